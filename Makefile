@@ -1,0 +1,50 @@
+# Everything a checkout needs; `make help` lists it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test unit check format bench lock
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.installed  ## Install the locked packages and fetch the jars; quick when all is there
+	@$(BIN)/headrace setup
+
+demo: setup  ## Run the demo project on a broker of its own
+	@$(BIN)/headrace demo
+
+test: setup  ## Run all tests
+	@$(BIN)/python -m pytest
+
+unit: $(VENV)/.installed  ## Run the tests that need no JVM
+	@$(BIN)/python -m pytest tests/unit
+
+check: $(VENV)/.installed  ## Lint, formatting, types and layers
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(VENV)/.installed  ## Format the code and mend what lint can mend
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: setup  ## Measure speed and latency
+	@$(BIN)/python -m bench
+
+lock:  ## Write requirements.lock anew from pyproject.toml (needs uv)
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.10 --generate-hashes \
+	    --no-emit-index-url --no-annotate --custom-compile-command "make lock" --output-file requirements.lock
+
+# the stamp comes last: what was broken off is done again from the start
+$(VENV)/.installed: requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	    echo "headrace needs Python 3.10 or newer, and $(PYTHON) is not. Name one: make setup PYTHON=python3.12" >&2; exit 4; }
+	@echo "Installing into $(VENV) (two minutes the first time)" >&2
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	@$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@

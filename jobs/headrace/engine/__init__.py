@@ -1,0 +1,1 @@
+"""What runs: sessions, Delta tables, landing, models and the publisher."""

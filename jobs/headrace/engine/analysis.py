@@ -1,0 +1,135 @@
+"""Spark's own judgement of every model before anything starts: types, names, and whether it can run as declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import NullType, StructField, StructType
+
+from headrace.engine.binding import Binder, view_of
+from headrace.engine.relations import bronze, landing_schema
+from headrace.engine.session import child
+from headrace.engine.statement import bind
+from headrace.errors import Finding, InvalidProject, Place
+from headrace.project.model import Input, Model, Project
+
+_ROUNDS = 5
+"""Types of a model that reads its own table settle within two; more means that they never will."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Output columns of every model, and what is wrong."""
+
+    schemas: Mapping[str, StructType]
+    findings: tuple[Finding, ...]
+
+
+def check(spark: SparkSession, project: Project) -> Mapping[str, StructType]:
+    """Return the schema of every model, or refuse the project with all findings."""
+    analysis = analyse(spark, project)
+    if analysis.findings:
+        raise InvalidProject(analysis.findings)
+    return analysis.schemas
+
+
+def analyse(spark: SparkSession, project: Project) -> Analysis:
+    """Let Spark analyse every model over empty tables of the declared schemas."""
+    session = child(spark, "check")
+    findings = [*_declare_macros(session, project)]
+    schemas: dict[str, StructType] = {}
+    for model in _in_order(project):
+        if any(ref.stream and not ref.table.startswith("bronze.") and ref.table not in schemas for ref in model.inputs):
+            continue  # the model it reads has a finding of its own
+        try:
+            schemas[model.table] = _settled(session, project, model, schemas)
+            findings += _contract(model, schemas[model.table])
+        except PySparkException as error:
+            findings.append(_finding(model, error))
+    return Analysis(schemas, tuple(findings))
+
+
+def _declare_macros(session: SparkSession, project: Project) -> Iterator[Finding]:
+    for macro in project.macros:
+        try:
+            session.sql(macro.text)
+        except PySparkException as error:
+            yield Finding(Place(macro.path), "spark", words(error))
+
+
+def _in_order(project: Project) -> list[Model]:
+    """Models such that whatever a model streams comes before it."""
+    left, ordered = list(project.models), list[Model]()
+    while left:
+        waiting = {model.table for model in left}
+        ready = [m for m in left if not any(ref.stream and ref.table in waiting for ref in m.inputs)]
+        ordered += ready or left
+        left = [m for m in left if m not in ready] if ready else []
+    return ordered
+
+
+def _settled(session: SparkSession, project: Project, model: Model, known: Mapping[str, StructType]) -> StructType:
+    """The model's output; a table that depends on it in turn (its own state) is typed step by step."""
+    schemas = {**known, **{t: _declared(session, project.model(t)) for t in _lookups(project, model) if t not in known}}
+    for _ in range(_ROUNDS):
+        frame = Binder(session, project, lambda ref: _empty(session, project, schemas, ref)).run(model)
+        if schemas.get(model.table) == frame.schema:
+            break
+        schemas[model.table] = frame.schema
+    return frame.schema
+
+
+def _lookups(project: Project, model: Model) -> Iterator[str]:
+    for ref in model.inputs:
+        view = view_of(project, ref)
+        if view is not None:
+            yield from _lookups(project, view)
+        elif not ref.stream and not ref.table.startswith("bronze."):
+            yield ref.table
+
+
+def _declared(session: SparkSession, model: Model) -> StructType:
+    """A table's columns before its query is analysed: as declared, else of a type still unknown."""
+    if model.columns:
+        return StructType.fromDDL(", ".join(f"`{name}` {ddl}" for name, ddl in model.columns.items()))
+    return StructType([StructField(name, NullType()) for name in model.output_columns or ()])
+
+
+def _empty(session: SparkSession, project: Project, schemas: Mapping[str, StructType], ref: Input) -> DataFrame:
+    if ref.table.startswith("bronze."):
+        landing = session.createDataFrame([], landing_schema())
+        return bronze(landing, project.topic(ref.table.split(".")[1])[1])
+    frame = session.createDataFrame([], schemas[ref.table])
+    deleted = ref.stream and project.model(ref.table).materialized == "upsert"
+    return frame.selectExpr("*", "false as _deleted") if deleted else frame
+
+
+def _contract(model: Model, schema: StructType) -> Iterator[Finding]:
+    found = {field.name: field.dataType for field in schema}
+    place = model.header_places.get("columns", Place(model.path))
+    for name, ddl in model.columns.items():
+        declared = StructType.fromDDL(f"`{name}` {ddl}")[0].dataType
+        if name not in found:
+            yield Finding(place, "contract", f"declared column {name} is not in the result; add or undeclare it")
+        elif found[name] != declared:
+            kinds = f"declared {declared.simpleString()}, found {found[name].simpleString()}"
+            yield Finding(place, "contract", f"column {name}: {kinds}; cast it or declare what it is")
+    if model.materialized != "view":
+        for field in schema:
+            if isinstance(field.dataType, NullType):
+                yield Finding(place, "untyped-column", f"column {field.name} has no type; cast it or declare it in columns")
+
+
+def _finding(model: Model, error: PySparkException) -> Finding:
+    contexts = error.getQueryContext()
+    offset = contexts[0].startIndex() if contexts and contexts[0].startIndex() >= 0 else 0
+    return Finding(bind(model).place(offset), "spark", words(error))
+
+
+def words(error: PySparkException) -> str:
+    """Spark's message in one line, without the plan and the stack behind it."""
+    first = str(error).split("\n")[0]
+    return first.split(" SQLSTATE:")[0].strip()

@@ -1,0 +1,63 @@
+"""What the driver itself asks of Kafka: topics, their ids, and how far they go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, ListOffsetsResultInfo, OffsetSpec
+
+TIMEOUT = 10.0
+
+Offsets = dict[str, dict[int, int]]
+"""Next offset to read, per topic and partition."""
+
+
+class BrokerAdmin:
+    """Metadata questions to one Kafka cluster; every one is time-boxed and fails loudly."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._admin = AdminClient(dict(config))
+
+    def ids(self, topics: Iterable[str]) -> dict[str, str]:
+        """The id of each topic that exists: a topic deleted and made again has another."""
+        futures = self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=TIMEOUT)
+        found = {}
+        for name, future in futures.items():
+            try:
+                found[name] = str(future.result(TIMEOUT).topic_id)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise
+        return found
+
+    def partitions(self, topics: Iterable[str]) -> dict[str, list[int]]:
+        """The partitions of each topic that exists."""
+        known = self._admin.list_topics(timeout=TIMEOUT).topics
+        return {name: sorted(known[name].partitions) for name in topics if name in known}
+
+    def ends(self, partitions: Mapping[str, Iterable[int]], committed: bool) -> Offsets:
+        """The offset after the last readable record of each partition."""
+        return self._list(partitions, OffsetSpec.latest(), committed)
+
+    def starts(self, partitions: Mapping[str, Iterable[int]]) -> Offsets:
+        """The first offset that each partition still has."""
+        return self._list(partitions, OffsetSpec.earliest(), False)
+
+    def at(self, partitions: Mapping[str, Iterable[int]], millis: int) -> Offsets:
+        """The first offset at or after a time; the end where nothing is that new."""
+        found = self._list(partitions, OffsetSpec.for_timestamp(millis), False)
+        ends = self.ends(partitions, False)
+        return {t: {p: ends[t][p] if o < 0 else o for p, o in offsets.items()} for t, offsets in found.items()}
+
+    def _list(self, partitions: Mapping[str, Iterable[int]], spec: OffsetSpec, committed: bool) -> Offsets:
+        wanted = {TopicPartition(topic, p): spec for topic, numbers in partitions.items() for p in numbers}
+        if not wanted:
+            return {}
+        level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        found: Offsets = {}
+        for at, future in self._admin.list_offsets(wanted, isolation_level=level, request_timeout=TIMEOUT).items():
+            info: ListOffsetsResultInfo = future.result(TIMEOUT)
+            found.setdefault(at.topic, {})[at.partition] = info.offset
+        return found

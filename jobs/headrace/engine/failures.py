@@ -1,0 +1,90 @@
+"""Which failures pass by themselves, and how long to wait before trying again."""
+
+from __future__ import annotations
+
+from confluent_kafka import KafkaError, KafkaException
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+
+from headrace.errors import EnvironmentFault, HeadraceError
+
+WAITS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
+"""Seconds before the first, second, ... try; the last one repeats."""
+
+SAME_FAILURES = 5
+"""A failure of unknown kind that repeats itself so often will not pass."""
+
+_PASSING = (
+    "org.apache.kafka.common.errors.",
+    "java.net.",
+    "java.nio.file.FileSystemException",
+    "java.io.IOException",
+    "java.util.concurrent.TimeoutException",
+    "No space left on device",
+    "Timed out waiting for a node assignment",
+)
+
+_LASTING = (
+    "OffsetOutOfRangeException",
+    "KAFKA_DATA_LOSS",
+    "AuthorizationException",
+    "SaslAuthenticationException",
+    "STATE_STORE_",
+    "STREAMING_STATEFUL_OPERATOR",
+    "UNSUPPORTED_",
+    "USER_RAISED_EXCEPTION",
+    "DELTA_",
+)
+
+_LASTING_KAFKA = (
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    KafkaError._AUTHENTICATION,
+    KafkaError._INVALID_ARG,
+)
+
+
+class ModelFailed(HeadraceError):
+    """A model's query failed; names the model and its file."""
+
+    def __init__(self, model: str, path: str, cause: BaseException) -> None:
+        self.cause = cause
+        super().__init__(f"{path}: {model}: {told(cause)}")
+
+
+def passes(error: BaseException) -> bool | None:
+    """Whether the cause can pass by itself; None if that cannot be said."""
+    if isinstance(error, ModelFailed):
+        return passes(error.cause)
+    if isinstance(error, EnvironmentFault):
+        return True
+    if isinstance(error, (HeadraceError, AnalysisException, ParseException, Py4JNetworkError)):
+        return False
+    if isinstance(error, KafkaException):
+        return error.args[0].code() not in _LASTING_KAFKA
+    text = str(error)
+    if any(sign in text for sign in _LASTING):
+        return False
+    return True if isinstance(error, OSError) or any(sign in text for sign in _PASSING) else None
+
+
+def told(error: BaseException) -> str:
+    """A failure in one line."""
+    if isinstance(error, KafkaException):
+        return str(error.args[0].str())
+    if isinstance(error, Py4JJavaError):
+        return _java_cause(str(error.java_exception))
+    if isinstance(error, PySparkException):
+        return _java_cause(str(error))
+    return str(error).split("\n")[0] or type(error).__name__
+
+
+def _java_cause(text: str) -> str:
+    """The first line, or that of the innermost cause where the first only says that a job was aborted."""
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    first = lines[0] if lines else text
+    if "Job aborted" in first or "STREAM_FAILED" in first:
+        causes = [line for line in lines if line.startswith("Caused by:") or "Exception: " in line]
+        first = causes[-1] if causes else first
+    return first.removeprefix("Caused by:").split(" SQLSTATE:")[0].strip()[:500]

@@ -1,0 +1,204 @@
+"""A group of models run as one streaming query, micro-batch by micro-batch, in dependency order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from headrace.engine.binding import Binder, stored_inputs
+from headrace.engine.delta import Commit, Materialized
+from headrace.engine.failures import ModelFailed
+from headrace.engine.inputs import InputLog, Inputs
+from headrace.engine.outputs import Output, UpsertOutput, commit, committed_rows, output_for
+from headrace.engine.session import child, tune
+from headrace.engine.sources import Source, Tables, records_in, source_name
+from headrace.layout import Layout
+from headrace.project.model import Input, Model, Project, Query
+
+LOG_ROWS = 20
+
+
+@dataclass(frozen=True)
+class BatchReport:
+    """What one micro-batch did."""
+
+    batch: int
+    input_rows: int
+    output_rows: Mapping[str, int]
+    seconds: float
+    lines: tuple[str, ...] = ()
+
+
+class Group:
+    """One micro-batch query: recorded inputs, SQL, outputs, then state.
+
+    A batch is safe to repeat: its inputs are recorded first; a table that already holds the batch is not computed
+    again but read back; everything a model looks up is as it stood before the batch.
+    """
+
+    def __init__(
+        self, spark: SparkSession, project: Project, layout: Layout, query: Query, schemas: Mapping[str, StructType]
+    ) -> None:
+        self.query = query
+        self.session = child(spark, query.name)
+        self.outputs: dict[str, Output] = {
+            m.table: output_for(self.session, layout, m, schemas[m.table]) for m in query.models
+        }
+        self._project = project
+        self._inputs = InputLog(layout.checkpoint(query.name))
+        self._tables = Tables(self.session, project, layout, schemas)
+        refs = list(stored_inputs(project, query))
+        streamed = [r for r in refs if r.stream and r.table not in self.outputs]
+        self.sources = {source_name(project, r): Source(self._tables.of(r)) for r in streamed}
+        self._looked_up = {r.table: r for r in refs if not r.stream and r.table not in self.outputs}
+        self._next = 0
+        self._ready = False
+        for macro in project.macros:
+            self.session.sql(macro.text)
+
+    def create_tables(self) -> None:
+        """Create what this group writes, so that readers find tables before the first row."""
+        for output in self.outputs.values():
+            output.create()
+
+    def step(self, max_rows: int) -> BatchReport | None:
+        """Run the next micro-batch (first of all the last recorded one again); None when there is nothing to read."""
+        try:
+            if not self._ready:
+                last = self.recover()
+                if last:
+                    return self._run(last, replay=True)
+            inputs = self._plan(max_rows)
+            return self._run(inputs, replay=False) if inputs else None
+        except BaseException:
+            self.drop()
+            raise
+
+    def recover(self) -> Inputs | None:
+        """Load all state as it stood before the last recorded batch, and return that batch's inputs."""
+        last = self._last_inputs()
+        self._next = last.batch if last else 0
+        for output in self.outputs.values():
+            output.load(self._next)
+        for name, (after, _) in (last.ranges if last else {}).items():
+            self.sources[name].done = after
+        self._ready = True
+        return last
+
+    def drop(self) -> None:
+        """Forget what is cached; the next step starts from the tables."""
+        self._ready = False
+        for output in self.outputs.values():
+            # A failed batch may have left the cache half built; what matters is the failure that brought us here.
+            with suppress(Exception):
+                output.drop()
+
+    @property
+    def state_rows(self) -> int:
+        """How many rows the upsert models of this group hold."""
+        return sum(o.state.count for o in self.outputs.values() if isinstance(o, UpsertOutput))
+
+    @property
+    def behind(self) -> int:
+        """How many commits of its sources this group has not taken yet, as far as this process knows."""
+        return sum(max(source.table.version() - source.done, 0) for source in self.sources.values())
+
+    def decide(
+        self, read: Mapping[str, DataFrame], inputs: Inputs, done: Mapping[str, Commit] | None = None
+    ) -> dict[str, Materialized]:
+        """Compute a batch: every model in order, each seeing the rows of those before it. Writes nothing."""
+        added: dict[str, Materialized] = {}
+        binder = Binder(self.session, self._project, lambda ref: self._relation(ref, read, inputs, added))
+        for model in self.query.models:
+            output = self.outputs[model.table]
+            if done and model.table in done:
+                added[model.table] = committed_rows(self.session, output, done[model.table])
+            else:
+                added[model.table] = self._rows_of(model, output, binder, inputs.batch)
+        return added
+
+    def _rows_of(self, model: Model, output: Output, binder: Binder, batch: int) -> Materialized:
+        try:
+            return output.decide(binder.run(model), batch)
+        except Exception as error:
+            raise ModelFailed(model.table, model.path, error) from error
+
+    def settle(self, added: Mapping[str, Materialized]) -> None:
+        """Take a batch's committed rows into the state and give their memory back."""
+        for table, rows in added.items():
+            self.outputs[table].settle(rows)
+            rows.release()
+        self._next += 1
+
+    def _run(self, inputs: Inputs, replay: bool) -> BatchReport:
+        started = time.monotonic()
+        if not replay:
+            self._inputs.record(inputs)
+        commits = {name: self.sources[name].commits(*span) for name, span in inputs.ranges.items()}
+        records = records_in(c for found in commits.values() for c in found)
+        partitions = tune(self.session, records).partitions
+        read = {name: self.sources[name].read(self.session, found, partitions) for name, found in commits.items()}
+        done = self._already_committed(inputs.batch) if replay else {}
+        added = self.decide({name: rows.frame for name, rows in read.items()}, inputs, done)
+        counts, lines = {table: rows.count for table, rows in added.items()}, tuple(self._lines(added))
+        self._commit(added, inputs, done)
+        self.settle(added)
+        for name, (_, upto) in inputs.ranges.items():
+            self.sources[name].done = upto
+        for rows in read.values():
+            rows.release()
+        return BatchReport(inputs.batch, records, counts, time.monotonic() - started, lines)
+
+    def _plan(self, max_rows: int) -> Inputs | None:
+        ranges = {}
+        for name, source in self.sources.items():
+            upto, empty = source.next_range(max_rows)
+            if empty:
+                source.done = upto
+            else:
+                ranges[name] = (source.done, upto)
+        if not ranges:
+            return None
+        versions = {table: self._tables.of(ref).newest_version() for table, ref in self._looked_up.items()}
+        return Inputs(self._next, ranges, versions, datetime.now(timezone.utc).isoformat())
+
+    def _relation(
+        self, ref: Input, read: Mapping[str, DataFrame], inputs: Inputs, added: Mapping[str, Materialized]
+    ) -> DataFrame:
+        if ref.table in self.outputs:
+            streamed = ref.stream and ref.table in added
+            return added[ref.table].frame.drop("_batch") if streamed else self.outputs[ref.table].before()
+        if not ref.stream:
+            return self._tables.as_of(ref, inputs.snapshots[ref.table])
+        source = source_name(self._project, ref)
+        rows = read[source] if source in read else self.sources[source].table.no_rows(self.session)
+        return self._tables.relation(ref, rows)
+
+    def _commit(self, added: Mapping[str, Materialized], inputs: Inputs, done: Mapping[str, Commit]) -> None:
+        """Outputs before state: state that is ahead of its outputs would lose them."""
+        marker = {"query": self.query.name, "batch": inputs.batch, "inputs": inputs.to_json()}
+        for output in sorted(self.outputs.values(), key=lambda o: isinstance(o, UpsertOutput)):
+            if output.model.table not in done:
+                commit(output, added[output.model.table], marker)
+
+    def _last_inputs(self) -> Inputs | None:
+        """The newest recorded inputs: by the input log or, if that was lost, by what a commit says of them."""
+        marks = (output.table.newest_marker(self.query.name) for output in self.outputs.values())
+        told = [Inputs.from_json(mark.marker["inputs"]) for mark in marks if mark]
+        return max([*told, *filter(None, [self._inputs.newest()])], key=lambda i: i.batch, default=None)
+
+    def _already_committed(self, batch: int) -> dict[str, Commit]:
+        newest = {table: output.table.newest_marker(self.query.name) for table, output in self.outputs.items()}
+        return {table: mark for table, mark in newest.items() if mark and mark.batch == batch}
+
+    def _lines(self, added: Mapping[str, Materialized]) -> Iterator[str]:
+        for model in self.query.models:
+            if model.log and added[model.table].count:
+                rows = added[model.table].frame.orderBy("_arrival").limit(LOG_ROWS)
+                yield from (row[0] for row in rows.select(model.log).collect() if row[0])

@@ -1,0 +1,56 @@
+"""Recorded inputs: what a micro-batch reads, written down before it runs so that a replay reads the same."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+KEEP = 20
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """One micro-batch's inputs: `ranges` are versions (after, up to] per source, `snapshots` one version per table."""
+
+    batch: int
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    snapshots: Mapping[str, int] = field(default_factory=dict)
+    at: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Inputs:
+        ranges = {name: (int(a), int(b)) for name, (a, b) in data["ranges"].items()}
+        return cls(int(data["batch"]), ranges, dict(data["snapshots"]), data["at"])
+
+
+class InputLog:
+    """The recorded inputs of one query: a file per batch, the newest kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "inputs"
+
+    def record(self, inputs: Inputs) -> None:
+        """Write inputs down durably; a reader sees the whole file or none."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        target = self._folder / f"{inputs.batch}.json"
+        draft = target.with_suffix(".tmp")
+        with draft.open("w") as file:
+            json.dump(inputs.to_json(), file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.rename(target)
+        (self._folder / f"{inputs.batch - KEEP}.json").unlink(missing_ok=True)
+
+    def newest(self) -> Inputs | None:
+        """The inputs recorded last, or None before the first batch."""
+        numbers = [int(file.stem) for file in self._folder.glob("*.json")]
+        if not numbers:
+            return None
+        return Inputs.from_json(json.loads((self._folder / f"{max(numbers)}.json").read_text()))

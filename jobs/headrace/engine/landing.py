@@ -1,0 +1,215 @@
+"""Landing: all new records of a domain's topics become one commit of its landing table, exactly once."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headrace.engine.broker_admin import BrokerAdmin, Offsets
+from headrace.engine.classify import classify
+from headrace.engine.delta import CommitTable, Materialized, materialize
+from headrace.engine.relations import landing_schema
+from headrace.engine.session import child, tune
+from headrace.errors import HeadraceError
+from headrace.layout import Layout
+from headrace.project.model import LANDING_COLUMNS, TICK_TOPIC, Kafka, Landing, Topic
+from headrace.reading.topics import client_options
+
+
+_DEFAULTS = {
+    "kafka.isolation.level": "read_committed",
+    # At its default of 500 ms, every small batch waits half a second for records that do not come.
+    "kafka.fetch.max.wait.ms": "20",
+    "failOnDataLoss": "true",
+}
+
+
+@dataclass(frozen=True)
+class LandingReport:
+    """What one landing batch did."""
+
+    batch: int
+    version: int
+    records: int
+    rejected: int
+
+
+@dataclass(frozen=True)
+class KafkaSource:
+    """How to read: Spark's options (`kafka.*`), the client's own, and whether only committed records count."""
+
+    spark_options: Mapping[str, str]
+    client_config: Mapping[str, Any]
+    committed: bool = True
+
+    @classmethod
+    def of(cls, kafka: Kafka, group: str) -> KafkaSource:
+        """The target's client properties, passed through, over defaults that suit small batches."""
+        given = {f"kafka.{name}": value for name, value in kafka.options.items()}
+        options = {**_DEFAULTS, "kafka.bootstrap.servers": kafka.bootstrap, "kafka.group.id": group, **given}
+        return cls(options, client_options(kafka), options["kafka.isolation.level"] == "read_committed")
+
+
+class LandingQuery:
+    """The ingest query of one domain.
+
+    How far each partition has been read is written in the same commit as the rows, so data and progress can never
+    disagree, whatever is killed when. Only this object writes the table; ticks go through it as well.
+    """
+
+    def __init__(self, spark: SparkSession, layout: Layout, landing: Landing, kafka: KafkaSource) -> None:
+        self.landing = landing
+        self.session = child(spark, landing.query)
+        self.table = CommitTable(self.session, layout.landing(landing.name), landing_schema())
+        self._kafka = kafka
+        self._admin = BrokerAdmin(kafka.client_config)
+        self._done: Offsets = {}
+        self._ids: dict[str, str] = {}
+        self._batch = 0
+        self._ready = False
+        self.lag: int | None = None
+        self._writing = threading.Lock()
+
+    def step(self, max_rows: int, upto: Offsets | None = None) -> LandingReport | None:
+        """Land what is new, at most `max_rows` records and not beyond `upto`; None when there is nothing."""
+        if not self._ready:
+            self._recover()
+        ends = upto or self.ends()
+        behind = {
+            (topic, p): (self._next(topic, p), end)
+            for topic, offsets in ends.items()
+            for p, end in offsets.items()
+            if end > self._next(topic, p)
+        }
+        self.lag = sum(end - start for start, end in behind.values())
+        if not behind:
+            return None
+        return self._land(_share(behind, max_rows))
+
+    def ends(self) -> Offsets:
+        """How far the topics go now."""
+        topics = [topic.topic for topic in self.landing.topics]
+        return self._admin.ends(self._admin.partitions(topics), self._kafka.committed)
+
+    def behind(self, ends: Offsets) -> int:
+        """How many offsets are left to read up to `ends`."""
+        return sum(max(end - self._next(t, p), 0) for t, offsets in ends.items() for p, end in offsets.items())
+
+    def forget(self) -> None:
+        """Drop what is remembered; the next step starts from what the table says."""
+        self._ready = False
+
+    def tick(self) -> LandingReport:
+        """Land a row that only makes time pass."""
+        if not self._ready:
+            self._recover()
+        now = datetime.now(timezone.utc)
+        row = {name: None for name, _ in LANDING_COLUMNS}
+        row |= {"landing_batch": self._batch, "topic": TICK_TOPIC, "partition": 0, "offset": self._batch}
+        row |= {"timestamp": now, "event_time": now, "landed_at": now}
+        frame = self.session.createDataFrame([tuple(row.values())], landing_schema())
+        return self._append(materialize(frame), now, 0, self._done)
+
+    def _recover(self) -> None:
+        """Take up where the newest commit says; a topic not read before starts where it is declared to."""
+        newest = self.table.newest_marker(self.landing.query)
+        marker = newest.marker if newest else {}
+        self._batch = int(marker.get("batch", -1)) + 1
+        self._done = {t: {int(p): o for p, o in offsets.items()} for t, offsets in marker.get("offsets", {}).items()}
+        self._check_ids(marker.get("ids", {}))
+        for topic in self.landing.topics:
+            if topic.topic not in self._done:
+                self._done[topic.topic] = self._start(topic)
+        self._ready = True
+
+    def _check_ids(self, known: Mapping[str, str]) -> None:
+        self._ids = self._admin.ids([topic.topic for topic in self.landing.topics])
+        for topic, former in known.items():
+            if topic in self._ids and self._ids[topic] != former:
+                raise HeadraceError(
+                    f"topic {topic} was deleted and made again since it was last read; "
+                    f"run `headrace reset {self.landing.query} --from earliest` to read the new one"
+                )
+        self._ids = {**known, **self._ids}
+
+    def _start(self, topic: Topic) -> dict[int, int]:
+        partitions = self._admin.partitions([topic.topic])
+        if isinstance(topic.start, Mapping):
+            return {int(p): o for p, o in topic.start.items()}
+        if topic.start == "earliest":
+            found = self._admin.starts(partitions)
+        elif topic.start == "latest":
+            found = self._admin.ends(partitions, self._kafka.committed)
+        else:
+            moment = datetime.fromisoformat(topic.start.replace("Z", "+00:00"))
+            found = self._admin.at(partitions, int(moment.timestamp() * 1000))
+        return found.get(topic.topic, {})
+
+    def _next(self, topic: str, partition: int) -> int:
+        """Partitions that appear later are read from their beginning."""
+        return self._done.get(topic, {}).get(partition, 0)
+
+    def _land(self, ranges: Mapping[tuple[str, int], tuple[int, int]]) -> LandingReport:
+        now = datetime.now(timezone.utc)
+        records = sum(end - start for start, end in ranges.values())
+        tuning = tune(self.session, records)
+        rows = classify(self._read(ranges, tuning.partitions), self.landing.topics, now)
+        rows = rows.withColumn("landing_batch", F.lit(self._batch).cast("bigint"))
+        rows = rows.select(*[F.col(name).cast(ddl).alias(name) for name, ddl in LANDING_COLUMNS])
+        landed = materialize(rows.coalesce(1) if tuning.partitions == 1 else rows)
+        done = {t: dict(offsets) for t, offsets in self._done.items()}
+        for (topic, p), (_, end) in ranges.items():
+            done.setdefault(topic, {})[p] = end
+        return self._append(landed, now, records, done)
+
+    def _append(self, landed: Materialized, now: datetime, records: int, done: Offsets) -> LandingReport:
+        with self._writing:
+            rejected = landed.frame.where("reject_reason is not null").count() if records else 0
+            marker = {
+                "query": self.landing.query,
+                "batch": self._batch,
+                "landed_at": now.isoformat(),
+                "offsets": done,
+                "ids": self._ids,
+                "records": records,
+                "rejected": rejected,
+            }
+            version = self.table.append(landed.frame, marker)
+            landed.release()
+            self._done, self._batch = done, self._batch + 1
+            return LandingReport(self._batch - 1, version, records, rejected)
+
+    def _read(self, ranges: Mapping[tuple[str, int], tuple[int, int]], partitions: int) -> DataFrame:
+        starts: dict[str, dict[str, int]] = {}
+        ends: dict[str, dict[str, int]] = {}
+        for (topic, p), (start, end) in ranges.items():
+            starts.setdefault(topic, {})[str(p)] = start
+            ends.setdefault(topic, {})[str(p)] = end
+        assigned = {topic: sorted(int(p) for p in found) for topic, found in starts.items()}
+        reader = self.session.read.format("kafka").options(**self._kafka.spark_options)
+        reader = reader.option("assign", json.dumps(assigned)).option("includeHeaders", "true")
+        reader = reader.option("startingOffsets", json.dumps(starts)).option("endingOffsets", json.dumps(ends))
+        if partitions > 1:
+            reader = reader.option("minPartitions", partitions)
+        return reader.load()
+
+
+def _share(
+    behind: Mapping[tuple[str, int], tuple[int, int]], max_rows: int
+) -> dict[tuple[str, int], tuple[int, int]]:
+    """Cut ranges so that together they hold at most about `max_rows`, each in proportion to what it is behind."""
+    total = sum(end - start for start, end in behind.values())
+    if total <= max_rows:
+        return dict(behind)
+    return {
+        at: (start, min(end, start + math.ceil((end - start) * max_rows / total)))
+        for at, (start, end) in behind.items()
+    }

@@ -1,0 +1,115 @@
+"""A model run by Spark's streaming engine: watermarks, windows, stream-stream joins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import StructType
+
+from headrace.engine.binding import Binder
+from headrace.engine.delta import CommitTable, materialize, with_batch
+from headrace.engine.session import child
+from headrace.engine.sources import Tables, stored
+from headrace.layout import Layout
+from headrace.project.model import Input, Project, Query
+
+_CONFS: Mapping[str, str] = {
+    # Fixed by the first start: the number of state stores, and that sources go by name instead of by place.
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
+    "spark.sql.streaming.offsetLog.formatVersion": "2",
+    "spark.sql.streaming.pollingDelay": "200ms",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+
+class NativeQuery:
+    """One streaming-engine query and its table."""
+
+    def __init__(
+        self, spark: SparkSession, project: Project, layout: Layout, query: Query, schemas: Mapping[str, StructType]
+    ) -> None:
+        (self.model,) = query.models
+        self.session = child(spark, query.name)
+        self.table: CommitTable = stored(self.session, layout, self.model, schemas[self.model.table])
+        self._project = project
+        self._checkpoint = layout.checkpoint(query.name)
+        self._tables = Tables(self.session, project, layout, schemas)
+        self._replays = True
+        self.running: StreamingQuery | None = None
+        for key, value in _CONFS.items():
+            self.session.conf.set(key, value)
+        for macro in project.macros:
+            self.session.sql(macro.text)
+
+    def create_tables(self) -> None:
+        """Create what this query writes, so that readers find a table before the first row."""
+        self.table.create()
+
+    def start(self, available_now: bool = False) -> StreamingQuery:
+        """Start the query where its checkpoint says."""
+        self._replays = True
+        frame = Binder(self.session, self._project, self._relation).run(self.model)
+        writer = frame.writeStream.foreachBatch(self._write).queryName(self.model.name)
+        writer = writer.outputMode(self.model.output_mode).option("checkpointLocation", str(self._checkpoint))
+        trigger = writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime="0 seconds")
+        self.running = trigger.start()
+        return self.running
+
+    def stop(self) -> None:
+        """Stop between two batches."""
+        if self.running is not None:
+            self.running.stop()
+
+    @property
+    def watermark(self) -> datetime | None:
+        """The event time before which rows come too late; None until there is one."""
+        told = (self.progress or {}).get("eventTime", {}).get("watermark")
+        moment = datetime.fromisoformat(told.replace("Z", "+00:00")) if told else None
+        return moment if moment and moment.year > 1970 else None
+
+    @property
+    def state_rows(self) -> int:
+        """How many rows wait in Spark's state store."""
+        return sum(op["numRowsTotal"] for op in (self.progress or {}).get("stateOperators", []))
+
+    @property
+    def late(self) -> int:
+        """How many rows the last batches dropped because the watermark had passed them."""
+        dropped = 0
+        for progress in self.running.recentProgress if self.running else []:
+            dropped += sum(op["numRowsDroppedByWatermark"] for op in progress["stateOperators"])
+        return dropped
+
+    @property
+    def progress(self) -> StreamingQueryProgress | None:
+        """What Spark says of the last batch."""
+        return self.running.lastProgress if self.running else None
+
+    def _relation(self, ref: Input) -> DataFrame:
+        table = self._tables.of(ref)
+        if not ref.stream:
+            return self._tables.as_of(ref, table.newest_version())
+        reader = self.session.readStream.format("delta").option("startingVersion", "0")
+        rows = reader.name(ref.table.replace(".", "_")).load(str(table.path))
+        return self._tables.relation(ref, rows)
+
+    def _write(self, frame: DataFrame, batch: int) -> None:
+        """Append a batch once: only the first after a start can be a repetition, so only then is it looked up."""
+        rows = materialize(with_batch(frame, batch))  # also when it is not written: state needs every row computed
+        if rows.count and not self._is_written(batch):
+            marker = {"query": self.model.name, "batch": batch, "rows": rows.count}
+            self.table.append(rows.frame.coalesce(1), marker)
+        rows.release()
+
+    def _is_written(self, batch: int) -> bool:
+        if not self._replays:
+            return False
+        self._replays = False
+        newest = self.table.newest_marker(self.model.name)
+        return newest is not None and newest.batch >= batch

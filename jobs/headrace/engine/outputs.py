@@ -1,0 +1,182 @@
+"""What becomes of a model's rows in a micro-batch: an append table, or the change log and state of an upsert."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from headrace.engine.delta import Commit, CommitTable, Materialized, create_plain, materialize, with_batch
+from headrace.engine.keys import KeyIndex
+from headrace.engine.sources import stored
+from headrace.engine.state import KeyedState
+from headrace.layout import Layout
+from headrace.project.model import Model
+
+
+class Output(Protocol):
+    """A model's table inside its group: decide the rows, commit them, then take them in."""
+
+    model: Model
+    table: CommitTable
+
+    def create(self) -> None:
+        """Create the tables that are missing, so that readers find them before the first row."""
+
+    def load(self, before_batch: int) -> None:
+        """Make ready to run a batch, with everything as it stood before it."""
+
+    def before(self) -> DataFrame:
+        """The model's rows as of the last finished batch: what a plain read inside the group sees."""
+
+    def decide(self, rows: DataFrame, batch: int) -> Materialized:
+        """The rows this batch adds to the table."""
+
+    def settle(self, added: Materialized) -> None:
+        """Take committed rows into what later batches look up."""
+
+    def drop(self) -> None:
+        """Forget all that is cached; the tables hold it."""
+
+
+def output_for(session: SparkSession, layout: Layout, model: Model, schema: StructType) -> Output:
+    """The output of a stored model; `schema` is that of its query."""
+    table = stored(session, layout, model, schema)
+    if model.materialized == "upsert":
+        return UpsertOutput(session, model, table, layout.table(model.table))
+    return AppendOutput(session, model, table)
+
+
+class AppendOutput:
+    """Rows are added; with `once_per`, only the first row of each key ever."""
+
+    def __init__(self, session: SparkSession, model: Model, table: CommitTable) -> None:
+        self.model = model
+        self.table = table
+        self._session = session
+        self._batch = 0
+        self._once = KeyIndex(session, model.once_per) if model.once_per else None
+
+    def create(self) -> None:
+        self.table.create()
+
+    def load(self, before_batch: int) -> None:
+        self._batch = before_batch
+        if self._once:
+            self._once.load(self.before())
+
+    def before(self) -> DataFrame:
+        past = self.table.snapshot(self._session).where(F.col("_batch") < self._batch)
+        return past.drop("_batch")
+
+    def decide(self, rows: DataFrame, batch: int) -> Materialized:
+        if self._once is None:
+            return materialize(with_batch(rows, batch))
+        first = materialize(with_batch(_first_per_key(rows, self.model.once_per), batch))
+        return _narrowed(first, self._once.unseen(first.frame, first.count))
+
+    def settle(self, added: Materialized) -> None:
+        self._batch += 1
+        if self._once:
+            self._once.add(added.frame, added.count)
+
+    def drop(self) -> None:
+        if self._once:
+            self._once.drop()
+
+
+class UpsertOutput:
+    """Rows are changes, in arrival order; the newest per key is the current row until it is deleted or closed."""
+
+    def __init__(self, session: SparkSession, model: Model, log: CommitTable, current: Path) -> None:
+        self.model = model
+        self.table = log
+        self.state = KeyedState(session, log, model.unique_key)
+        self._current = current
+        self._session = session
+        self._closed = KeyIndex(session, model.unique_key) if model.close_when else None
+
+    def create(self) -> None:
+        self.table.create()
+        columns = [f for f in self.table.schema if f.name != "_deleted"]
+        create_plain(self._session, self._current, StructType(columns))
+
+    def load(self, before_batch: int) -> None:
+        self.state.load(before_batch)
+        if self._closed:
+            past = self.table.snapshot(self._session).where(F.col("_batch") < before_batch)
+            self._closed.load(past.where("_deleted"))
+
+    def before(self) -> DataFrame:
+        return self.state.read()
+
+    def decide(self, rows: DataFrame, batch: int) -> Materialized:
+        changes = materialize(with_batch(self._ended(rows), batch))
+        if self._closed is None:
+            return changes
+        return _narrowed(changes, self._closed.unseen(changes.frame, changes.count))
+
+    def settle(self, added: Materialized) -> None:
+        if not added.count:
+            return
+        self.state.apply(added)
+        if self._closed:
+            gone = added.frame.where("_deleted")
+            self._closed.add(gone, gone.count())
+
+    def drop(self) -> None:
+        self.state.drop()
+        if self._closed:
+            self._closed.drop()
+
+    def _ended(self, rows: DataFrame) -> DataFrame:
+        """Mark the rows that end a key and refuse two changes of a key that came at the same moment."""
+        keys = self.model.unique_key
+        in_order = Window.partitionBy(*keys).orderBy("_arrival")
+        so_far = in_order.rowsBetween(Window.unboundedPreceding, -1)
+        close = F.coalesce(F.expr(self.model.close_when or "false"), F.lit(False))
+        delete = F.coalesce(F.expr(self.model.delete_when or "false"), F.lit(False))
+        clash = F.concat(F.lit(f"{self.model.path}: two rows of one key with the same _arrival: "), F.to_json(
+            F.struct(*keys)
+        ))
+        same = F.lag("_arrival").over(in_order).eqNullSafe(F.col("_arrival"))
+        marked = rows.withColumns({"_deleted": close | delete})
+        marked = marked.withColumn("_deleted", F.when(same, F.raise_error(clash)).otherwise(F.col("_deleted")))
+        if self.model.close_when is None:
+            return marked
+        after_close = F.coalesce(F.max(close).over(so_far), F.lit(False))
+        return marked.withColumn("_after_close", after_close).where("not _after_close").drop("_after_close")
+
+
+def committed_rows(session: SparkSession, output: Output, commit: Commit) -> Materialized:
+    """The rows a former run of the batch already committed."""
+    return materialize(output.table.rows(session, commit))
+
+
+def commit(output: Output, added: Materialized, marker: Mapping[str, Any]) -> int | None:
+    """Append a batch's rows in one commit; an empty batch writes nothing, so that nobody downstream wakes."""
+    if not added.count:
+        return None
+    rows = added.frame if added.count > 50_000 else added.frame.coalesce(1)
+    return output.table.append(rows, {**marker, "rows": added.count})
+
+
+def _first_per_key(rows: DataFrame, keys: tuple[str, ...]) -> DataFrame:
+    if "_arrival" in rows.columns:
+        window = Window.partitionBy(*keys).orderBy("_arrival")
+        return rows.withColumn("_rank", F.row_number().over(window)).where("_rank = 1").drop("_rank")
+    clash = F.concat(F.lit("two rows of one key in a batch, and no _arrival to order them: "), F.to_json(F.struct(*keys)))
+    many = F.count(F.lit(1)).over(Window.partitionBy(*keys)) > 1
+    return rows.withColumn("_one", F.when(many, F.raise_error(clash)).otherwise(F.lit(True))).where("_one").drop("_one")
+
+
+def _narrowed(rows: Materialized, fewer: DataFrame) -> Materialized:
+    if fewer is rows.frame:
+        return rows
+    narrowed = materialize(fewer)
+    rows.release()
+    return narrowed

@@ -1,0 +1,119 @@
+"""The one Spark application, and the session each query runs in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from headrace.environment.jars import resolve
+from headrace.project.model import Target
+
+SMALL_BATCH_ROWS = 20_000
+"""Up to here generating code costs more than it saves (see bench/RESULTS.md)."""
+
+_STATIC: Mapping[str, str] = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.scheduler.mode": "FAIR",
+    "spark.sql.codegen.cache.maxEntries": "1000",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "500",
+    "spark.sql.ui.retainedExecutions": "20",
+    "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|jaas|sasl|credential",
+}
+
+_RUNTIME: Mapping[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.adaptive.enabled": "false",
+    # Delta's parser does not hand `:parameters` on to Spark's newer way of binding them.
+    "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
+    # Long IN lists stay lists: only those are compared with the minima and maxima of cached chunks.
+    "spark.sql.optimizer.inSetConversionThreshold": "200",
+    "spark.sql.files.openCostInBytes": "262144",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.numRecentProgressUpdates": "20",
+    "spark.sql.streaming.minBatchesToRetain": "20",
+    "spark.sql.streaming.stopTimeout": "20s",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.databricks.delta.stats.collect": "false",
+    "spark.databricks.delta.allFilesInCrc.verificationMode.forceOnNonUTC.enabled": "false",
+}
+
+_GUARD: Mapping[str, str] = {
+    "spark.sql.runSQLOnFiles": "false",
+    "spark.sql.scripting.enabled": "false",
+}
+"""Second fence behind the check of the text: sessions that run analysts' SQL read no files by path."""
+
+_LOCAL: Mapping[str, str] = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "1g",
+}
+
+_JAVA_OPTIONS = "-Duser.timezone=UTC -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -XX:MaxMetaspaceSize=400m"
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How a batch of a certain size is planned."""
+
+    partitions: int
+    codegen: bool
+
+
+def start(target: Target, log_file: Path | None = None) -> SparkSession:
+    """Return the application's session; master and confs given from outside win over the target's."""
+    os.environ.setdefault("TZ", "UTC")
+    outside = "SPARK_ENV_LOADED" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
+    builder = SparkSession.builder.appName("headrace")
+    if not outside:
+        for key, value in _launch_confs(target, log_file).items():
+            builder = builder.config(key, value)
+    for key, value in {**_STATIC, **_RUNTIME, **target.spark_conf}.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
+    return spark
+
+
+def child(spark: SparkSession, pool: str) -> SparkSession:
+    """Return a session of its own: own views and confs, shared cache, a fair share of the cores."""
+    session = spark.newSession()
+    for key, value in {**_RUNTIME, **_GUARD}.items():
+        session.conf.set(key, value)
+    spark.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
+    return session
+
+
+def tune(session: SparkSession, rows: int) -> Tuning:
+    """Set the session up for a batch of about `rows` rows."""
+    small = rows <= SMALL_BATCH_ROWS
+    tuning = Tuning(1 if small else session.sparkContext.defaultParallelism, not small)
+    session.conf.set("spark.sql.shuffle.partitions", str(tuning.partitions))
+    session.conf.set("spark.sql.codegen.wholeStage", str(tuning.codegen).lower())
+    session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if tuning.codegen else "NO_CODEGEN")
+    return tuning
+
+
+def _launch_confs(target: Target, log_file: Path | None) -> dict[str, str]:
+    confs = {"spark.jars": ",".join(str(jar) for jar in resolve("spark"))}
+    confs["spark.master"] = target.spark_master or "local[2]"
+    options = _JAVA_OPTIONS
+    if log_file is not None:
+        settings = Path(__file__).with_name("log4j2.properties")
+        options += f" -Dlog4j2.configurationFile={settings} -Dheadrace.log={log_file}"
+    confs["spark.driver.extraJavaOptions"] = options
+    if confs["spark.master"].startswith("local"):
+        confs.update(_LOCAL)
+    return confs

@@ -1,0 +1,101 @@
+"""What a query consumes: tables read commit by commit, and tables looked up as of a version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import LongType, StructType
+
+from headrace.engine.delta import Commit, CommitTable, Materialized, materialize
+from headrace.engine.relations import bronze, landing_schema
+from headrace.engine.state import changes_schema, newest_per_key
+from headrace.layout import Layout
+from headrace.project.model import Input, Model, Project
+
+
+def source_name(project: Project, ref: Input) -> str:
+    """Name of the table behind a reference: topics of one landing share one."""
+    if not ref.table.startswith("bronze."):
+        return ref.table
+    landing, _ = project.topic(ref.table.split(".")[1])
+    return f"_landing.{landing.name}"
+
+
+class Tables:
+    """The stored tables behind references, one object per table."""
+
+    def __init__(
+        self, session: SparkSession, project: Project, layout: Layout, schemas: Mapping[str, StructType]
+    ) -> None:
+        self._session = session
+        self._project = project
+        self._layout = layout
+        self._schemas = schemas
+
+    def of(self, ref: Input) -> CommitTable:
+        """The append-only table that holds a reference's rows."""
+        if ref.table.startswith("bronze."):
+            landing, _ = self._project.topic(ref.table.split(".")[1])
+            return CommitTable(self._session, self._layout.landing(landing.name), landing_schema())
+        return stored(self._session, self._layout, self._project.model(ref.table), self._schemas[ref.table])
+
+    def as_of(self, ref: Input, version: int) -> DataFrame:
+        """What a plain read of a reference sees as of a version of its table."""
+        rows = self.of(ref).snapshot(self._session, version)
+        if ref.table.startswith("bronze."):
+            return self.relation(ref, rows)
+        model = self._project.model(ref.table)
+        if model.materialized != "upsert":
+            return rows.drop("_batch")
+        return newest_per_key(rows, model.unique_key).where("not _deleted").drop("_deleted", "_batch")
+
+    def relation(self, ref: Input, rows: DataFrame) -> DataFrame:
+        """A streamed reference's view of rows of its table."""
+        if ref.table.startswith("bronze."):
+            return bronze(rows, self._project.topic(ref.table.split(".")[1])[1])
+        return rows.drop("_batch")
+
+
+def stored(session: SparkSession, layout: Layout, model: Model, schema: StructType) -> CommitTable:
+    """The append-only table of a model: its rows, or the change log of an upsert."""
+    if model.materialized == "upsert":
+        return CommitTable(session, layout.changes(model.table), changes_schema(schema))
+    with_batch = StructType([*schema.fields]).add("_batch", LongType())
+    return CommitTable(session, layout.table(model.table), with_batch)
+
+
+@dataclass
+class Source:
+    """A table consumed in whole commits; `done` is the version up to which it has been."""
+
+    table: CommitTable
+    done: int = -1
+
+    def next_range(self, max_rows: int) -> tuple[int, bool]:
+        """Up to which version the next batch reads (at least one commit, then up to `max_rows`), and whether to skip.
+
+        A range without data files (a table's creation, an upkeep commit) is skipped, not run as a batch.
+        """
+        upto, records, empty = self.done, 0, True
+        for commit in self.table.commits(self.done):
+            records += records_in([commit])
+            if records > max_rows and not empty:
+                break
+            upto, empty = commit.version, empty and not commit.files
+        return upto, empty
+
+    def commits(self, after: int, upto: int) -> list[Commit]:
+        """The commits of a recorded range."""
+        return [self.table.commit(version) for version in range(after + 1, upto + 1)]
+
+    def read(self, session: SparkSession, commits: list[Commit], partitions: int) -> Materialized:
+        """The rows of these commits, kept in memory; a small batch is one partition, so nothing is shuffled."""
+        rows = self.table.rows(session, *commits)
+        return materialize(rows.coalesce(1) if partitions == 1 else rows)
+
+
+def records_in(commits: Iterable[Commit]) -> int:
+    """How many records commits say they hold."""
+    return sum(int(c.marker.get("records", c.marker.get("rows", 0))) for c in commits)

@@ -1,0 +1,105 @@
+"""The current rows of an upsert model: an appended change log is the truth, a cached copy is the speed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, LongType, StructType
+
+from headrace.engine.delta import MARKER, CommitTable, Materialized, materialize
+
+BROADCAST_ROWS = 20_000
+"""Up to here a join sends the whole state to every task instead of sorting both sides."""
+
+_FOLD_ROWS = 2_000
+_FOLD_SHARE = 4
+
+
+def changes_schema(model_schema: StructType) -> StructType:
+    """The change log's columns: the model's, whether the key went, and the batch."""
+    return StructType([*model_schema.fields]).add("_deleted", BooleanType()).add("_batch", LongType())
+
+
+def newest_per_key(changes: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """The last change of each key by (batch, arrival)."""
+    order = [F.col("_batch").desc(), F.col("_arrival").desc()]
+    newest = Window.partitionBy(*keys).orderBy(*order)
+    return changes.withColumn("_rank", F.row_number().over(newest)).where("_rank = 1").drop("_rank")
+
+
+class KeyedState:
+    """The state of one upsert model as of the last finished batch.
+
+    Two layers, both in Spark's memory: `base`, and the keys changed since base was made. A batch rewrites only
+    the second; it is folded into the first when it has grown to a quarter of it, so a batch costs what it changes.
+    """
+
+    def __init__(self, session: SparkSession, log: CommitTable, keys: Sequence[str]) -> None:
+        self._session = session
+        self._log = log
+        self._keys = list(keys)
+        self._base: Materialized | None = None
+        self._recent: Materialized | None = None
+
+    @property
+    def count(self) -> int:
+        """An upper bound of the number of rows, exact after a fold."""
+        return (self._base.count if self._base else 0) + (self._recent.count if self._recent else 0)
+
+    def load(self, before_batch: int) -> None:
+        """Rebuild both layers from the log, as the state stood before a batch."""
+        self.drop()
+        past = self._log.snapshot(self._session).where(F.col("_batch") < before_batch)
+        self._base = materialize(newest_per_key(past, self._keys).where("not _deleted"))
+
+    def read(self) -> DataFrame:
+        """The rows as of the last finished batch, without bookkeeping columns."""
+        return _sized(self._live(), self.count).drop("_deleted", "_batch")
+
+    def apply(self, changes: Materialized) -> None:
+        """Take a committed batch's changes in."""
+        newest = newest_per_key(changes.frame, self._keys)
+        if self._recent is not None:
+            newest = _without(self._recent.frame, newest, self._keys).unionByName(newest)
+        former, self._recent = self._recent, materialize(newest)
+        if former is not None:
+            former.release()
+        if self._recent.count > max(_FOLD_ROWS, (self._base.count if self._base else 0) // _FOLD_SHARE):
+            self._fold()
+
+    def drop(self) -> None:
+        """Forget the cached copy; the log still holds everything."""
+        for layer in (self._base, self._recent):
+            if layer is not None:
+                layer.release()
+        self._base = self._recent = None
+
+    def store_current(self, path: Path, query: str, batch: int) -> None:
+        """Write the current rows where plain Delta readers find them."""
+        marker = f'{{"{MARKER}":{{"query":"{query}","batch":{batch}}}}}'
+        writer = self._live().drop("_deleted").write.format("delta").mode("overwrite")
+        writer.option("userMetadata", marker).save(str(path))
+
+    def _live(self) -> DataFrame:
+        assert self._base is not None, "state is read before it is loaded"
+        if self._recent is None:
+            return self._base.frame
+        old = _without(self._base.frame, self._recent.frame, self._keys)
+        return old.unionByName(self._recent.frame.where("not _deleted"))
+
+    def _fold(self) -> None:
+        folded = materialize(self._live())
+        self.drop()
+        self._base = folded
+
+
+def _without(rows: DataFrame, others: DataFrame, keys: Sequence[str]) -> DataFrame:
+    same = [rows[key].eqNullSafe(others[key]) for key in keys]
+    return rows.join(F.broadcast(others), same, "left_anti")
+
+
+def _sized(rows: DataFrame, count: int) -> DataFrame:
+    return rows.hint("broadcast") if count <= BROADCAST_ROWS else rows.hint("shuffle_hash")

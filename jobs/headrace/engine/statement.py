@@ -1,0 +1,53 @@
+"""A model's own text, with its tables bound to what Spark knows them as; positions stay traceable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headrace.errors import Place
+from headrace.project.model import Input, Model
+
+
+def view_name(table: str, stream: bool) -> str:
+    """The temporary view a table is bound to; as long as the words it stands for, so columns stay true."""
+    name = table.replace(".", "_")
+    return f"stream_{name}" if stream else name
+
+
+@dataclass(frozen=True)
+class Statement:
+    """SQL as Spark gets it; `shifts` are (offset in sql, characters added before it)."""
+
+    model: Model
+    sql: str
+    shifts: tuple[tuple[int, int], ...]
+
+    def place(self, offset: int) -> Place:
+        """The place in the model's file of an offset (from 0) in `sql`."""
+        added = next((total for at, total in reversed(self.shifts) if at <= offset), 0)
+        before = self.model.text[: max(offset - added, 0)]
+        line = before.count("\n") + 1
+        return Place(self.model.path, line, len(before) - (before.rfind("\n") + 1) + 1)
+
+
+def bind(model: Model, name_of: Callable[[Input], str] | None = None) -> Statement:
+    """Replace every table reference by its view's name; nothing else in the text changes."""
+    pieces: list[str] = []
+    shifts: list[tuple[int, int]] = []
+    done = added = 0
+    for ref in sorted(model.inputs, key=lambda ref: ref.start):
+        name = _reference(model, ref, name_of)
+        pieces += [model.text[done : ref.start], name]
+        done = ref.end
+        added += len(name) - (ref.end - ref.start)
+        shifts.append((ref.end + added, added))
+    return Statement(model, "".join([*pieces, model.text[done:]]), tuple(shifts))
+
+
+def _reference(model: Model, ref: Input, name_of: Callable[[Input], str] | None) -> str:
+    name = name_of(ref) if name_of else view_name(ref.table, ref.stream)
+    lines = model.text[ref.start : ref.end].count("\n")
+    # The alias comes after a WATERMARK clause, so a native model writes its own.
+    alias = "" if ref.has_alias or model.run == "streaming" else f" as {ref.table.split('.')[1]}"
+    return name + "\n" * lines + alias

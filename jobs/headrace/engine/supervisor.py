@@ -1,0 +1,142 @@
+"""Keeps tasks running: one thread each, restarted with back-off when the cause of a failure can pass."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from headrace.engine.failures import SAME_FAILURES, WAITS, passes, told
+from headrace.engine.tasks import Say, Task
+from headrace.reading.status import QueryState, QueryStatus
+
+STOP_SECONDS = 25.0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a task ended for good."""
+
+    task: str
+    cause: str
+
+
+class Supervised:
+    """A task and how it fares."""
+
+    def __init__(self, task: Task, upstream: Sequence[Supervised], say: Say) -> None:
+        self.task = task
+        self.upstream = upstream
+        self.state: QueryState = "starting"
+        self.restarts = 0
+        self.last_error: str | None = None
+        self.finished = threading.Event()
+        self._say = say
+
+    @property
+    def failed(self) -> Failure | None:
+        return Failure(self.task.name, self.last_error or "") if self.state == "failed" else None
+
+    def status(self) -> QueryStatus:
+        """The task's own account with its state and failures."""
+        return replace(
+            self.task.status(), state=self.state, restarts=self.restarts, last_error=self.last_error
+        )
+
+    def run(self, stop: threading.Event, until_done: bool) -> None:
+        """Step until told to stop, failed for good or, with `until_done`, until nothing is left to do."""
+        try:
+            while not stop.is_set():
+                upstream_done = all(other.finished.is_set() for other in self.upstream)
+                worked = self._step(stop)
+                if worked is None:
+                    return
+                if not worked and until_done and upstream_done:
+                    break
+                if not worked:
+                    self._wait(stop)
+            self.state = "stopped"
+            self.task.close()
+        finally:
+            self.finished.set()
+
+    def _step(self, stop: threading.Event) -> bool | None:
+        """One step, tried again while its failure can pass; None if the task has failed for good."""
+        attempt = 0
+        while not stop.is_set():
+            try:
+                self.task.wake.clear()
+                worked = self.task.step()
+                self.state = "running" if worked else "waiting"
+                return worked
+            except Exception as error:
+                attempt += 1
+                if not self._can_go_on(error, attempt):
+                    return None
+                self._say("retry", query=self.task.name, attempt=attempt, cause=self.last_error)
+                stop.wait(WAITS[min(attempt, len(WAITS)) - 1])
+        return False
+
+    def _can_go_on(self, error: Exception, attempt: int) -> bool:
+        cause, former = told(error), self.last_error
+        self.last_error = cause
+        self.restarts += 1
+        verdict = passes(error)
+        again = verdict is True or (verdict is None and (cause != former or attempt < SAME_FAILURES))
+        self.state = "backing_off" if again else "failed"
+        if not again:
+            self._say("failed", query=self.task.name, cause=cause)
+        self.task.close()
+        return again
+
+    def _wait(self, stop: threading.Event) -> None:
+        """Until there may be work: a new commit, or the task's poll interval."""
+        if not stop.is_set():
+            self.task.wake.wait(self.task.poll)
+
+
+class Supervisor:
+    """All tasks of a run, each in a thread of its own."""
+
+    def __init__(self, say: Say) -> None:
+        self.members: list[Supervised] = []
+        self.stop = threading.Event()
+        self._say = say
+        self._threads: list[threading.Thread] = []
+
+    def add(self, task: Task, upstream: Sequence[Supervised] = ()) -> Supervised:
+        """Take a task in; with `until_done` it ends only after those upstream of it."""
+        member = Supervised(task, upstream, self._say)
+        self.members.append(member)
+        return member
+
+    def start(self, until_done: bool) -> None:
+        """Start every task's thread."""
+        for member in self.members:
+            thread = threading.Thread(target=member.run, args=(self.stop, until_done), name=member.task.name, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        return tuple(f for member in self.members if (f := member.failed))
+
+    @property
+    def done(self) -> bool:
+        """Whether no task is at work any more."""
+        return all(member.finished.is_set() for member in self.members)
+
+    def end(self) -> bool:
+        """Stop every task between two of its steps; False if one did not end in time."""
+        self.stop.set()
+        for member in self.members:
+            member.task.wake.set()
+        for thread in self._threads:
+            thread.join(STOP_SECONDS)
+        return not any(thread.is_alive() for thread in self._threads)
+
+
+def wait_until(condition: Callable[[], bool], stop: threading.Event, poll: float = 0.2) -> None:
+    """Return once a condition holds or a stop is asked for."""
+    while not condition() and not stop.wait(poll):
+        pass

@@ -1,0 +1,1 @@
+"""What headrace needs outside itself: Java, jars and a Kafka broker."""

@@ -1,0 +1,132 @@
+"""What `headrace doctor` looks at, each with what to do about it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from headrace.environment import jars
+from headrace.environment.broker import Broker, answers
+from headrace.environment.java import VECTOR_MODULE, find_java, modules
+from headrace.errors import EnvironmentFault
+from headrace.layout import Layout
+
+GIB = 1024**3
+ENOUGH_DISK = 2 * GIB
+ENOUGH_MEMORY = 3 * GIB
+OLDEST_PYTHON = (3, 10)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a diagnosis needs to know of the target; `bootstrap` is `embedded` or an address."""
+
+    data_dir: Path
+    bootstrap: str = "embedded"
+    options: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Check:
+    """One answer: `ok` is None where it is only worth knowing; `fix` is empty where there is nothing to do."""
+
+    name: str
+    ok: bool | None
+    detail: str
+    fix: str = ""
+
+
+def diagnose(facts: Facts) -> tuple[Check, ...]:
+    """Return all checks in their order; none changes or fetches anything."""
+    return tuple(check(facts) for check in CHECKS)
+
+
+def python(_: Facts) -> Check:
+    """Python is new enough."""
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    ok = sys.version_info >= OLDEST_PYTHON
+    return Check("python", ok, f"Python {version}", "" if ok else "Install Python 3.10 or newer.")
+
+
+def java(_: Facts) -> Check:
+    """Java is there, of a version that Spark runs on, with the module Spark asks for."""
+    try:
+        found = find_java()
+        has_vector = VECTOR_MODULE in modules(found)
+    except EnvironmentFault as fault:
+        return Check("java", False, str(fault), "Install Java 17 or 21, or set JAVA_HOME.")
+    detail = f"Java {found.major} at {found.program}"
+    if not has_vector:
+        fix = "Install a full Java 17 or 21 (not a cut-down one)."
+        return Check("java", False, f"{detail} lacks the module {VECTOR_MODULE}, which Spark needs", fix)
+    if found.untried:
+        return Check("java", None, f"{detail}: Spark runs on it, headrace is not tried on it", "Prefer Java 17 or 21.")
+    return Check("java", True, detail)
+
+
+def jar_files(_: Facts) -> Check:
+    """All jars are there with their checksums."""
+    damaged = [jar.coordinate for name in jars.SET_NAMES for jar in jars.damaged(name)]
+    if damaged:
+        detail = f"{len(damaged)} jars are missing or broken: {', '.join(damaged[:3])}{', ...' * (len(damaged) > 3)}"
+        return Check("jars", False, detail, "Run `headrace setup`.")
+    return Check("jars", True, f"{sum(len(jars.locked(name)) for name in jars.SET_NAMES)} jars, checksums right")
+
+
+def ports(facts: Facts) -> Check:
+    """The embedded broker's ports are its own or free."""
+    if facts.bootstrap != "embedded":
+        return Check("ports", True, "no embedded broker in this target")
+    embedded = Broker(Layout(facts.data_dir).broker)
+    state = embedded.status()
+    if state.bootstrap is None:
+        return Check("ports", True, "chosen at the first start of the broker")
+    if state.state == "running" or embedded.ports_free():
+        return Check("ports", True, f"{state.bootstrap} is {'in use by our broker' if state.pid else 'free'}")
+    fix = "Nothing to do, unless something relies on the address: the next start takes another."
+    return Check("ports", None, f"another program uses {state.bootstrap}", fix)
+
+
+def broker(facts: Facts) -> Check:
+    """The broker answers."""
+    embedded = facts.bootstrap == "embedded"
+    bootstrap = Broker(Layout(facts.data_dir).broker).status().bootstrap if embedded else facts.bootstrap
+    if bootstrap and answers(bootstrap, facts.options, timeout=5.0):
+        return Check("broker", True, f"{bootstrap} answers")
+    if embedded:
+        return Check("broker", None, "the embedded broker is not running", "`headrace run` starts it when needed.")
+    fix = "Start it, or correct `kafka:` in conf/ or HEADRACE_KAFKA_BOOTSTRAP."
+    return Check("broker", False, f"{bootstrap} does not answer", fix)
+
+
+def disk(facts: Facts) -> Check:
+    """There is room for tables and topics."""
+    wanted = facts.data_dir.absolute()
+    there = next(folder for folder in (wanted, *wanted.parents) if folder.exists())
+    if not os.access(there, os.W_OK):
+        return Check("disk", False, f"{there} cannot be written", "Set HEADRACE_DATA_DIR to a folder you can write.")
+    free = shutil.disk_usage(there).free
+    ok = free >= ENOUGH_DISK
+    return Check("disk", ok, f"{free / GIB:.1f} GiB free at {there}", "" if ok else "Free at least 2 GiB.")
+
+
+def memory(_: Facts) -> Check:
+    """There is memory for Spark and the broker."""
+    available = psutil.virtual_memory().available
+    ok = True if available >= ENOUGH_MEMORY else None
+    return Check("memory", ok, f"{available / GIB:.1f} GiB available", "" if ok else "Close something: 3 GiB are good.")
+
+
+def time_zone(_: Facts) -> Check:
+    """Times are UTC in everything headrace does, whatever the machine's zone is."""
+    return Check("time zone", True, f"this machine: {time.tzname[0]}; headrace works in UTC throughout")
+
+
+CHECKS: tuple[Callable[[Facts], Check], ...] = (python, java, jar_files, ports, broker, disk, memory, time_zone)

@@ -1,0 +1,43 @@
+"""One runner per data directory: a lock held by the process and, apart from it, by the JVM it started."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timezone
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from headrace.errors import Locked
+
+
+@contextmanager
+def runner_lock(folder: Path) -> Iterator[None]:
+    """Hold the runner's lock; Locked names who holds it already."""
+    folder.mkdir(parents=True, exist_ok=True)
+    note = folder / "runner.json"
+    lock = FileLock(folder / "runner.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise Locked(f"another runner holds {folder.parent}: {_holder(note)}; stop it first") from None
+    try:
+        me = {"pid": os.getpid(), "host": socket.gethostname(), "since": datetime.now(timezone.utc).isoformat()}
+        note.write_text(json.dumps(me))
+        yield
+    finally:
+        with suppress(FileNotFoundError):
+            note.unlink()
+        lock.release()
+
+
+def _holder(note: Path) -> str:
+    try:
+        held = json.loads(note.read_text())
+        return f"pid {held['pid']} on {held['host']} since {held['since']}"
+    except (OSError, ValueError, KeyError):
+        return "a process that has not said who it is"

@@ -1,0 +1,82 @@
+"""What can go wrong, as data: findings with a place, and the few exceptions that end a command."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Process exit codes, the same for every command."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    INVALID = 3
+    ENVIRONMENT = 4
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A position in a project file: path relative to the project, line and column from 1."""
+
+    path: str
+    line: int = 1
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    """One thing wrong with a project: where, a stable code, what is wrong and what to do."""
+
+    place: Place
+    code: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.code}: {self.message}"
+
+
+class HeadraceError(Exception):
+    """A failure that is told in one line, without a traceback."""
+
+    exit_code = ExitCode.FAILED
+
+
+class UsageError(HeadraceError):
+    """The command line asks for something that does not exist."""
+
+    exit_code = ExitCode.USAGE
+
+
+class InvalidProject(HeadraceError):
+    """The project has findings; nothing was started."""
+
+    exit_code = ExitCode.INVALID
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self.findings = tuple(sorted(set(findings)))
+        super().__init__("\n".join(str(finding) for finding in self.findings))
+
+
+class Locked(HeadraceError):
+    """Another process holds this project's data."""
+
+    exit_code = ExitCode.INVALID
+
+
+class EnvironmentFault(HeadraceError):
+    """Something outside the project is missing or broken; the message names the fix."""
+
+    exit_code = ExitCode.ENVIRONMENT
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return `` Did you mean x?`` for the nearest known word, else an empty string."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f" Did you mean {near[0]}?" if near else ""

@@ -1,0 +1,1 @@
+"""What a project declares, read and checked without a JVM."""

@@ -1,0 +1,90 @@
+"""The functions that a statement calls, and the parameters it takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import Token, TokenType, exp
+
+from headrace.errors import Place
+from headrace.project.dialect import Statement
+
+BARE_CALLS = frozenset({"current_timestamp", "current_date", "current_time", "localtimestamp"})
+"""Functions that Spark also calls without brackets."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a function, named as it was typed.
+
+    `has_order` says whether it stands over a window with an order, `has_arguments` whether it got any.
+    """
+
+    name: str
+    place: Place
+    has_order: bool = False
+    has_arguments: bool = False
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One `:name` in a text."""
+
+    name: str
+    place: Place
+
+
+def calls(statement: Statement) -> tuple[Call, ...]:
+    """Return every function call, in the order of the text."""
+    found = [*_calls_with_brackets(statement), *_calls_without(statement)]
+    return tuple(sorted(found, key=lambda call: call.place))
+
+
+def parameters(statement: Statement) -> tuple[Parameter, ...]:
+    """Return every `:name`, in the order of the text."""
+    tokens = statement.tokens
+    triples = zip((None, *tokens), tokens, tokens[1:], strict=False)
+    found = [(colon, name) for before, colon, name in triples if _is_parameter(before, colon, name)]
+    return tuple(Parameter(name.text, statement.place(colon.start)) for colon, name in found)
+
+
+def _calls_with_brackets(statement: Statement) -> Iterator[Call]:
+    text = statement.text
+    for function in statement.tree.find_all(exp.Func):
+        start, end = function.meta.get("start"), function.meta.get("end")
+        if start is not None and end is not None and (opened := re.match(r"\s*\(\s*(\)?)", text[end + 1 :])):
+            name = text[start : end + 1].strip("`").lower()
+            yield Call(name, statement.place(start), _has_order(function), not opened[1])
+
+
+def _calls_without(statement: Statement) -> Iterator[Call]:
+    tokens = statement.tokens
+    for before, token, after in zip((None, *tokens), tokens, (*tokens[1:], None), strict=False):
+        is_opened = after is not None and after.token_type == TokenType.L_PAREN
+        is_name = before is not None and before.token_type in (TokenType.DOT, TokenType.ALIAS)
+        if token.text.lower() in BARE_CALLS and not is_opened and not is_name:
+            yield Call(token.text.lower(), statement.place(token.start))
+
+
+def _has_order(function: exp.Func) -> bool:
+    window = function.parent
+    while isinstance(window, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
+        window = window.parent
+    # A named window may have an order that is written elsewhere.
+    return isinstance(window, exp.Window) and bool(window.args.get("order") or window.args.get("alias"))
+
+
+def _is_parameter(before: Token | None, colon: Token, name: Token) -> bool:
+    """Tell `:name` from a path into a variant and a field of a struct type: those follow a name at once."""
+    if colon.token_type != TokenType.COLON or name.start != colon.end + 1 or not _is_word(name):
+        return False
+    if before is None or before.end + 1 != colon.start:
+        return True
+    return not _is_word(before) and before.token_type not in (TokenType.R_PAREN, TokenType.R_BRACKET)
+
+
+def _is_word(token: Token) -> bool:
+    is_quoted = token.token_type in (TokenType.STRING, TokenType.NUMBER)
+    return not is_quoted and (token.text[:1].isalpha() or token.text[:1] == "_")

@@ -1,0 +1,176 @@
+"""Streaming Spark SQL as sqlglot can read it: tokens, and the tree of one statement, with true positions.
+
+sqlglot knows neither WATERMARK, IDENTIFIED BY and WITH (...) after a table nor `window(` as a first
+group key. Their tokens are left out or renamed before parsing, so no position moves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.databricks import Databricks
+from sqlglot.errors import ParseError, SqlglotError, TokenError
+
+from headrace.errors import Finding, InvalidProject, Place, did_you_mean
+from headrace.project.files import place_at
+
+KEYWORDS = ("select", "from", "where", "group", "having", "order", "join", "left", "inner", "cross", "union", "qualify")
+"""Words that a misspelt word before a syntax error is compared with."""
+
+QUERY_STARTS = ("SELECT", "WITH", "FROM", "(", "VALUES")
+"""Words a query can start with."""
+
+_UNIT_NAMES = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")
+UNITS = frozenset((*_UNIT_NAMES, *(f"{name}S" for name in _UNIT_NAMES)))
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One parsed statement and the tokens it was made of.
+
+    `ctes` are the names that WITH gives, in lower case; `has_watermark` says that a WATERMARK clause was left out.
+    """
+
+    path: str
+    text: str
+    tokens: tuple[Token, ...]
+    tree: exp.Expr
+    ctes: frozenset[str]
+    has_watermark: bool
+
+    def place(self, offset: int) -> Place:
+        """Return the place of an offset in the text."""
+        return place_at(self.path, self.text, offset)
+
+
+def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS) -> Statement:
+    """Parse the one statement of a text, which starts with one of some words; else raise InvalidProject."""
+    tokens: tuple[Token, ...] = ()
+    try:
+        tokens = tuple(Databricks().tokenize(text))
+        if found := [*_refusals(tokens, text, path, starts)]:
+            raise InvalidProject(found)
+        clauses = [*_clauses(tokens)]
+        kept = [_plain(tokens, i) for i in range(len(tokens)) if not any(start <= i < end for start, end in clauses)]
+        (tree,) = Databricks().parser().parse(kept, text)
+    except TokenError as error:
+        raise InvalidProject([_token_finding(error, text, path)]) from None
+    except ParseError as error:
+        raise InvalidProject([_parse_finding(error, tokens, text, path)]) from None
+    except (SqlglotError, AssertionError, AttributeError):
+        # The parser itself trips over some nonsense, without saying where.
+        raise InvalidProject([Finding(Place(path), "syntax", "this cannot be read as SQL")]) from None
+    except RecursionError:
+        raise InvalidProject([Finding(Place(path), "syntax", "nested too deeply; split it into CTEs")]) from None
+    if tree is None:
+        raise InvalidProject([Finding(Place(path), "syntax", "there is no statement in this file")])
+    has_watermark = any(_is(tokens[start], "WATERMARK") for start, _ in clauses)
+    ctes = frozenset(cte.alias.lower() for cte in tree.find_all(exp.CTE))
+    return Statement(path, text, tokens, _without_streams(tree), ctes, has_watermark)
+
+
+def _clauses(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Find the token ranges of the clauses that sqlglot does not know."""
+    for i, token in enumerate(tokens):
+        if _follow(tokens, i, "DELAY", "OF", "INTERVAL") and _interval_end(tokens, i + 3) > i + 3:
+            start = next((j for j in range(i - 1, -1, -1) if _is(tokens[j], "WATERMARK")), i)
+            start -= start > 0 and _is(tokens[start - 1], "WATERMARK")
+            yield start, _interval_end(tokens, i + 3)
+        elif _is(token, "IDENTIFIED") and _follow(tokens, i + 1, "BY"):
+            yield i, i + 3
+        elif token.token_type == TokenType.WITH and i and _follow(tokens, i + 1, "("):
+            yield i, _closing(tokens, i + 1) + 1
+
+
+def _interval_end(tokens: Sequence[Token], i: int) -> int:
+    """Return the index after the numbers and units that follow INTERVAL."""
+    while i < len(tokens) and (
+        tokens[i].token_type in (TokenType.NUMBER, TokenType.STRING, TokenType.DASH, TokenType.COLON)
+        or tokens[i - 1].token_type == TokenType.COLON
+        or tokens[i].text.upper() in UNITS
+        or (_is(tokens[i], "TO") and tokens[i - 1].text.upper() in UNITS)
+    ):
+        i += 1
+    return i
+
+
+def _closing(tokens: Sequence[Token], i: int) -> int:
+    depth = 0
+    for j in range(i, len(tokens)):
+        depth += (tokens[j].token_type == TokenType.L_PAREN) - (tokens[j].token_type == TokenType.R_PAREN)
+        if depth == 0:
+            return j
+    return len(tokens) - 1
+
+
+def _plain(tokens: Sequence[Token], i: int) -> Token:
+    """Take `window` for a name, but where it starts the clause `window w as (...)`."""
+    token = tokens[i]
+    is_clause = _follow(tokens, i + 2, "AS") and _follow(tokens, i + 3, "(")
+    if token.token_type != TokenType.WINDOW or is_clause:
+        return token
+    return Token(TokenType.VAR, token.text, token.line, token.col, token.start, token.end, token.comments)
+
+
+def _is(token: Token, word: str) -> bool:
+    return token.text.upper() == word and token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER)
+
+
+def _follow(tokens: Sequence[Token], i: int, *words: str) -> bool:
+    return len(tokens) >= i + len(words) and all(_is(tokens[i + j], word) for j, word in enumerate(words))
+
+
+def _refusals(tokens: Sequence[Token], text: str, path: str, starts: Sequence[str]) -> Iterator[Finding]:
+    if not tokens:
+        yield Finding(Place(path), "syntax", "there is no statement in this file")
+    elif tokens[0].text.upper() not in starts:
+        place, word = place_at(path, text, tokens[0].start), tokens[0].text
+        code = "syntax" if tokens[0].token_type == TokenType.VAR else "not-allowed"
+        known = [start.lower() for start in starts if start.isalpha()]
+        advice = did_you_mean(word, known) or f" Start with {' or '.join(known)}."
+        yield Finding(place, code, f"`{word}` cannot start this file.{advice}")
+    for token in tokens:
+        if token.token_type == TokenType.SEMICOLON:
+            message = "one file holds one statement and no `;`; take it out"
+            yield Finding(place_at(path, text, token.start), "not-allowed", message)
+
+
+def _token_finding(error: TokenError, text: str, path: str) -> Finding:
+    """Tell of an open quote or comment; sqlglot says where it starts only in the cause of the error."""
+    match = re.search(r"Missing (\S+) from \d+:(\d+)", str(error.__cause__))
+    offset = int(match[2]) if match else max(text.rfind("/*"), 0)
+    what = f"quote {match[1]}" if match else "comment"
+    return Finding(place_at(path, text, offset), "syntax", f"this {what} is never closed")
+
+
+def _parse_finding(error: ParseError, tokens: Sequence[Token], text: str, path: str) -> Finding:
+    """Tell where parsing failed; sqlglot blames the word after a misspelt one, so look at that too."""
+    detail = error.errors[0]
+    word = detail["highlight"] or ""
+    ends = [token for token in tokens if (token.line, token.col) == (detail["line"], detail["col"])]
+    offset = ends[0].start if ends else len(text)
+    before = [token for token in tokens if token.end < offset][-1:]
+    for token in (*before, *ends[:1]):
+        word_before = token.text.lower()
+        if word_before not in KEYWORDS and len(word_before) > 2 and (advice := did_you_mean(word_before, KEYWORDS)):
+            return Finding(place_at(path, text, token.start), "syntax", f"`{token.text}` is not expected here.{advice}")
+    if "Required keyword" in detail["description"]:
+        return Finding(place_at(path, text, offset), "syntax", f"something is missing after `{word}`")
+    if "Unexpected token" in detail["description"]:
+        return Finding(place_at(path, text, offset), "syntax", f"`{word}` is not expected here")
+    message = detail["description"][0].lower() + detail["description"][1:]
+    return Finding(place_at(path, text, offset), "syntax", f"{message} near `{word}`")
+
+
+def _without_streams(tree: exp.Expr) -> exp.Expr:
+    """Put each table in the place of its STREAM, which hides it from the scope analysis."""
+    for stream in [*tree.find_all(exp.Stream)]:
+        inner = stream.this
+        if isinstance(inner, exp.Subquery) and isinstance(inner.this, exp.Table):
+            inner.this.set("alias", inner.args.get("alias"))
+            inner = inner.this
+        stream.replace(inner)
+    return tree

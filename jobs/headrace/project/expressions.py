@@ -1,0 +1,25 @@
+"""A SQL expression inside YAML: does it parse, and which columns does it name."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from headrace.errors import InvalidProject
+from headrace.project import dialect
+
+_SELECT = "select "
+
+
+def columns_of(text: str) -> tuple[str, ...]:
+    """Return the columns that an expression names, as first parts; ValueError where it is no plain expression."""
+    try:
+        statement = dialect.parse(f"{_SELECT}{text}", "")
+    except InvalidProject as error:
+        raise ValueError(error.findings[0].message) from None
+    tree = statement.tree
+    if not isinstance(tree, exp.Select) or len(tree.expressions) != 1 or tree.args.get("from_"):
+        raise ValueError("this is not one expression")
+    expression = tree.expressions[0]
+    if isinstance(expression, (exp.Alias, exp.Aliases)) or expression.is_star or expression.find(exp.Query):
+        raise ValueError("an expression here has no alias, no `*` and no subquery")
+    return tuple(dict.fromkeys(column.parts[0].name for column in expression.find_all(exp.Column)))

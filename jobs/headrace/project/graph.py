@@ -1,0 +1,109 @@
+"""Who reads whom: reads through views, cycles, and the queries in the order in which they depend on each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from headrace.errors import Finding, Place
+from headrace.project import dag
+from headrace.project.model import Model, Query
+
+
+@dataclass(frozen=True)
+class Read:
+    """One read of a stored table, written in a model or in a view that it reads.
+
+    A view that is read without `stream` is a snapshot: what it streams itself does not move then.
+    """
+
+    table: str
+    stream: bool
+    place: Place
+
+
+def by_table(models: Iterable[Model]) -> dict[str, Model]:
+    """Index models by their tables; of two with one name the first counts."""
+    return {model.table: model for model in sorted(models, key=lambda model: model.path, reverse=True)}
+
+
+def views(model: Model, models: Mapping[str, Model]) -> tuple[Model, ...]:
+    """Return the views a model is made of, directly or through other views."""
+    found: dict[str, Model] = {}
+    waiting = [model]
+    while waiting:
+        for input_ in waiting.pop().inputs:
+            view = models.get(input_.table)
+            if view is not None and view.materialized == "view" and view.table not in found:
+                found[view.table] = view
+                waiting.append(view)
+    return tuple(found.values())
+
+
+def reads(model: Model, models: Mapping[str, Model]) -> tuple[Read, ...]:
+    """Return what a model reads once its views are inlined: stored tables, bronze, and what nobody knows."""
+    return tuple(dict.fromkeys(_reads(model, models, True, ())))
+
+
+def queries(models: Iterable[Model]) -> tuple[Query, ...]:
+    """Group models into queries, each in order, and order the queries; there must be no cycles."""
+    known = by_table(models)
+    edges = _edges(known)
+    groups: dict[str, list[Model]] = {}
+    for table in dag.order(edges):
+        if (query := known[table].query) is not None:
+            groups.setdefault(query, []).append(known[table])
+    ordered = dag.order(_query_edges(known, edges))
+    return tuple(Query(name, groups[name][0].run, tuple(groups[name])) for name in ordered)
+
+
+def cycle_findings(models: Iterable[Model]) -> Iterator[Finding]:
+    """Find models that wait for each other, and queries that do."""
+    known = by_table(models)
+    edges = _edges(known)
+    cycles = dag.cycles(edges)
+    for cycle in cycles:
+        steps = [*zip(cycle, (*cycle[1:], cycle[0]), strict=True)]
+        told = ", ".join(f"{reader} reads {table} ({edges[reader][table]})" for reader, table in steps)
+        yield Finding(min(edges[reader][table] for reader, table in steps), "cycle", f"{told}; take one read out")
+    for cycle in [] if cycles else dag.cycles(_query_edges(known, edges)):
+        steps = [*zip(cycle, (*cycle[1:], cycle[0]), strict=True)]
+        places = [_query_edges(known, edges)[reader][query] for reader, query in steps]
+        told = ", ".join(f"{step[0]} needs {step[1]} ({place})" for step, place in zip(steps, places, strict=True))
+        yield Finding(min(places), "cycle", f"queries wait for each other: {told}; give the models one `query:`")
+
+
+def _reads(model: Model, models: Mapping[str, Model], stream: bool, path: tuple[str, ...]) -> Iterator[Read]:
+    for input_ in model.inputs:
+        view = models.get(input_.table)
+        if view is None or view.materialized != "view":
+            yield Read(input_.table, stream and input_.stream, input_.place)
+        elif view.table not in path:
+            yield from _reads(view, models, stream and input_.stream, (*path, view.table))
+
+
+def _edges(known: Mapping[str, Model]) -> dict[str, dict[str, Place]]:
+    """Map each model to the models it needs, with the place of the read.
+
+    A model needs what it streams and what it looks up in other queries. Without `stream`, a member of its own
+    query is the state before the batch, and nothing to wait for.
+    """
+    edges: dict[str, dict[str, Place]] = {table: {} for table in known}
+    for table, model in known.items():
+        is_view = model.materialized == "view"
+        for read in model.inputs if is_view else reads(model, known):
+            other = known.get(read.table)
+            is_state = other is not None and other.query == model.query and not read.stream
+            if other is not None and (other.materialized == "view" if is_view else not is_state):
+                edges[table].setdefault(read.table, read.place)
+    return edges
+
+
+def _query_edges(known: Mapping[str, Model], edges: Mapping[str, Mapping[str, Place]]) -> dict[str, dict[str, Place]]:
+    found: dict[str, dict[str, Place]] = {query: {} for model in known.values() if (query := model.query) is not None}
+    for reader, needed in edges.items():
+        for table, place in needed.items():
+            query, other = known[reader].query, known[table].query
+            if query is not None and other is not None and query != other:
+                found[query].setdefault(other, place)
+    return found

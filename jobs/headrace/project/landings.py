@@ -1,0 +1,180 @@
+"""sql/bronze/*.yml: the topics of each domain and what their records hold."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator
+from pydantic import Field as Option
+
+from headrace.errors import Finding, InvalidProject, Place, did_you_mean
+from headrace.project import documents, expressions, fieldtypes
+from headrace.project.documents import Document, Shape, refuse
+from headrace.project.files import read_text
+from headrace.project.model import LANDING_COLUMNS, Field, Landing, Topic
+from headrace.project.shapes import Expression, Name, Type, canonical_type, is_name
+
+RESERVED = ("dead_letters", "late_rows")
+"""Relations that bronze has of itself."""
+
+
+@dataclass(frozen=True)
+class LandingFile:
+    """What could be read of one file, what is wrong with it, and the tables that are therefore unknown.
+
+    `unreadable` holds `bronze.<name>` of each broken topic, or `bronze` where not even the names are sure.
+    """
+
+    landing: Landing | None
+    findings: tuple[Finding, ...]
+    unreadable: frozenset[str]
+
+
+def read(root: Path, path: str) -> LandingFile:
+    """Read one file of sql/bronze/; a broken topic does not spoil the others."""
+    try:
+        document = documents.parse(read_text(root, path), path)
+        file = documents.validate(document, _File)
+    except InvalidProject as error:
+        return LandingFile(None, error.findings, frozenset({"bronze"}))
+    topics: list[Topic] = []
+    found: list[Finding] = []
+    for name in file.topics:
+        try:
+            topics.append(_topic(document, name))
+        except InvalidProject as error:
+            found.extend(error.findings)
+    unreadable = {f"bronze.{name}" for name in file.topics} - {f"bronze.{topic.name}" for topic in topics}
+    landing = Landing(file.landing, tuple(topics), document.value_place("landing"))
+    return LandingFile(landing, tuple(found), frozenset(unreadable))
+
+
+def clashes(landings: Iterable[Landing]) -> Iterator[Finding]:
+    """Find landings of one name, sources of one name, and topics that land twice."""
+    first: dict[tuple[str, str], Place] = {}
+    for landing in landings:
+        claims = [("landing", landing.name, landing.place)]
+        for topic in landing.topics:
+            claims += [("source", topic.name, topic.place), ("topic", topic.topic, topic.place)]
+        for kind, name, place in claims:
+            if (kind, name) in first:
+                message = f"{kind} {name} is also declared at {first[kind, name]}; keep one of the two"
+                yield Finding(place, f"duplicate-{kind}", message)
+            first.setdefault((kind, name), place)
+
+
+def _field_type(text: str) -> str:
+    bare, required = fieldtypes.split_required(text)
+    return canonical_type(bare) + (" not null" if required else "")
+
+
+def _body(value: Any) -> Any:
+    if not value:
+        raise refuse("bad-value", "a schema is `{field: type}`, or one type where the value is a bare JSON scalar")
+    return {"fields": value} if isinstance(value, Mapping) else {"scalar": value}
+
+
+class _Body(Shape):
+    fields_: dict[str, Annotated[str, AfterValidator(_field_type)]] = Option(default_factory=dict, alias="fields")
+    scalar: Type | None = None
+
+
+class _Topic(Shape):
+    topic: str | None = None
+    description: str = ""
+    body: Annotated[_Body, BeforeValidator(_body)] = Option(alias="schema")
+    event_time: str | None = None
+    reject: dict[Name, Expression] = Option(default_factory=dict)
+    null_key: Literal["allow"] | None = None
+    null_value: Literal["allow"] | None = None
+    start: Any = "earliest"
+    partitions: Annotated[int, Option(ge=1)] = 1
+
+
+class _File(Shape):
+    landing: Name
+    topics: Annotated[dict[str, Any], Option(min_length=1)]
+
+
+def _topic(document: Document, name: str) -> Topic:
+    at = ("topics", name)
+    found = [*_name_findings(document, name)]
+    try:
+        given = documents.validate(document, _Topic, at)
+    except InvalidProject as error:
+        raise InvalidProject([*found, *error.findings]) from None
+    found += _event_time_findings(document, name, given)
+    found += _reject_findings(document, name, given)
+    start = _start(given.start, given.topic or name)
+    if start is None:
+        message = "start at `earliest`, `latest`, a timestamp or `{partition: offset}`"
+        found.append(Finding(document.value_place(*at, "start"), "bad-value", message))
+    if found or start is None:
+        raise InvalidProject(found)
+    return Topic(
+        name=name,
+        topic=given.topic or name,
+        place=document.key_place(*at),
+        description=given.description,
+        fields=tuple(Field(field, *fieldtypes.split_required(text)) for field, text in given.body.fields_.items()),
+        scalar=given.body.scalar,
+        event_time=given.event_time,
+        reject=tuple(given.reject.items()),
+        null_key=given.null_key is not None,
+        null_value=given.null_value is not None,
+        start=start,
+        partitions=given.partitions,
+    )
+
+
+def _name_findings(document: Document, name: str) -> Iterator[Finding]:
+    if not is_name(name) or name in RESERVED:
+        what = "is taken by headrace" if name in RESERVED else "is no name: write lower-case letters, digits and _"
+        yield Finding(document.key_place("topics", name), "bad-name", f"`{name}` {what}; `topic:` gives Kafka's name")
+
+
+def _event_time_findings(document: Document, name: str, given: _Topic) -> Iterator[Finding]:
+    place, fields = document.value_place("topics", name, "event_time"), given.body.fields_
+    if given.event_time is None:
+        return
+    if given.event_time not in fields:
+        message = f"event_time `{given.event_time}` is no field of the schema.{did_you_mean(given.event_time, fields)}"
+        yield Finding(place, "unknown-column", message)
+    elif fieldtypes.split_required(fields[given.event_time])[0] not in ("timestamp", "bigint"):
+        yield Finding(place, "bad-value", "event_time must be a timestamp, or a bigint of epoch milliseconds")
+
+
+def _reject_findings(document: Document, name: str, given: _Topic) -> Iterator[Finding]:
+    known = [*given.body.fields_, "data", *(column for column, _ in LANDING_COLUMNS)]
+    lowered = {column.lower() for column in known}
+    for reason, text in given.reject.items():
+        for column in expressions.columns_of(text):
+            if column.lower() not in lowered:
+                place = document.value_place("topics", name, "reject", reason)
+                message = f"`{column}` is neither a field nor a landing column.{did_you_mean(column, known)}"
+                yield Finding(place, "unknown-column", message)
+
+
+def _start(value: Any, topic: str) -> str | dict[str, int] | None:
+    """Return where a source starts, or None for what is no start; `{topic: {partition: offset}}` is as good."""
+    if isinstance(value, Mapping):
+        offsets = value[topic] if [*value] == [topic] and isinstance(value[topic], Mapping) else value
+        return {str(partition): offset for partition, offset in offsets.items()} if _are_offsets(offsets) else None
+    if isinstance(value, (datetime.datetime, datetime.date)):
+        return value.isoformat()
+    if value in ("earliest", "latest"):
+        return str(value)
+    try:
+        return datetime.datetime.fromisoformat(str(value).replace("Z", "+00:00")).isoformat()
+    except ValueError:
+        return None
+
+
+def _are_offsets(offsets: Mapping[Any, Any]) -> bool:
+    return bool(offsets) and all(
+        str(partition).isdigit() and isinstance(offset, int) and offset >= 0 for partition, offset in offsets.items()
+    )

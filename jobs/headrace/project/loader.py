@@ -1,0 +1,93 @@
+"""Loading a project: every file is read, and everything that is wrong is said at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import ParamSpec, TypeVar
+
+from headrace.errors import Finding, InvalidProject
+from headrace.project import checks, files, graph, landings, macros, manifest, modelfile, target
+from headrace.project.draft import Draft
+from headrace.project.macros import MacroFile
+from headrace.project.manifest import Manifest
+from headrace.project.model import Landing, Project
+from headrace.project.modelfile import Location
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def load(root: Path, target_name: str) -> Project:
+    """Load the project at or above `root` for one target; all that is wrong with it raises InvalidProject."""
+    root, found = manifest.find_root(root), list[Finding]()
+    chosen = _attempt(found, target.read, root, target_name, os.environ)
+    described = _attempt(found, manifest.read, root)
+    draft = _draft(root, described or Manifest(), found)
+    if chosen is not None and described is not None:
+        draft = replace(draft, vars={**described.vars, **chosen.vars})
+    # What a model is comes from the manifest too, so without it no rule would know what it judges.
+    found += checks.check(draft) if described is not None else ()
+    if found or chosen is None or described is None:
+        raise InvalidProject(found)
+    return Project(
+        root=root,
+        name=described.name,
+        target=chosen,
+        vars=draft.vars or {},
+        landings=draft.landings,
+        models=tuple(sorted(draft.models.values(), key=lambda model: model.path)),
+        macros=macros.in_order(draft.macros),
+        queries=graph.queries(draft.models.values()),
+        test_paths=described.test_paths,
+    )
+
+
+def _attempt(found: list[Finding], read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+    """Return what could be read, or None with the findings put to the others."""
+    try:
+        return read(*args, **kwargs)
+    except InvalidProject as error:
+        found.extend(error.findings)
+        return None
+
+
+def _draft(root: Path, described: Manifest, found: list[Finding]) -> Draft:
+    landed, unsure = _landings(root, described, found)
+    locations = _locations(root, described, found)
+    read = [file for at in locations if (file := _attempt(found, modelfile.read, root, at, described)) is not None]
+    readable = {file.model.path for file in read}
+    found += described.unknown_folders([*(at.domain for at in locations), *_domains(landed)])
+    return Draft(
+        landings=landed,
+        files=modelfile.settle_engines(read),
+        macros=_macros(root, described, found),
+        vars=None,
+        unreadable=unsure | {at.table for at in locations if at.path not in readable},
+    )
+
+
+def _landings(root: Path, described: Manifest, found: list[Finding]) -> tuple[tuple[Landing, ...], frozenset[str]]:
+    folders = [f"{folder}/bronze" for folder in described.sql_paths]
+    read = [landings.read(root, path) for path in files.find(root, folders, "*.y*ml")]
+    landed = tuple(file.landing for file in read if file.landing is not None)
+    found += [*landings.clashes(landed), *(finding for file in read for finding in file.findings)]
+    return landed, frozenset[str]().union(*(file.unreadable for file in read))
+
+
+def _locations(root: Path, described: Manifest, found: list[Finding]) -> list[Location]:
+    paths = [(folder, path) for folder in described.sql_paths for path in files.find(root, [folder], "**/*.sql")]
+    return [at for folder, path in paths if (at := _attempt(found, modelfile.locate, folder, path)) is not None]
+
+
+def _macros(root: Path, described: Manifest, found: list[Finding]) -> tuple[MacroFile, ...]:
+    paths = files.find(root, described.macro_paths, "**/*.sql")
+    read = [file for path in paths if (file := _attempt(found, macros.read, root, path)) is not None]
+    _attempt(found, macros.in_order, read)
+    return tuple(read)
+
+
+def _domains(landed: Iterable[Landing]) -> list[str]:
+    return [name for landing in landed for name in (landing.name, PurePosixPath(landing.place.path).stem)]

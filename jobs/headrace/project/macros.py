@@ -1,0 +1,79 @@
+"""macros/*.sql: SQL functions that models may call, each in a file of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from sqlglot import exp
+
+from headrace.errors import Finding, InvalidProject, Place
+from headrace.project import dag, dialect, refusals
+from headrace.project.calls import Call, calls
+from headrace.project.dialect import Statement
+from headrace.project.files import read_text
+from headrace.project.model import Macro
+from headrace.project.shapes import is_name
+
+FORM = "create temporary function name(...) returns type return expression"
+
+
+@dataclass(frozen=True)
+class MacroFile:
+    """A macro and the functions it calls."""
+
+    macro: Macro
+    calls: tuple[Call, ...]
+
+
+def read(root: Path, path: str) -> MacroFile:
+    """Read one macro; what is no function of the file's name raises InvalidProject."""
+    text, name = read_text(root, path), PurePosixPath(path).stem
+    statement = dialect.parse(text, path, starts=("CREATE",))
+    called = calls(statement)
+    if found := [*_refusals(statement, name), *refusals.call_refusals(called)]:
+        raise InvalidProject(found)
+    return MacroFile(Macro(name, path, text), called)
+
+
+def in_order(files: Sequence[MacroFile]) -> tuple[Macro, ...]:
+    """Order macros so that each is created after those it calls; a cycle or a double name raises InvalidProject."""
+    if found := [*_duplicates(files), *_cycles(files)]:
+        raise InvalidProject(found)
+    macros = {file.macro.name: file.macro for file in files}
+    return tuple(macros[name] for name in dag.order(_needs(files)))
+
+
+def _needs(files: Iterable[MacroFile]) -> dict[str, list[str]]:
+    names = {file.macro.name for file in files}
+    return {file.macro.name: sorted({call.name for call in file.calls} & names) for file in files}
+
+
+def _cycles(files: Sequence[MacroFile]) -> Iterator[Finding]:
+    places = {(file.macro.name, call.name): call.place for file in files for call in file.calls}
+    for cycle in dag.cycles(_needs(files)):
+        edges = [*zip(cycle, (*cycle[1:], cycle[0]), strict=True)]
+        told = ", ".join(f"{name} calls {called} ({places[name, called]})" for name, called in edges)
+        yield Finding(places[edges[0]], "cycle", f"macros may not call each other in a circle: {told}")
+
+
+def _duplicates(files: Iterable[MacroFile]) -> Iterator[Finding]:
+    first: dict[str, str] = {}
+    for file in files:
+        name, path = file.macro.name, file.macro.path
+        if first.setdefault(name, path) != path:
+            yield Finding(Place(path), "duplicate-macro", f"macro {name} is also in {first[name]}; keep one of the two")
+
+
+def _refusals(statement: Statement, name: str) -> Iterator[Finding]:
+    tree, place = statement.tree, statement.place(statement.tokens[0].start)
+    if not isinstance(tree, exp.Create) or tree.kind != "FUNCTION" or not isinstance(tree.expression, exp.Return):
+        yield Finding(place, "not-allowed", f"a macro is one `{FORM}`")
+    elif not tree.find(exp.TemporaryProperty):
+        yield Finding(place, "not-allowed", f"a macro is temporary: `{FORM}`")
+    elif tree.expression.find(exp.Query, exp.Table):
+        yield Finding(place, "not-allowed", "a macro computes from its arguments and reads no table")
+    elif (given := tree.this.this.name) != name or not is_name(name):
+        message = f"file {name}.sql must hold a function of that name, in lower case, and holds {given}"
+        yield Finding(place, "bad-name", message)

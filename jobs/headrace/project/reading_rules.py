@@ -1,0 +1,62 @@
+"""Rules about what models read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headrace.errors import Finding, did_you_mean
+from headrace.project import graph, scopes
+from headrace.project.draft import Draft
+
+
+def unknown_tables(draft: Draft) -> Iterator[Finding]:
+    """Each table that is read exists."""
+    for file in draft.files:
+        for input_ in file.model.inputs:
+            if not draft.may_exist(input_.table):
+                same_name = [table for table in draft.tables if table.partition(".")[2] == input_.table]
+                advice = f" Write {' or '.join(same_name)}." if same_name else did_you_mean(input_.table, draft.tables)
+                yield Finding(input_.place, "unknown-table", f"no table {input_.table}.{advice}")
+
+
+def unknown_columns(draft: Draft) -> Iterator[Finding]:
+    """Each column that is named exists, where that can be known without Spark."""
+    for file in draft.files:
+        for unknown in scopes.unknown_columns(file.text.statement.tree, draft.relation):
+            message = f"no column {unknown.name} here.{did_you_mean(unknown.name, unknown.known)}"
+            yield Finding(file.text.statement.place(unknown.offset), "unknown-column", message)
+
+
+def missing_parameters(draft: Draft) -> Iterator[Finding]:
+    """Each `:name` has a value in `vars`."""
+    if draft.vars is None:
+        return
+    for file in draft.files:
+        for parameter in file.text.parameters:
+            if parameter.name not in draft.vars:
+                advice = did_you_mean(parameter.name, draft.vars) or " Add it to vars in manifest.yml or conf/."
+                yield Finding(parameter.place, "missing-parameter", f"no value for :{parameter.name}.{advice}")
+
+
+def stars_from_tables(draft: Draft) -> Iterator[Finding]:
+    """`*` takes its columns from CTEs only, so that a model's columns are in its text."""
+    for file in draft.files:
+        for place in file.text.stars:
+            yield Finding(place, "star-from-table", "`*` of a stored table; list the columns that you use in a CTE")
+
+
+def missing_streams(draft: Draft) -> Iterator[Finding]:
+    """Something moves each stored model, and what is marked as moving does move."""
+    for file in draft.files:
+        model = file.model
+        streams = any(read.stream for read in graph.reads(model, draft.models))
+        if not streams and model.materialized in ("append", "upsert"):
+            message = "the model reads no stream, so nothing would ever start it; write `stream` before what moves"
+            yield Finding(file.text.statement.place(file.text.statement.tokens[0].start), "missing-stream", message)
+        for input_ in model.inputs:
+            view = draft.models.get(input_.table)
+            if input_.stream and view and view.materialized == "view":
+                known = all(draft.may_exist(read.table) for read in graph.reads(view, draft.models))
+                if known and not any(read.stream for read in graph.reads(view, draft.models)):
+                    message = f"the view {view.table} reads no stream itself; drop `stream` here or add it there"
+                    yield Finding(input_.place, "missing-stream", message)

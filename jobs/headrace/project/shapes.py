@@ -1,0 +1,73 @@
+"""Kinds of values that the YAML of a project shares: names, texts, SQL expressions, variables, options, durations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator
+
+from headrace.project import expressions, fieldtypes
+from headrace.project.documents import refuse
+
+SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def is_name(text: str) -> bool:
+    """Say whether a text can name a model, a source, a macro or a query."""
+    return re.fullmatch(r"[a-z][a-z0-9_]{0,62}", text) is not None
+
+
+def _name(text: str) -> str:
+    if not is_name(text):
+        raise refuse("bad-name", "a name is a lower-case letter, then letters, digits and _, at most 63 in all")
+    return text
+
+
+def _texts(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _expression(text: str) -> str:
+    try:
+        expressions.columns_of(text)
+    except ValueError as error:
+        raise refuse("syntax", str(error)) from None
+    return text
+
+
+def canonical_type(text: str) -> str:
+    """Return a type as we write it; what is none is a finding."""
+    try:
+        return fieldtypes.canonical(text)
+    except ValueError as error:
+        raise refuse("bad-value", f"`{text}` is no type of Spark: {error}") from None
+
+
+def _variable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        raise refuse("bad-value", "a variable is a text, a number, a boolean, null or a list of these")
+    return value
+
+
+def _option(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, (int, float)) else value
+
+
+def _seconds(value: Any) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) *(ms|s|m|h)", str(value))
+    if match is None:
+        raise refuse("bad-value", "a duration is a number and a unit: `500ms`, `1s`, `2m`")
+    return float(match[1]) * SECONDS[match[2]]
+
+
+Name = Annotated[str, AfterValidator(_name)]
+Expression = Annotated[str, AfterValidator(_expression)]
+Type = Annotated[str, AfterValidator(canonical_type)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(_texts)]
+Vars = dict[str, Annotated[Any, AfterValidator(_variable)]]
+Options = dict[str, Annotated[str, BeforeValidator(_option)]]
+Duration = Annotated[float, BeforeValidator(_seconds)]

@@ -1,0 +1,62 @@
+"""What the text of a model says: tables it reads, parameters, calls, output columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from headrace.errors import InvalidProject, Place
+from headrace.project import calls, dialect, refusals, scopes, tables
+from headrace.project.calls import Call, Parameter
+from headrace.project.dialect import Statement
+from headrace.project.model import Input
+
+
+@dataclass(frozen=True)
+class SqlText:
+    """The facts of one query; `stars` are the places where a `*` takes its columns from a stored table."""
+
+    statement: Statement
+    inputs: tuple[Input, ...]
+    parameters: tuple[Parameter, ...]
+    calls: tuple[Call, ...]
+    stars: tuple[Place, ...]
+    columns: tuple[str, ...] | None
+
+    @property
+    def has_watermark(self) -> bool:
+        """Say whether the query has a WATERMARK clause."""
+        return self.statement.has_watermark
+
+
+def read(text: str, path: str) -> SqlText:
+    """Read the one query of a text; what is no query, or does more than query, raises InvalidProject."""
+    statement = dialect.parse(text, path)
+    called = calls.calls(statement)
+    if found := [*refusals.query_refusals(statement, called)]:
+        raise InvalidProject(found)
+    return SqlText(
+        statement=statement,
+        inputs=tables.inputs(statement),
+        parameters=calls.parameters(statement),
+        calls=called,
+        stars=tuple(_stars(statement)),
+        columns=scopes.output_columns(statement.tree),
+    )
+
+
+def _stars(statement: Statement) -> Iterator[Place]:
+    for select in statement.tree.find_all(exp.Select):
+        stored = {table.alias_or_name for table in _sources(select) if tables.is_stored(table, statement)}
+        for projection in select.expressions:
+            star = projection.this if isinstance(projection, exp.Column) else projection
+            qualifier = projection.text("table")
+            if isinstance(star, exp.Star) and "start" in star.meta and (qualifier in stored if qualifier else stored):
+                yield statement.place(star.meta["start"])
+
+
+def _sources(select: exp.Select) -> Iterator[exp.Table]:
+    clauses = [select.args.get("from_"), *(select.args.get("joins") or ())]
+    yield from (clause.this for clause in clauses if clause is not None and isinstance(clause.this, exp.Table))

@@ -1,0 +1,91 @@
+"""Rules about what models write and publish."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headrace.errors import Finding, Place, did_you_mean
+from headrace.project import expressions
+from headrace.project.draft import Draft
+from headrace.project.model import Model
+
+NEEDLESS_KEYS = {
+    "view": ("unique_key", "once_per", "delete_when", "close_when", "publish", "output_mode", "log", "query"),
+    "append": ("unique_key", "delete_when", "close_when"),
+    "upsert": ("once_per",),
+    "snapshot": ("unique_key", "once_per", "delete_when", "close_when"),
+}
+"""Header keys that mean nothing for a kind of model."""
+
+
+def duplicate_models(draft: Draft) -> Iterator[Finding]:
+    """One file writes a table."""
+    first: dict[str, str] = {}
+    for model in sorted((file.model for file in draft.files), key=lambda model: model.path):
+        other = first.setdefault(model.table, model.path)
+        if other != model.path:
+            message = f"{model.table} is also written by {other}; rename one of the two"
+            yield Finding(Place(model.path), "duplicate-model", message)
+
+
+def two_publishers(draft: Draft) -> Iterator[Finding]:
+    """One model publishes to a topic."""
+    first: dict[str, Model] = {}
+    for model in draft.models.values():
+        if model.publish and model.publish.topic:
+            other = first.setdefault(model.publish.topic, model)
+            if other is not model:
+                message = f"{other.table} publishes to {model.publish.topic} too; one topic has one publisher"
+                yield Finding(draft.place(model, "publish.topic"), "two-publishers", message)
+
+
+def needless_keys(draft: Draft) -> Iterator[Finding]:
+    """No header key is without effect."""
+    for model in draft.models.values():
+        for key in NEEDLESS_KEYS[model.materialized]:
+            if key in model.header_places:
+                code = f"{model.materialized}-needs-no-{key.replace('_', '-')}"
+                message = f"`{key}` means nothing for `materialized: {model.materialized}`; take it out"
+                yield Finding(draft.place(model, key), code, message)
+
+
+def upserts_without_key(draft: Draft) -> Iterator[Finding]:
+    """An upsert says what its key is and gives the order of its changes."""
+    for model in draft.models.values():
+        if model.materialized != "upsert":
+            continue
+        if not model.unique_key:
+            message = "an upsert keeps one row per key; add `unique_key: ...`"
+            yield Finding(Place(model.path), "missing-key", message)
+        if model.output_columns is not None and "_arrival" not in model.output_columns:
+            message = "an upsert needs the order of its changes; select `_arrival` as a column"
+            yield Finding(draft.place(model, "unique_key"), "no-order", message)
+
+
+def unknown_output_columns(draft: Draft) -> Iterator[Finding]:
+    """Keys, published columns and conditions are made of the model's own columns."""
+    for model in draft.models.values():
+        for key, column in _named_columns(model):
+            if model.output_columns is not None and column.lower() not in map(str.lower, model.output_columns):
+                message = f"`{column}` is no column of {model.table}.{did_you_mean(column, model.output_columns)}"
+                yield Finding(draft.place(model, key), "unknown-column", message)
+
+
+def _named_columns(model: Model) -> Iterator[tuple[str, str]]:
+    """Yield the columns that a header names, each with the key it stands under."""
+    for key, columns in (("unique_key", model.unique_key), ("once_per", model.once_per)):
+        for index, column in enumerate(columns):
+            yield (f"{key}.{index}" if f"{key}.{index}" in model.header_places else key), column
+    for key, condition in (("delete_when", model.delete_when), ("close_when", model.close_when)):
+        yield from ((key, column) for column in (expressions.columns_of(condition) if condition else ()))
+    yield from (("columns." + column, column) for column in model.columns)
+    if model.log:
+        yield "log", model.log
+    if (publish := model.publish) is None:
+        return
+    yield "publish.key", publish.key
+    yield from ((f"publish.value.{field}", column) for field, column in publish.value)
+    if publish.topic_column:
+        yield "publish.topic.column", publish.topic_column
+    if publish.tombstone_when:
+        yield from (("publish.tombstone_when", name) for name in expressions.columns_of(publish.tombstone_when))

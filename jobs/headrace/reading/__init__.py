@@ -1,0 +1,1 @@
+"""Looking at a project without Spark: tables, topics and the runner's status."""

@@ -1,0 +1,92 @@
+"""Rows on a screen or in a pipe: a table, one record below the other where it is too wide, or JSON lines."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from itertools import islice
+
+from rich import box
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from headrace.reading.rows import Row, Rows, to_json, to_text
+
+_NO_EDGE = 100_000
+"""A width that nothing reaches, to measure a table and to print it into a pipe."""
+
+
+MOST_ROWS = 100
+"""How many rows are printed as text if nothing else is said."""
+
+
+def print_rows(rows: Rows, out: Console, talk: Console, most: int = MOST_ROWS) -> None:
+    """Print at most so many rows as text to `out` and what there is to say about them to `talk`."""
+    read = list(islice(rows.rows, most + 1))
+    more = (f"only the first {most} rows are shown: see --limit",) if len(read) > most else ()
+    if read:
+        _print(rows.brief or tuple(c for c in rows.columns if not c.startswith("_")), read[:most], out)
+    for note in (*rows.notes, *more):
+        talk.print(note, highlight=False, markup=False, soft_wrap=True)
+
+
+def _print(columns: tuple[str, ...], rows: list[Row], out: Console) -> None:
+    table = _table(columns, rows)
+    if not out.is_terminal:
+        Console(file=out.file, width=_NO_EDGE).print(table)
+    elif Measurement.get(out, out.options.update(max_width=_NO_EDGE), table).maximum <= out.width:
+        out.print(table)
+    else:
+        _print_records(columns, rows, out)
+
+
+def json_lines(rows: Rows) -> Iterator[str]:
+    """One JSON object per row, all columns."""
+    return map(to_json, rows.rows)
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """Write lines to stdout as they come; ends quietly when the reader of the pipe has gone."""
+    try:
+        for line in lines:
+            print(line, flush=True)
+    except BrokenPipeError:
+        # Python flushes stdout once more at exit, and would fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def reader_gone() -> bool:
+    """Whether stdout is a pipe that nobody reads any more."""
+    watch = select.poll()
+    watch.register(sys.stdout.fileno(), 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in watch.poll(0))
+
+
+def _table(columns: tuple[str, ...], rows: list[Row]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for column in columns:
+        numeric = all(isinstance(row[column], (int, float, Decimal)) or row[column] is None for row in rows)
+        table.add_column(Text(column), justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(row[column]) for column in columns))
+    return table
+
+
+def _print_records(columns: tuple[str, ...], rows: list[Row], out: Console) -> None:
+    for number, row in enumerate(rows, start=1):
+        out.rule(f"row {number}", align="left", style="dim")
+        record = Table.grid(padding=(0, 2))
+        record.add_column(style="bold", no_wrap=True)
+        record.add_column(overflow="fold")
+        for column in columns:
+            record.add_row(column, _cell(row[column]))
+        out.print(record)
+
+
+def _cell(value: object) -> Text:
+    return Text("-", style="dim") if value is None else Text(to_text(value))

@@ -1,0 +1,150 @@
+"""Rows of a query without a JVM: DataFusion runs the SQL, Python values and JSON text come out."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from functools import cache
+from typing import Any, ClassVar
+
+from arro3.core import Array, DataType, RecordBatch, RecordBatchReader
+from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import DeltaError
+from sqlglot.dialects.databricks import Databricks
+
+from headrace.errors import UsageError
+
+Row = dict[str, Any]
+
+
+class BadQuery(UsageError):
+    """The SQL of a command cannot be run; the message is DataFusion's, in one line."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The answer of a query: its columns, its rows, read while they are asked for, and notes for people.
+
+    `brief` are the columns to print as text; none given means all but those that start with `_`.
+    """
+
+    columns: tuple[str, ...]
+    rows: Iterator[Row]
+    notes: tuple[str, ...] = ()
+    brief: tuple[str, ...] = ()
+
+
+class Dialect(Databricks):
+    """How DataFusion reads the databricks dialect, for sqlglot: a backslash in a string is only a backslash."""
+
+    class Tokenizer(Databricks.Tokenizer):
+        STRING_ESCAPES: ClassVar[list[str]] = ["'"]
+
+
+def query(sql: str, tables: Mapping[str, DeltaTable], views: Mapping[str, str]) -> Rows:
+    """Run one query over Delta tables and over views of them, both by name (a view's may have a schema)."""
+    try:
+        reader = _session(tables, views).execute(sql)
+    except DeltaError as error:
+        raise BadQuery(_one_line(error)) from None
+    if any(map(DataType.is_interval, reader.schema.types)):
+        raise BadQuery("an interval cannot be shown: cast it to string")
+    return Rows(tuple(reader.schema.names), _rows(reader))
+
+
+def to_json(value: Any) -> str:
+    """Write a row or value as JSON: ISO times, exact decimals, base64 for bytes, null for NaN."""
+    try:
+        return _encoder().encode(value)
+    except (TypeError, ValueError):  # a decimal or NaN somewhere, which the quick encoder cannot write
+        return _exact_json(value)
+
+
+def to_text(value: Any) -> str:
+    """Write a value for people: as its JSON, but a string or time without quotes."""
+    text = to_json(value)
+    return _text(value) if text.startswith('"') else text
+
+
+@cache
+def _encoder() -> json.JSONEncoder:
+    return json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_unless_decimal)
+
+
+def _unless_decimal(value: Any) -> str:
+    if isinstance(value, Decimal):
+        raise TypeError
+    return _text(value)
+
+
+def _exact_json(value: Any) -> str:
+    match value:
+        case dict():
+            members = (f"{json.dumps(str(name), ensure_ascii=False)}: {to_json(each)}" for name, each in value.items())
+            return "{" + ", ".join(members) + "}"
+        case list() | tuple():
+            return "[" + ", ".join(map(to_json, value)) + "]"
+        case Decimal() if value.is_finite():
+            return format(value, "f")
+        case float() | Decimal():
+            return "null"
+        case _:
+            return json.dumps(_text(value), ensure_ascii=False)
+
+
+def _text(value: Any) -> str:
+    match value:
+        case datetime():
+            return value.isoformat().replace("+00:00", "Z")
+        case date() | time():
+            return value.isoformat()
+        case bytes():
+            return base64.b64encode(value).decode()
+        case _:
+            return str(value)
+
+
+def _session(tables: Mapping[str, DeltaTable], views: Mapping[str, str]) -> QueryBuilder:
+    session = QueryBuilder({"datafusion.sql_parser.dialect": "databricks"})
+    for name, table in tables.items():
+        session.register(name, table)
+    for schema in sorted({name.split(".")[0] for name in views if "." in name}):
+        session.execute(f"create schema {schema}")
+    for name, text in views.items():
+        session.execute(f"create view {name} as {text}")
+    return session
+
+
+def _rows(reader: RecordBatchReader) -> Iterator[Row]:
+    names = reader.schema.names
+    for batch in _batches(reader):
+        for values in zip(*(_values(column) for column in batch.columns), strict=True):
+            yield dict(zip(names, values, strict=True))
+
+
+def _batches(reader: RecordBatchReader) -> Iterator[RecordBatch]:
+    try:
+        yield from reader
+    except Exception as error:  # DataFusion's faults at run time come as plain Exception
+        raise BadQuery(_one_line(error)) from None
+
+
+def _values(column: Array) -> list[Any]:
+    try:
+        values = column.to_pylist()
+    except ValueError:  # a time beyond the year 9999, which Python's datetime cannot hold
+        values = column.cast(DataType.utf8()).to_pylist()
+    # A map arrives as a list of pairs.
+    return [value and dict(value) for value in values] if DataType.is_map(column.type) else values
+
+
+def _one_line(error: Exception) -> str:
+    text = str(error).split("\ncaused by\n")[-1]
+    text = re.sub(r"^(External error|SQL error|Schema error|Arrow error|Error during planning): ", "", text)
+    text = re.sub(r'^ParserError\("(.*)"\)$', r"\1", text)
+    return " ".join(text.replace("datafusion.", "").split())

@@ -1,0 +1,102 @@
+"""What the runner last said of itself, and whether it is still there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+from typing import Literal
+
+import psutil
+from pydantic import TypeAdapter, ValidationError
+
+from headrace.errors import EnvironmentFault
+from headrace.layout import Layout
+from headrace.project.model import Project
+
+QueryKind = Literal["landing", "micro_batch", "streaming", "publisher"]
+QueryState = Literal["starting", "running", "waiting", "backing_off", "failed", "stopped", "died"]
+RunnerState = Literal["starting", "running", "stopping", "failed", "stopped", "died"]
+
+FINISHED = ("failed", "stopped", "died")
+"""States that a query or runner does not leave by itself."""
+
+_CLOCK_SLACK = 2.0
+"""Seconds by which a process may seem younger than the time that it wrote down itself."""
+
+
+@dataclass(frozen=True)
+class QueryStatus:
+    """One query: `batch` is the last one done, `rows` those of this run, `behind_by` those it has not taken yet."""
+
+    name: str
+    kind: QueryKind
+    state: QueryState = "starting"
+    batch: int | None = None
+    rows: int = 0
+    rows_per_second: float = 0.0
+    behind_by: int | None = None
+    watermark: datetime | None = None
+    state_rows: int | None = None
+    late: int = 0
+    rejected: int = 0
+    restarts: int = 0
+    last_error: str | None = None
+
+
+@dataclass(frozen=True)
+class RunnerStatus:
+    """The process that runs a project for a target; without `pid` it never started."""
+
+    name: str
+    target: str
+    pid: int | None = None
+    started_at: datetime | None = None
+    state: RunnerState = "stopped"
+
+
+@dataclass(frozen=True)
+class ProjectStatus:
+    """The runner and its queries at one moment; its JSON is the status file and `status --json`."""
+
+    project: RunnerStatus
+    at: datetime | None = None
+    queries: tuple[QueryStatus, ...] = ()
+
+    def to_json(self) -> str:
+        return _adapter().dump_json(self).decode()
+
+    @staticmethod
+    def from_json(text: str | bytes) -> ProjectStatus:
+        return _adapter().validate_json(text)
+
+
+def read_status(project: Project, layout: Layout) -> ProjectStatus:
+    """Say how the project runs: as its status file tells, unless the process that wrote it has gone."""
+    try:
+        status = ProjectStatus.from_json(layout.status.read_bytes())
+    except FileNotFoundError:
+        return ProjectStatus(RunnerStatus(project.name, project.target.name))
+    except ValidationError as error:
+        raise EnvironmentFault(f"{layout.status} is no status file, remove it: {error.errors()[0]['msg']}") from None
+    if status.project.state in FINISHED or _alive(status.project):
+        return status
+    queries = (query if query.state in FINISHED else replace(query, state="died") for query in status.queries)
+    return replace(status, project=replace(status.project, state="died"), queries=tuple(queries))
+
+
+def _alive(runner: RunnerStatus) -> bool:
+    """Whether the process still runs, and is not another one that was given its number."""
+    if runner.pid is None or runner.started_at is None:
+        return False
+    try:
+        process = psutil.Process(runner.pid)
+        young = process.create_time() > runner.started_at.timestamp() + _CLOCK_SLACK
+        return not young and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@cache
+def _adapter() -> TypeAdapter[ProjectStatus]:
+    return TypeAdapter(ProjectStatus)

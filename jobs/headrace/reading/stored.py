@@ -1,0 +1,220 @@
+"""What stored tables are to a reader: a dotted name becomes a relation over Delta tables."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from headrace.errors import EnvironmentFault, UsageError, did_you_mean
+from headrace.layout import Layout
+from headrace.project.model import LANDING_COLUMNS, Landing, Model, Project
+
+DEAD_LETTERS = "bronze.dead_letters"
+
+_ARRIVAL = ("landing_batch", "topic", "partition", "offset")
+_REJECTED = "reject_reason is not null"
+_EMPTY_TYPES = {"bigint": "bigint", "int": "int", "string": "string", "timestamp": "timestamp with time zone"}
+
+
+class NotStored(UsageError):
+    """A view model was named where only stored tables can be read."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        super().__init__(f'{model.table} is a view and stores no rows: use "headrace show {model.table}"')
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One readable relation: a SELECT over Delta tables by alias, and how its rows are ordered and keyed.
+
+    `batch` is the column that numbers the commits; `brief` are the columns to print as text, where not all.
+    """
+
+    name: str
+    sql: str
+    tables: Mapping[str, DeltaTable] = field(compare=False)
+    key: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    batch: str = "_batch"
+    brief: tuple[str, ...] = ()
+
+    @property
+    def written(self) -> bool:
+        """False while nothing has been stored; of a model even the columns are then unknown."""
+        return bool(self.tables)
+
+
+def names(project: Project) -> tuple[str, ...]:
+    """Every name that `relation` answers to, views included."""
+    topics = [f"bronze.{topic.name}" for landing in project.landings for topic in landing.topics]
+    return (*topics, DEAD_LETTERS, *(model.table for model in project.models))
+
+
+def relation(project: Project, layout: Layout, name: str) -> Relation:
+    """Resolve a dotted name to the rows it now has; UsageError if there is no such table."""
+    if name == DEAD_LETTERS:
+        return _landed(layout, name, project.landings, _REJECTED)
+    if name.startswith("bronze."):
+        return _slice(project, layout, name)
+    model = _model(project, name)
+    if model.materialized == "view":
+        raise NotStored(model)
+    return _current(layout, model) if model.materialized == "upsert" else _appended(layout, model)
+
+
+def changes(project: Project, layout: Layout, name: str) -> Relation:
+    """Resolve the name of an upsert model to its change log: every change of every key, with `_deleted`."""
+    model = _model(project, name)
+    if model.materialized != "upsert":
+        raise UsageError(f"{name} keeps no history: its rows are never changed")
+    table = _open(layout.changes(name))
+    if table is None:
+        return _unwritten(model)
+    alias = f"changes_{model.layer}_{model.name}"
+    brief = tuple(column for column in _names(table) if not column.startswith("_") or column == "_deleted")
+    return Relation(name, f"select * from {alias}", {alias: table}, model.unique_key, _order(table), brief=brief)
+
+
+def streams(project: Project, layout: Layout, name: str) -> tuple[Relation, ...]:
+    """Resolve a name to what can be followed: relations to which rows are only added, batch by batch."""
+    if name == DEAD_LETTERS:
+        return tuple(_landed(layout, name, (landing,), _REJECTED) for landing in project.landings)
+    if any(model.table == name and model.materialized == "upsert" for model in project.models):
+        return (changes(project, layout, name),)
+    return (relation(project, layout, name),)
+
+
+def unknown(project: Project, name: str) -> UsageError:
+    """The error for a name that is no table of the project."""
+    return UsageError(f"unknown-table: no table {name}.{_suggestion(name, names(project))}")
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    known = tuple(known)
+    same_stem = [table for table in known if table.split(".")[-1] == name.split(".")[-1]]
+    return did_you_mean(name, known) or (f" Did you mean {same_stem[0]}?" if same_stem else "")
+
+
+def _model(project: Project, name: str) -> Model:
+    try:
+        return project.model(name)
+    except KeyError:
+        if name in names(project):  # a topic of bronze
+            raise UsageError(f"{name} keeps no history: its rows are never changed") from None
+        raise unknown(project, name) from None
+
+
+def _slice(project: Project, layout: Layout, name: str) -> Relation:
+    try:
+        landing, topic = project.topic(name.removeprefix("bronze."))
+    except KeyError:
+        raise unknown(project, name) from None
+    return _landed(layout, name, (landing,), f"topic = {_literal(topic.topic)}")
+
+
+def _landed(layout: Layout, name: str, landings: Iterable[Landing], where: str) -> Relation:
+    """Landed rows of some landings; those that have not landed anything yet have none."""
+    tables: dict[str, DeltaTable] = {}
+    for landing in landings:
+        if (table := _open(layout.landing(landing.name))) is not None:
+            tables["landing_" + re.sub(r"\W", "_", landing.name)] = table
+    columns = ", ".join(f"`{column}`" for column, _ in LANDING_COLUMNS)
+    sql = " union all ".join(f"select {columns} from {alias} where {where}" for alias in tables)
+    brief = ("topic", "partition", "offset", "timestamp", "key", "value", "reject_reason")
+    return Relation(name, sql or _no_landed_rows(), tables, ("key",), _ARRIVAL, "landing_batch", brief)
+
+
+def _no_landed_rows() -> str:
+    columns = (
+        f"cast(null as {_EMPTY_TYPES[kind]}) as `{column}`" if kind in _EMPTY_TYPES else f"null as `{column}`"
+        for column, kind in LANDING_COLUMNS
+    )
+    return f"select {', '.join(columns)} where false"
+
+
+def _unwritten(model: Model) -> Relation:
+    """A model that has not run yet: no rows, and columns that only Spark could tell."""
+    return Relation(model.table, "select cast(null as bigint) as _batch where false", {})
+
+
+def _appended(layout: Layout, model: Model) -> Relation:
+    table = _open(layout.table(model.table))
+    if table is None:
+        return _unwritten(model)
+    alias = f"rows_{model.layer}_{model.name}"
+    key = model.unique_key or model.once_per or ((model.publish.key,) if model.publish else ())
+    return Relation(model.table, f"select * from {alias}", {alias: table}, key, _order(table))
+
+
+def _current(layout: Layout, model: Model) -> Relation:
+    """Current rows of an upsert model: those folded into its table, then the tail of its change log."""
+    current = _open(layout.table(model.table))  # opened first: the log then holds at least what was folded
+    log = _open(layout.changes(model.table))
+    if log is None:
+        return _unwritten(model)
+    folded = _folded_batch(current) if current is not None else None
+    tail, rows = f"changes_{model.layer}_{model.name}", f"rows_{model.layer}_{model.name}"
+    changed = _newest(tail, model.unique_key, _order(log), folded)
+    if current is None or folded is None:
+        sql = f"select * except (_deleted) from ({changed}) where not _deleted"
+        return Relation(model.table, sql, {tail: log}, model.unique_key, model.unique_key)
+    columns = ", ".join(f"`{name}`" for name in _names(log) if name in _names(current) and name != "_deleted")
+    same = " and ".join(f"kept.`{name}` is not distinct from changed.`{name}`" for name in model.unique_key)
+    sql = (
+        f"with changed as ({changed}) select {columns} from {rows} as kept left anti join changed on {same} "
+        f"union all select {columns} from changed where not _deleted"
+    )
+    return Relation(model.table, sql, {tail: log, rows: current}, model.unique_key, model.unique_key)
+
+
+def _newest(log: str, key: Iterable[str], order: Iterable[str], after: int | None) -> str:
+    """The newest change of each key, deletions too, of the batches after one."""
+    partition = ", ".join(f"`{name}`" for name in key)
+    newest_first = ", ".join(f"{expression} desc" for expression in order)
+    since = "" if after is None else f" where _batch > {after}"
+    rank = f"row_number() over (partition by {partition} order by {newest_first})"
+    return f"select * except (_rank) from (select *, {rank} as _rank from {log}{since}) where _rank = 1"
+
+
+def _folded_batch(current: DeltaTable) -> int | None:
+    """The last batch folded into a current table, as its newest marked commit says."""
+    for commit in current.history(20):
+        try:
+            return int(json.loads(commit.get("userMetadata") or "{}")["headrace"]["batch"])
+        except (ValueError, KeyError, TypeError):
+            continue
+    return None
+
+
+def _order(table: DeltaTable) -> tuple[str, ...]:
+    """What orders stored rows: the batch, then the arrival where a row carries it."""
+    known = _names(table)
+    batch = ("_batch",) if "_batch" in known else ()
+    return batch + (tuple(f"_arrival['{part}']" for part in _ARRIVAL) if "_arrival" in known else ())
+
+
+def _names(table: DeltaTable) -> list[str]:
+    return [column.name for column in table.schema().fields]
+
+
+def _open(path: Path) -> DeltaTable | None:
+    """Open a Delta table, None where nothing has been committed yet."""
+    if not (path / "_delta_log").is_dir():
+        return None
+    try:
+        return DeltaTable(path)
+    except TableNotFoundError:
+        return None
+    except DeltaError as error:
+        raise EnvironmentFault(f"the table at {path} cannot be read: {error}") from None
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

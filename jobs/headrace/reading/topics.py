@@ -1,0 +1,78 @@
+"""Kafka topics as a reader or producer meets them: which exist, which are missing, and who answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from headrace.errors import EnvironmentFault, UsageError, did_you_mean
+from headrace.project.model import Kafka, Project
+
+ANSWER_SECONDS = 5.0
+"""How long a broker may take to answer before it counts as unreachable."""
+
+_SILENT = 2
+"""librdkafka's syslog level that keeps its connection errors off stderr: we tell them ourselves."""
+
+
+def client_options(kafka: Kafka) -> dict[str, Any]:
+    """The properties that every Kafka client of a target has in common."""
+    return {"bootstrap.servers": kafka.bootstrap, "log_level": _SILENT, **kafka.options}
+
+
+def declared(project: Project) -> dict[str, int]:
+    """The topics that a project lands, with the partitions it would create them with."""
+    return {topic.topic: topic.partitions for landing in project.landings for topic in landing.topics}
+
+
+def existing(kafka: Kafka) -> dict[str, int]:
+    """Topics of a cluster and their partition counts; EnvironmentFault if no broker answers in time."""
+    faults: list[str] = []
+    options = {**client_options(kafka), "error_cb": lambda error: faults.append(error.str())}
+    try:
+        admin = AdminClient(options)
+    except KafkaException as error:
+        raise UsageError(f"kafka.options: {error.args[0].str()}") from None
+    try:
+        topics = admin.list_topics(timeout=ANSWER_SECONDS).topics
+    except KafkaException as error:
+        admin.poll(0)  # hear why
+        raise _unreachable(kafka, faults[0] if faults else error.args[0].str()) from None
+    return {name: len(topic.partitions) for name, topic in topics.items() if not name.startswith("__")}
+
+
+def require(kafka: Kafka, topic: str) -> int:
+    """Return the partition count of a topic; UsageError if there is no such topic."""
+    topics = existing(kafka)
+    if topic not in topics:
+        raise UsageError(f"unknown-topic: no topic {topic} at {kafka.bootstrap}.{did_you_mean(topic, topics)}")
+    return topics[topic]
+
+
+def ensure(kafka: Kafka, wanted: Mapping[str, int]) -> None:
+    """Make sure that topics exist, each with its partitions if it must be created and the target allows it."""
+    known = existing(kafka)
+    missing = {name: count for name, count in wanted.items() if name not in known}
+    if not missing:
+        return
+    if not kafka.create_topics:
+        raise UsageError(
+            f"unknown-topic: no topic {', '.join(missing)} at {kafka.bootstrap}: "
+            "create it, or set kafka.create_topics: true in the target's conf"
+        )
+    admin = AdminClient(client_options(kafka))
+    for made in admin.create_topics([NewTopic(name, count) for name, count in missing.items()]).values():
+        try:
+            made.result(ANSWER_SECONDS)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise EnvironmentFault(f"cannot create topics at {kafka.bootstrap}: {error.args[0].str()}") from None
+
+
+def _unreachable(kafka: Kafka, reason: str) -> EnvironmentFault:
+    """The error for a cluster that does not answer."""
+    return EnvironmentFault(f"Kafka at {kafka.bootstrap} does not answer ({reason}): start it, or see kafka.bootstrap")

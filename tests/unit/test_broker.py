@@ -1,0 +1,126 @@
+"""The embedded broker's bookkeeping, without a JVM."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headrace.environment import broker as module
+from headrace.environment import kafka
+from headrace.environment.broker import Broker, BrokerState
+from headrace.environment.kafka import Ports
+from headrace.errors import EnvironmentFault
+
+
+def remember(data: Path, ports: Ports, pid: int | None) -> None:
+    """Write a state file as a start or a stop does."""
+    kept = {"port": ports.broker, "controller_port": ports.controller, "pid": pid}
+    (data / "broker.json").write_text(json.dumps(kept))
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    """A port that somebody listens on."""
+    with socket.create_server((kafka.HOST, 0)) as server:
+        yield server.getsockname()[1]
+
+
+def pretend_server(monkeypatch: pytest.MonkeyPatch, last_words: str) -> list[Ports]:
+    """Replace Kafka by a process that says something and ends; return the ports it is given."""
+    prepared: list[Ports] = []
+
+    def spawn(data: Path) -> int:
+        command = ["/bin/sh", "-c", f'echo "{last_words}" >"$0"', str(data / kafka.LOG)]
+        return os.posix_spawn(command[0], command, os.environ)
+
+    monkeypatch.setattr(kafka, "prepare", lambda data, ports: prepared.append(ports))
+    monkeypatch.setattr(kafka, "spawn", spawn)
+    monkeypatch.setattr(module, "answers", lambda bootstrap: False)
+    return prepared
+
+
+def test_never_started_broker_is_stopped(tmp_path: Path) -> None:
+    assert Broker(tmp_path / "none").status() == BrokerState(None, None, "stopped")
+
+
+def test_pid_of_another_process_is_stale(tmp_path: Path) -> None:
+    remember(tmp_path, Ports(21001, 21002), os.getpid())
+    assert Broker(tmp_path).status() == BrokerState("127.0.0.1:21001", None, "stopped")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"port": 1}'])
+def test_broken_state_file_is_a_stopped_broker(tmp_path: Path, text: str) -> None:
+    (tmp_path / "broker.json").write_text(text)
+    assert Broker(tmp_path).status() == BrokerState(None, None, "stopped")
+
+
+def test_stop_spares_another_process(tmp_path: Path) -> None:
+    remember(tmp_path, Ports(21001, 21002), os.getpid())
+    assert Broker(tmp_path).stop().state == "stopped"
+
+
+def test_free_ports_are_kept(tmp_path: Path) -> None:
+    ports = kafka.choose_ports()
+    remember(tmp_path, ports, None)
+    assert Broker(tmp_path)._choose_ports() == ports
+
+
+@pytest.mark.parametrize("clash", ["broker", "controller"])
+def test_taken_port_is_changed_and_told(
+    tmp_path: Path, taken: int, clash: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    remember(tmp_path, Ports(taken, 21002) if clash == "broker" else Ports(21001, taken), None)
+    ports = Broker(tmp_path)._choose_ports()
+    assert taken not in (ports.broker, ports.controller)
+    assert ports.bootstrap in capsys.readouterr().err.replace("\n", "")
+
+
+def test_chosen_ports_are_not_for_outgoing_use() -> None:
+    ports = kafka.choose_ports()
+    assert ports.broker != ports.controller
+    assert {ports.broker, ports.controller} <= set(kafka.PORTS)
+
+
+def test_broker_listens_on_loopback_only() -> None:
+    settings = dict(line.split("=", 1) for line in kafka.properties(Ports(1, 2), "logs").splitlines() if line[0] != "#")
+    addresses = (settings["listeners"] + "," + settings["advertised.listeners"]).split(",")
+    assert {address.split("://")[1].split(":")[0] for address in addresses} == {"127.0.0.1"}
+
+
+def test_child_sees_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_PASSWORD", "secret")
+    assert set(kafka.child_environment()) == {"PATH", "LC_ALL", "TZ"}
+
+
+def test_failed_start_tells_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend_server(monkeypatch, "the disk is on fire")
+    with pytest.raises(EnvironmentFault, match="the disk is on fire"):
+        Broker(tmp_path).start(daemon=False)
+    assert Broker(tmp_path).status().state == "stopped"
+
+
+def test_port_lost_to_a_race_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared = pretend_server(monkeypatch, kafka.PORT_TAKEN)
+    with pytest.raises(EnvironmentFault):
+        Broker(tmp_path).start(daemon=True)
+    assert len(prepared) == module.ATTEMPTS
+
+
+def test_unwritable_data_directory_is_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EnvironmentFault, match="cannot be written"):
+        Broker(tmp_path / "file" / "broker").start(daemon=True)
+
+
+def test_long_log_is_cut(tmp_path: Path) -> None:
+    (tmp_path / kafka.LOG).write_text("\n".join(str(number) for number in range(100)))
+    assert kafka.last_words(tmp_path, 2) == "98\n99"
+
+
+def test_silent_address_does_not_answer() -> None:
+    assert not module.answers(kafka.choose_ports().bootstrap, timeout=0.1)

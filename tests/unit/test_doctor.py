@@ -1,0 +1,96 @@
+"""What the doctor finds, and that it tells what to do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from headrace.environment import doctor, jars
+from headrace.environment.doctor import Check, Facts
+from headrace.environment.java import Java
+from headrace.errors import EnvironmentFault
+
+
+def with_java(monkeypatch: pytest.MonkeyPatch, major: int, *names: str) -> None:
+    monkeypatch.setattr(doctor, "find_java", lambda: Java(Path("/jvm/bin/java"), major))
+    monkeypatch.setattr(doctor, "modules", lambda java: frozenset(names))
+
+
+def test_every_check_answers_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_java(monkeypatch, 17, "jdk.incubator.vector")
+    names = [check.name for check in doctor.diagnose(Facts(tmp_path))]
+    assert names == ["python", "java", "jars", "ports", "broker", "disk", "memory", "time zone"]
+
+
+def test_what_is_not_right_has_a_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_java(monkeypatch, 21)
+    monkeypatch.setattr(jars, "user_cache_path", lambda name: tmp_path)
+    checks = doctor.diagnose(Facts(tmp_path))
+    assert {check.name for check in checks if check.ok is not True and not check.fix} == set()
+
+
+@pytest.mark.parametrize(
+    ("major", "names", "ok"),
+    [(17, ["jdk.incubator.vector"], True), (25, ["jdk.incubator.vector"], None), (21, ["java.base"], False)],
+)
+def test_java_needs_the_vector_module(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, major: int, names: list[str], ok: bool | None
+) -> None:
+    with_java(monkeypatch, major, *names)
+    assert doctor.java(Facts(tmp_path)).ok is ok
+
+
+def test_missing_java_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def no_java() -> Java:
+        raise EnvironmentFault("No Java on the PATH.")
+
+    monkeypatch.setattr(doctor, "find_java", no_java)
+    assert doctor.java(Facts(tmp_path)).ok is False
+
+
+def test_missing_jars_ask_for_setup(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(jars, "user_cache_path", lambda name: tmp_path)
+    found = doctor.jar_files(Facts(tmp_path))
+    assert (found.ok, "headrace setup" in found.fix) == (False, True)
+
+
+def test_port_taken_by_another_is_a_warning(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        state = {"port": port, "controller_port": port, "pid": None}
+        (tmp_path / "broker").mkdir()
+        (tmp_path / "broker" / "broker.json").write_text(json.dumps(state))
+        assert doctor.ports(Facts(tmp_path)).ok is None
+
+
+def test_stopped_embedded_broker_is_a_warning(tmp_path: Path) -> None:
+    assert doctor.broker(Facts(tmp_path)).ok is None
+
+
+def test_silent_broker_of_the_target_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "answers", lambda bootstrap, options, timeout: False)
+    assert doctor.broker(Facts(tmp_path, "kafka.example:9092")).ok is False
+
+
+def test_answering_broker_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "answers", lambda bootstrap, options, timeout: bootstrap == "kafka.example:9092")
+    assert doctor.broker(Facts(tmp_path, "kafka.example:9092")) == Check("broker", True, "kafka.example:9092 answers")
+
+
+@pytest.mark.parametrize(("free", "ok"), [(doctor.ENOUGH_DISK, True), (doctor.ENOUGH_DISK - 1, False)])
+def test_disk_needs_two_gib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, ok: bool) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
+    assert doctor.disk(Facts(tmp_path / "not" / "yet" / "there")).ok is ok
+
+
+@pytest.mark.parametrize(("available", "ok"), [(doctor.ENOUGH_MEMORY, True), (doctor.ENOUGH_MEMORY - 1, None)])
+def test_little_memory_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, available: int, ok: bool | None
+) -> None:
+    monkeypatch.setattr(doctor.psutil, "virtual_memory", lambda: SimpleNamespace(available=available))
+    assert doctor.memory(Facts(tmp_path)).ok is ok

@@ -1,0 +1,95 @@
+"""What the runner last said of itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from headrace.errors import EnvironmentFault
+from headrace.reading.status import ProjectStatus, QueryStatus, RunnerStatus, read_status
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Store
+
+STARTED = datetime.fromtimestamp(psutil.Process().create_time(), timezone.utc)
+QUERIES = (
+    QueryStatus("shipping", "micro_batch", "running", 7, 120, 3.5, 2, STARTED, 10, 1, 2, 3),
+    QueryStatus("sales", "streaming", "failed", last_error="boom"),
+)
+RUNNING = ProjectStatus(RunnerStatus("demo", "local", os.getpid(), STARTED, "running"), STARTED, QUERIES)
+
+
+def told(store: Store, status: ProjectStatus) -> ProjectStatus:
+    store.layout.status.write_text(status.to_json())
+    return read_status(store.project, store.layout)
+
+
+def test_json_round_trip() -> None:
+    assert ProjectStatus.from_json(RUNNING.to_json()) == RUNNING
+
+
+def test_json_has_the_promised_names() -> None:
+    found = json.loads(RUNNING.to_json())
+    assert {"pid", "started_at", "state", "name", "target"} <= found["project"].keys()
+    assert {
+        *("name", "state", "batch", "rows_per_second", "behind_by"),
+        *("watermark", "late", "rejected", "restarts", "last_error"),
+    } <= found["queries"][0].keys()
+
+
+def test_times_are_iso_in_json() -> None:
+    written = json.loads(RUNNING.to_json())["queries"][0]["watermark"]
+    assert datetime.fromisoformat(written.replace("Z", "+00:00")) == STARTED
+
+
+def test_never_started_is_stopped(store: Store) -> None:
+    status = read_status(store.project, store.layout)
+    assert (status.project.state, status.project.pid, status.queries) == ("stopped", None, ())
+
+
+def test_living_runner_is_as_it_says(store: Store) -> None:
+    assert told(store, RUNNING) == RUNNING
+
+
+def test_dead_runner_has_died(store: Store) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    status = told(store, replace(RUNNING, project=replace(RUNNING.project, pid=gone.pid)))
+    assert (status.project.state, [query.state for query in status.queries]) == ("died", ["died", "failed"])
+
+
+def test_zombie_has_died(store: Store) -> None:
+    zombie = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
+    status = told(store, replace(RUNNING, project=replace(RUNNING.project, pid=zombie.pid, started_at=_now())))
+    zombie.wait()
+    assert status.project.state == "died"
+
+
+def test_reused_process_id_has_died(store: Store) -> None:
+    earlier = replace(RUNNING.project, started_at=STARTED - timedelta(hours=1))
+    assert told(store, replace(RUNNING, project=earlier)).project.state == "died"
+
+
+def test_stopped_runner_stays_stopped(store: Store) -> None:
+    stopped = replace(RUNNING, project=replace(RUNNING.project, state="stopped", started_at=STARTED - timedelta(1)))
+    assert told(store, stopped).project.state == "stopped"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"project": {"name": 1}}'])
+def test_foreign_status_file_is_told(store: Store, text: str) -> None:
+    store.layout.status.write_text(text)
+    with pytest.raises(EnvironmentFault):
+        read_status(store.project, store.layout)
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
