@@ -15,7 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 from confluent_kafka import Consumer, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from headrace.environment import kafka
 from headrace.environment.broker import Broker, BrokerState, answers
@@ -42,10 +43,23 @@ def data(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def broker(data: Path) -> Broker:
-    """A broker that runs."""
+    """A broker that runs, for one test."""
     made = Broker(data)
     made.start(daemon=False)
     return made
+
+
+@pytest.fixture(scope="module")
+def shared_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("shared")
+
+
+@pytest.fixture(scope="module")
+def shared(shared_data: Path) -> Iterator[Broker]:
+    """A broker that runs for all tests that leave it as it is."""
+    made = Broker(shared_data)
+    with made.running():
+        yield made
 
 
 def address(broker: Broker) -> str:
@@ -59,10 +73,10 @@ def make_topic(broker: Broker, name: str) -> None:
     client.create_topics([NewTopic(name, 1)])[name].result(30)
 
 
-def produce(broker: Broker, topic: str, value: str, **options: int) -> None:
+def produce(broker: Broker, topic: str, value: str, timestamp: int = 0) -> None:
     failures: list[object] = []
     producer = Producer({"bootstrap.servers": address(broker)})
-    producer.produce(topic, value, on_delivery=lambda error, _: failures.append(error), **options)
+    producer.produce(topic, value, timestamp=timestamp, on_delivery=lambda error, _: failures.append(error))
     producer.flush(30)
     assert failures == [None]
 
@@ -74,7 +88,8 @@ def consume(broker: Broker, topic: str) -> str | None:
     consumer.subscribe([topic])
     message = consumer.poll(30)
     consumer.close()
-    return message.value().decode() if message and not message.error() else None
+    value = message.value() if message and not message.error() else None
+    return value.decode() if value else None
 
 
 def starter(data: Path, mode: str) -> subprocess.Popen[bytes]:
@@ -113,20 +128,20 @@ def test_killed_broker_starts_again_with_its_records(broker: Broker) -> None:
     assert consume(broker, "orders") == "kept"
 
 
-def test_second_start_leaves_the_first(broker: Broker, data: Path) -> None:
-    assert Broker(data).start(daemon=True) == broker.status()
+def test_second_start_leaves_the_first(shared: Broker, shared_data: Path) -> None:
+    assert Broker(shared_data).start(daemon=True) == shared.status()
 
 
-def test_block_stops_only_what_it_started(data: Path) -> None:
-    with Broker(data).running() as outer, Broker(data).running() as inner:
-        assert inner == outer
-    assert Broker(data).status() == BrokerState(outer.bootstrap, None, "stopped")
+def test_block_stops_what_it_started(data: Path) -> None:
+    with Broker(data).running() as state:
+        assert state.state == "running"
+    assert Broker(data).status() == BrokerState(state.bootstrap, None, "stopped")
 
 
-def test_inner_block_leaves_the_broker(broker: Broker, data: Path) -> None:
-    with Broker(data).running():
+def test_block_leaves_a_broker_that_was_up(shared: Broker, shared_data: Path) -> None:
+    with Broker(shared_data).running():
         pass
-    assert broker.status().state == "running"
+    assert shared.status().state == "running"
 
 
 def test_child_dies_with_its_killed_starter(data: Path) -> None:
@@ -177,25 +192,25 @@ def test_unusable_log_directory_is_told(data: Path) -> None:
         Broker(data).start(daemon=False)
 
 
-def test_topics_are_not_made_by_asking(broker: Broker) -> None:
-    client = AdminClient({"bootstrap.servers": address(broker), "allow.auto.create.topics": True})
+def test_topics_are_not_made_by_asking(shared: Broker) -> None:
+    client = AdminClient({"bootstrap.servers": address(shared), "allow.auto.create.topics": True})
     assert client.list_topics("other", timeout=10).topics["other"].error is not None
     assert "other" not in client.list_topics(timeout=10).topics
 
 
-def test_records_of_any_time_are_taken(broker: Broker) -> None:
-    make_topic(broker, "orders")
-    produce(broker, "orders", "in ten years", timestamp=int((time.time() + 3650 * 86400) * 1000))
-    assert consume(broker, "orders") == "in ten years"
+def test_records_of_any_time_are_taken(shared: Broker) -> None:
+    make_topic(shared, "future")
+    produce(shared, "future", "in ten years", timestamp=int((time.time() + 3650 * 86400) * 1000))
+    assert consume(shared, "future") == "in ten years"
 
 
-def test_only_committed_transactions_are_read(broker: Broker) -> None:
-    make_topic(broker, "orders")
-    producer = Producer({"bootstrap.servers": address(broker), "transactional.id": "test"})
+def test_only_committed_transactions_are_read(shared: Broker) -> None:
+    make_topic(shared, "settled")
+    producer = Producer({"bootstrap.servers": address(shared), "transactional.id": "test"})
     producer.init_transactions(30)
     for value, end in (("aborted", producer.abort_transaction), ("committed", producer.commit_transaction)):
         producer.begin_transaction()
-        producer.produce("orders", value)
+        producer.produce("settled", value)
         producer.flush(30)
         end(30)
-    assert consume(broker, "orders") == "committed"
+    assert consume(shared, "settled") == "committed"

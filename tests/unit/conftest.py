@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from deltalake import CommitProperties, QueryBuilder, write_deltalake
 
@@ -15,6 +16,9 @@ from headrace.layout import Layout
 from headrace.project.loader import load
 from headrace.project.model import Kind, Landing, Layer, Model, Project, Target, Topic
 from headrace.project.target import BOOTSTRAP_VARIABLE, DATA_DIR_VARIABLE
+
+hypothesis.settings.register_profile("no deadline on a busy machine", deadline=None)
+hypothesis.settings.load_profile("no deadline on a busy machine")
 
 HERE = Place("sql/bronze/shipping.yml")
 LANDED = """

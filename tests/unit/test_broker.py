@@ -77,7 +77,7 @@ def test_taken_port_is_changed_and_told(
     remember(tmp_path, Ports(taken, 21002) if clash == "broker" else Ports(21001, taken), None)
     ports = Broker(tmp_path)._choose_ports()
     assert taken not in (ports.broker, ports.controller)
-    assert ports.bootstrap in capsys.readouterr().err.replace("\n", "")
+    assert ports.bootstrap in capsys.readouterr().err
 
 
 def test_chosen_ports_are_not_for_outgoing_use() -> None:
@@ -118,7 +118,7 @@ def test_unwritable_data_directory_is_a_fault(tmp_path: Path) -> None:
 
 
 def test_long_log_is_cut(tmp_path: Path) -> None:
-    (tmp_path / kafka.LOG).write_text("\n".join(str(number) for number in range(100)))
+    (tmp_path / kafka.LOG).write_text("\n".join(f"{number}\n\tat some.Frame" for number in range(100)))
     assert kafka.last_words(tmp_path, 2) == "98\n99"
 
 

@@ -8,6 +8,7 @@ import socket
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from headrace.environment import doctor, jars
@@ -92,5 +93,5 @@ def test_disk_needs_two_gib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fre
 def test_little_memory_is_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, available: int, ok: bool | None
 ) -> None:
-    monkeypatch.setattr(doctor.psutil, "virtual_memory", lambda: SimpleNamespace(available=available))
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=available))
     assert doctor.memory(Facts(tmp_path)).ok is ok

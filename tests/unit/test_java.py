@@ -51,7 +51,7 @@ def test_other_java_is_refused(tmp_path: Path, version: str) -> None:
 
 def test_wrong_java_home_is_named(tmp_path: Path) -> None:
     home = tmp_path / "gone"
-    with pytest.raises(EnvironmentFault, match="JAVA_HOME is .*gone"):
+    with pytest.raises(EnvironmentFault, match=r"JAVA_HOME is .*gone"):
         find_java({"JAVA_HOME": str(home)})
 
 

@@ -95,7 +95,7 @@ class Broker:
             pid = self._spawn(ports, daemon)
             if self._comes_up(pid, ports.bootstrap):
                 return BrokerState(ports.bootstrap, pid, "running")
-            if kafka.PORT_TAKEN not in kafka.last_words(self._data):
+            if not kafka.lost_a_port(self._data):
                 break
         said = kafka.last_words(self._data)
         raise EnvironmentFault(f"The broker did not start. The end of {self._data / kafka.LOG} says:\n{said}")
@@ -107,9 +107,8 @@ class Broker:
             return record.ports
         ports = kafka.choose_ports()
         if record:
-            Console(stderr=True).print(
-                f"Another program uses the broker's address {record.ports.bootstrap}; it is now {ports.bootstrap}."
-            )
+            moved = f"Another program uses the broker's address {record.ports.bootstrap}; it is now {ports.bootstrap}."
+            Console(stderr=True).print(moved, soft_wrap=True)
         return ports
 
     def _spawn(self, ports: Ports, daemon: bool) -> int:

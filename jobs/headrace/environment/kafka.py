@@ -71,6 +71,7 @@ JVM_FLAGS = (
     "-Djava.awt.headless=true",
     "-Duser.timezone=UTC",
     "-Duser.language=en",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss.SSS",
 )
@@ -142,12 +143,21 @@ def child_environment() -> dict[str, str]:
 
 
 def last_words(data: Path, lines: int = 30) -> str:
-    """Return the end of the server's log."""
+    """Return the end of the server's log, without the frames of its stack traces."""
+    said = [line for line in _log(data).splitlines() if not line.startswith("\t")]
+    return "\n".join(said[-lines:])
+
+
+def lost_a_port(data: Path) -> bool:
+    """True if the server ended because somebody else was on one of its ports."""
+    return PORT_TAKEN in _log(data)
+
+
+def _log(data: Path) -> str:
     try:
-        said = (data / LOG).read_text("utf-8", errors="replace")
+        return (data / LOG).read_text("utf-8", errors="replace")
     except FileNotFoundError:
         return ""
-    return "\n".join(said.splitlines()[-lines:])
 
 
 def _format(data: Path, ports: Ports) -> None:

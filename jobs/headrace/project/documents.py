@@ -70,13 +70,13 @@ def validate(document: Document, shape: type[ShapeT], at: Keys = (), without: Co
     try:
         return shape.model_validate({} if value is None else value)
     except ValidationError as error:
-        findings = [_shape_finding(document, shape, at, detail) for detail in error.errors(include_url=False)]
-        raise InvalidProject({(found.place, found.code): found for found in reversed(findings)}.values()) from None
+        details = error.errors(include_url=False)
+        raise InvalidProject(_shape_finding(document, shape, at, detail) for detail in details) from None
 
 
 def refuse(code: str, message: str) -> PydanticCustomError:
     """Make the error by which a validator of a Shape gives its own finding."""
-    return PydanticCustomError(code, "{message}", {"message": message})  # type: ignore[arg-type, unused-ignore]
+    return PydanticCustomError("refused", "{message}", {"message": message, "code": code})
 
 
 def _nodes(node: Node, keys: Keys, key: Node | None = None) -> Iterator[tuple[Keys, tuple[Node | None, Node]]]:
@@ -134,7 +134,7 @@ def _shape_finding(document: Document, shape: type[Shape], at: Keys, detail: Err
         return Finding(document.key_place(*keys), "unknown-key", f"no key `{last}` is known here.{advice}")
     if detail["type"] == "missing":
         return Finding(document.key_place(*keys), "missing-key", f"`{last}` is missing here; add `{last}: ...`")
-    code = detail["type"] if "-" in detail["type"] else "bad-value"
+    code = detail["ctx"]["code"] if detail["type"] == "refused" else "bad-value"
     return Finding(document.value_place(*keys), code, f"`{dotted}`: {_advice(detail)}" if dotted else _advice(detail))
 
 
@@ -149,7 +149,10 @@ def _advice(detail: ErrorDetails) -> str:
 
 def _value_at(value: Any, keys: Keys) -> Any:
     for key in keys:
-        value = value[key]
+        if isinstance(value, Mapping):
+            value = value.get(key)
+        else:
+            value = value[key] if isinstance(value, list) and isinstance(key, int) else None
     return value
 
 

@@ -9,17 +9,12 @@ from typing import Any
 
 from headrace.errors import Place
 from headrace.project import graph
-from headrace.project.landings import RESERVED
 from headrace.project.macros import MacroFile
 from headrace.project.model import LANDING_COLUMNS, Landing, Model, Topic
 from headrace.project.modelfile import ModelFile
 from headrace.project.scopes import Relation
 
 _LANDED = tuple(column for column, _ in LANDING_COLUMNS)
-_OWN_RELATIONS = {
-    "bronze.dead_letters": Relation(_LANDED),
-    "bronze.late_rows": Relation(("model", "key", "event_time", "watermark")),
-}
 
 
 @dataclass(frozen=True)
@@ -46,10 +41,10 @@ class Draft:
         """Return the sources by table."""
         return {f"bronze.{topic.name}": (landing, topic) for landing in self.landings for topic in landing.topics}
 
-    @property
+    @cached_property
     def tables(self) -> list[str]:
         """Return every table that a model can read."""
-        return sorted({*self.models, *self.topics, *(f"bronze.{name}" for name in RESERVED)})
+        return sorted({*self.models, *self.topics})
 
     def may_exist(self, table: str) -> bool:
         """Say whether a table exists, or could exist in a file that is broken."""
@@ -64,7 +59,7 @@ class Draft:
         if table in self.models:
             model = self.models[table]
             return Relation(model.output_columns, bookkeeping=model.materialized != "view")
-        return _OWN_RELATIONS.get(table, Relation(None))
+        return Relation(None)
 
     def place(self, model: Model, key: str) -> Place:
         """Return where a header gives a key, else where the file starts."""

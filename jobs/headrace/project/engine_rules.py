@@ -67,17 +67,18 @@ def two_landings(draft: Draft) -> Iterator[Finding]:
 
 
 def two_queries(draft: Draft) -> Iterator[Finding]:
-    """A query's name means one query."""
-    first: dict[str, Model | str] = {landing.query: f"landing {landing.name}" for landing in draft.landings}
+    """A query's name means one query: of one engine, and shared by models only where they say so."""
+    landings = {landing.query: f"landing {landing.name}" for landing in draft.landings}
+    groups: dict[str, list[Model]] = {}
     for model in draft.models.values():
-        if model.query is None:
-            continue
-        other = first.setdefault(model.query, model)
-        if other is model or (isinstance(other, Model) and _is_one_group(model, other)):
-            continue
-        name = other.table if isinstance(other, Model) else other
-        message = f"query {model.query} is also that of {name}; rename the model or give it a `query:`"
-        yield Finding(draft.place(model, "query"), "two-queries", message)
+        if model.query is not None:
+            groups.setdefault(model.query, []).append(model)
+    for query, (first, *others) in groups.items():
+        clash = [other for other in others if other.run != first.run or other.name == first.name == query]
+        if query in landings or clash:
+            model, name = (first, landings[query]) if query in landings else (clash[0], first.table)
+            message = f"query {query} is also that of {name}; rename the model or give it a `query:`"
+            yield Finding(draft.place(model, "query"), "two-queries", message)
 
 
 def unstable_calls(draft: Draft) -> Iterator[Finding]:
@@ -91,11 +92,6 @@ def unstable_calls(draft: Draft) -> Iterator[Finding]:
 
 def _stored(draft: Draft, run: Engine) -> list[Model]:
     return [model for model in draft.models.values() if model.materialized != "view" and model.run == run]
-
-
-def _is_one_group(model: Model, other: Model) -> bool:
-    is_default = model.query == model.name == other.name
-    return model.run == other.run == "micro_batch" and not is_default
 
 
 def _replayed(draft: Draft) -> set[str]:

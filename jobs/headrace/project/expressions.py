@@ -22,4 +22,9 @@ def columns_of(text: str) -> tuple[str, ...]:
     expression = tree.expressions[0]
     if isinstance(expression, (exp.Alias, exp.Aliases)) or expression.is_star or expression.find(exp.Query):
         raise ValueError("an expression here has no alias, no `*` and no subquery")
-    return tuple(dict.fromkeys(column.parts[0].name for column in expression.find_all(exp.Column)))
+    first_parts = sorted((column.parts[0] for column in expression.find_all(exp.Column)), key=_offset)
+    return tuple(dict.fromkeys(part.name for part in first_parts))
+
+
+def _offset(identifier: exp.Expr) -> int:
+    return int(identifier.meta.get("start", 0))

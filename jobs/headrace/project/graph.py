@@ -24,7 +24,10 @@ class Read:
 
 def by_table(models: Iterable[Model]) -> dict[str, Model]:
     """Index models by their tables; of two with one name the first counts."""
-    return {model.table: model for model in sorted(models, key=lambda model: model.path, reverse=True)}
+    found: dict[str, Model] = {}
+    for model in sorted(models, key=lambda model: model.path):
+        found.setdefault(model.table, model)
+    return found
 
 
 def views(model: Model, models: Mapping[str, Model]) -> tuple[Model, ...]:

@@ -97,7 +97,7 @@ def _description_findings(text: str, path: str, start: int, end: int) -> list[Fi
         message = "the header starts with a sentence that says what one row is"
         return [Finding(place_at(path, text, start), "missing-key", f"the description is missing; {message}")]
     place = place_at(path, text, text.index(description, start))
-    if not description[0].isupper() or not description.endswith("."):
+    if description[0].islower() or not description.endswith("."):
         message = "the description is a sentence: a capital, a full stop, then an empty line before the YAML keys"
         return [Finding(place, "bad-value", message)]
     return []

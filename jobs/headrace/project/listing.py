@@ -49,7 +49,8 @@ def _model(model: Model) -> dict[str, Any]:
 def _published(model: Model) -> list[str]:
     if model.publish is None:
         return []
-    return [f"kafka:{model.publish.topic or '{' + str(model.publish.topic_column) + '}'}"]
+    # A topic named by a column shows the column, in braces.
+    return [f"kafka:{model.publish.topic or f'{{{model.publish.topic_column}}}'}"]
 
 
 def _in_order(project: Project) -> list[Model]:

@@ -15,9 +15,14 @@ from headrace.project.macros import MacroFile
 from headrace.project.manifest import Manifest
 from headrace.project.model import Landing, Project
 from headrace.project.modelfile import Location
+from headrace.project.settings import Settings
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+_UNDESCRIBED = Manifest(folders={(): Settings(materialized="view")})
+"""Stands for a broken manifest, so that models are not blamed for what it would have said."""
 
 
 def load(root: Path, target_name: str) -> Project:
@@ -25,7 +30,7 @@ def load(root: Path, target_name: str) -> Project:
     root, found = manifest.find_root(root), list[Finding]()
     chosen = _attempt(found, target.read, root, target_name, os.environ)
     described = _attempt(found, manifest.read, root)
-    draft = _draft(root, described or Manifest(), found)
+    draft = _draft(root, described or _UNDESCRIBED, found)
     if chosen is not None and described is not None:
         draft = replace(draft, vars={**described.vars, **chosen.vars})
     # What a model is comes from the manifest too, so without it no rule would know what it judges.

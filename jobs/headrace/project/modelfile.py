@@ -44,15 +44,15 @@ class ModelFile:
 def locate(sql_path: str, path: str) -> Location:
     """Read the path of a model file; one outside layer and domain raises InvalidProject."""
     inner = PurePosixPath(path).relative_to(PurePosixPath(sql_path))
-    layer, domain, name = inner.parts[0], inner.parts[1], inner.stem
-    if layer not in LAYERS or len(inner.parts) < 3:
+    layer, domain, name = inner.parts[0], inner.parts[1:-1], inner.stem
+    if layer not in LAYERS or not domain:
         message = f"a model lives in {sql_path}/<{'|'.join(LAYERS)}>/<domain>/; move the file"
         raise InvalidProject([Finding(Place(path), "bad-path", message)])
-    bad = [word for word in (domain, name) if not is_name(word)]
+    bad = [word for word in (domain[0], name) if not is_name(word)]
     if bad:
         message = f"`{bad[0]}` is no name: use a lower-case letter, then letters, digits and _, at most 63"
         raise InvalidProject([Finding(Place(path), "bad-name", message)])
-    return Location(path, cast(Layer, layer), domain, name)
+    return Location(path, cast(Layer, layer), domain[0], name)
 
 
 def read(root: Path, location: Location, manifest: Manifest) -> ModelFile:

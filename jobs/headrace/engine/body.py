@@ -1,0 +1,233 @@
+"""A topic's JSON body as Spark SQL: its type, how it is read, and what may be wrong inside it.
+
+Everything here makes SQL text about the column `value` or about a place within what was read from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    ShortType,
+    StringType,
+    StructType,
+    TimestampType,
+)
+
+from headrace.errors import Finding, InvalidProject
+from headrace.project.model import Topic
+
+REASONS = (
+    "null_key",
+    "null_value",
+    "bad_key",
+    "not_json",
+    "missing_field",
+    "wrong_type",
+    "duplicate_field",
+    "bad_timestamp",
+    "time_out_of_range",
+)
+"""Reject reasons in the order in which the first that applies is given; a topic's own come after."""
+
+FAULTS = {reason: str(number) for number, reason in enumerate(REASONS, start=1)}
+"""The reasons as numbers in SQL: of several faults the smallest counts."""
+
+DOCUMENT = "concat('{\"v\":', value, '}')"
+"""The value in a wrapping that makes every JSON type readable: `from_json` wants a struct."""
+
+TIMES = (TimestampType, DateType)
+_TEXTS = (StringType, *TIMES)
+_TOKENS = (*_TEXTS, DecimalType)
+_SAFE = (BooleanType, ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType)
+
+_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_MOMENT = f"{_DAY}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]{{1,9}})?)?(Z|[+-][0-9]{{2}}:?[0-9]{{2}})?)?"
+_YEARS = "timestamp'0001-01-01 00:00:00Z' and timestamp'9999-12-31 23:59:59.999999Z'"
+_OPTIONS = "map('allowNonNumericNumbers', 'false', 'allowSingleQuotes', 'false', 'columnNameOfCorruptRecord', '_bad')"
+
+Fault = Callable[[DataType, str], str | None]
+
+
+def body_type(topic: Topic) -> DataType:
+    """Return the type of a topic's value; one that JSON cannot be checked against is refused."""
+    body = DataType.fromDDL(topic.ddl)
+    for kind in _parts(body):
+        if not isinstance(kind, (MapType, *_TOKENS, *_SAFE)):
+            message = f"topic {topic.name}: a {kind.simpleString()} cannot be read from JSON. Use string."
+            raise InvalidProject([Finding(topic.place, "unsupported-type", message)])
+    return body
+
+
+def read(body: DataType) -> str:
+    """The value as a struct with the member `v`, its times still as text."""
+    return _from_json(DOCUMENT, f"v {_ddl(body, _text_type)}")
+
+
+def tokens(body: DataType) -> str:
+    """As `read`, with variants that tell what each token was, and `_bad` if a token cannot be taken at all."""
+    return _from_json(DOCUMENT, f"v {_ddl(body, _token_type)}, _bad string")
+
+
+def lenient(document: str, members: str) -> str:
+    """Any JSON as the named members, with `_bad` if it is none."""
+    return _from_json(document, f"{members}, _bad string")
+
+
+def safe_to_read(body: DataType) -> str | None:
+    """A condition for bodies with decimals: Spark would write a number such as 1e999999999 out in full."""
+    return "value not rlike '[eE][+-]?[0-9]{3}'" if holds(body, DecimalType) else None
+
+
+def typed(body: DataType, place: str) -> str:
+    """What was read at a place, with its times made from text."""
+    if not holds(body, TIMES):
+        return place
+    match body:
+        case ArrayType():
+            return f"transform({place}, _each -> {typed(body.elementType, '_each')})"
+        case MapType():
+            return f"transform_values({place}, (_name, _each) -> {typed(body.valueType, '_each')})"
+        case StructType():
+            members = [f"{quoted(f.name)}, {typed(f.dataType, f'_of.{name(f.name)}')}" for f in body.fields]
+            return let("_of", place, f"if(_of is null, null, named_struct({', '.join(members)}))")
+    return _time(body, place)
+
+
+def worst(body: DataType, place: str, fault: Fault) -> str | None:
+    """The smallest fault at any depth of a place; None where no fault is possible."""
+    match body:
+        case ArrayType():
+            inner = worst(body.elementType, "_each", fault)
+            return inner and f"array_min(transform({place}, _each -> {inner}))"
+        case MapType():
+            inner = worst(body.valueType, "_each", fault)
+            return inner and f"array_min(transform(map_values({place}), _each -> {inner}))"
+        case StructType():
+            found = [worst(field.dataType, f"{place}.{name(field.name)}", fault) for field in body.fields]
+            faults = ", ".join(filter(None, found))
+            return f"array_min(array({faults}))" if faults else None
+    return fault(body, place)
+
+
+def text_fault(kind: DataType, text: str) -> str | None:
+    """A text where a time is due that is not ISO 8601, or no time of years 1 to 9999."""
+    if not isinstance(kind, TIMES):
+        return None
+    shape = _MOMENT if isinstance(kind, TimestampType) else _DAY
+    good = f"{text} rlike r'^{shape}\\z' and coalesce({_time(kind, text)} between {_YEARS}, false)"
+    return f"if({text} is null or ({good}), null, {FAULTS['bad_timestamp']})"
+
+
+def token_fault(kind: DataType, token: str) -> str | None:
+    """A token of another type than is due, or a number that its type cannot hold as it stands."""
+    absent, sort = f"{token} is null", f"schema_of_variant({token})"
+    match kind:
+        case StringType():
+            good = f"{sort} in ('STRING', 'VOID')"
+        case DecimalType():
+            good = f"{sort} = 'VOID' or {_exact(kind, token, sort)}"
+        case FloatType() | DoubleType():
+            good = f"abs({token}) < double('infinity')"
+        case ByteType():
+            good = f"{token} between -128 and 127"
+        case TimestampType() | DateType():
+            text = text_fault(kind, f"try_variant_get({token}, '$', 'string')")
+            number = f"{sort} in ('BIGINT', 'DOUBLE') or {sort} like 'DECIMAL%'"
+            return (
+                f"case when {absent} or {sort} = 'VOID' then null when {sort} = 'STRING' then {text}"
+                f" when {number} then {FAULTS['time_out_of_range']} else {FAULTS['wrong_type']} end"
+            )
+        case _:
+            return None
+    return f"if({absent} or {good}, null, {FAULTS['wrong_type']})"
+
+
+def holds(body: DataType, kinds: type[DataType] | tuple[type[DataType], ...]) -> bool:
+    """Whether a type has such a part at any depth."""
+    return any(isinstance(kind, kinds) for kind in _parts(body))
+
+
+def let(variable: str, value: str, result: str) -> str:
+    """Compute `value` once and name it in `result`: within one expression only a lambda can."""
+    return f"transform(array({value}), {variable} -> {result})[0]"
+
+
+def name(identifier: str) -> str:
+    """A quoted SQL identifier."""
+    return f"`{identifier.replace('`', '``')}`"
+
+
+def quoted(text: str) -> str:
+    """A SQL string literal."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _exact(kind: DecimalType, token: str, sort: str) -> str:
+    # A variant holds a number with an exponent as a double; zero is then an underflow.
+    scales = "|".join(map(str, range(kind.scale + 1)))
+    fitted = f"try_variant_get({token}, '$', '{kind.simpleString()}')"
+    double = f"try_variant_get({token}, '$', 'double')"
+    plain = f"{sort} = 'BIGINT' or {sort} rlike '^DECIMAL.[0-9]+,({scales})[)]'"
+    floating = f"{sort} = 'DOUBLE' and {double} <> 0 and double({fitted}) = {double}"
+    return f"({fitted} is not null and ({plain} or {floating}))"
+
+
+def _time(kind: DataType, text: str) -> str:
+    if isinstance(kind, DateType):
+        return f"try_cast({text} as date)"
+    # Java writes 12:00Z for a full minute; Spark wants the seconds before a zone.
+    full = f"overlay({text} placing ':00' from 17 for 0)"
+    return f"coalesce(try_cast({text} as timestamp), try_cast({full} as timestamp))"
+
+
+def _parts(kind: DataType) -> Iterable[DataType]:
+    """The maps and scalars of a type."""
+    match kind:
+        case ArrayType():
+            yield from _parts(kind.elementType)
+        case MapType(keyType=StringType()):
+            yield from (kind, *_parts(kind.valueType))
+        case StructType():
+            for field in kind.fields:
+                yield from _parts(field.dataType)
+        case MapType():
+            yield kind.keyType
+        case _:
+            yield kind
+
+
+def _from_json(document: str, members: str) -> str:
+    return f"from_json({document}, {quoted(members)}, {_OPTIONS})"
+
+
+def _ddl(kind: DataType, leaf: Callable[[DataType], str]) -> str:
+    match kind:
+        case ArrayType():
+            return f"array<{_ddl(kind.elementType, leaf)}>"
+        case MapType():
+            return f"map<string, {_ddl(kind.valueType, leaf)}>"
+        case StructType():
+            return f"struct<{', '.join(f'{name(f.name)}: {_ddl(f.dataType, leaf)}' for f in kind.fields)}>"
+    return leaf(kind)
+
+
+def _text_type(kind: DataType) -> str:
+    return "string" if isinstance(kind, _TEXTS) else kind.simpleString()
+
+
+def _token_type(kind: DataType) -> str:
+    if isinstance(kind, _TOKENS):
+        return "variant"
+    return "smallint" if isinstance(kind, ByteType) else kind.simpleString()

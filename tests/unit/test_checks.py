@@ -1,0 +1,169 @@
+"""One small broken project per finding: its code and its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.errors import InvalidProject
+
+ORDERS = "sql/silver/shipping/orders.sql"
+OPEN = "sql/silver/shipping/open_orders.sql"
+READY = "sql/gold/shipping/shipment_ready.sql"
+NEW = "sql/gold/shipping/new.sql"
+
+
+def sql(query: str, keys: str = "") -> str:
+    """A model file whose query starts in line 6 when its header has at most one key."""
+    return f"/*\nOne row.\n\n{keys}\n*/\n{query}\n"
+
+
+def messages(project_files) -> str:
+    with pytest.raises(InvalidProject) as caught:
+        project_files.load()
+    return str(caught.value)
+
+
+def test_valid_project_has_no_findings(project_files):
+    assert project_files.findings() == []
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "expected"),
+    [
+        (ORDERS, "bronze.orders", "bronze.order", "5:6 unknown-table"),
+        (ORDERS, "stream bronze.orders", "stream orders", "5:6 unknown-table"),
+        (ORDERS, "bronze.orders", "bronze.dead_letters", "5:6 not-allowed"),
+        (OPEN, "join silver.open_orders on", "join silver.opn_orders as open_orders on", "16:15 unknown-table"),
+        (ORDERS, "data.id", "data.idd", "4:13 unknown-column"),
+        (ORDERS, "data.id", "dta.id", "4:8 unknown-column"),
+        (OPEN, "orders.item_count +", "orders.item_cnt +", "13:16 unknown-column"),
+        (OPEN, "open_orders.item_count, 0", "open_orders.items, 0", "13:50 unknown-column"),
+        (READY, "item_count > ", "count > ", "9:7 unknown-column"),
+        (READY, ":limit", ":limits", "9:20 missing-parameter"),
+        (OPEN, "select order_id, item_count, _arrival from", "select * from", "8:12 star-from-table"),
+        (READY, "from stream", "from", "7:1 missing-stream"),
+        (ORDERS, "stream ", "", "8:48 missing-stream"),
+        (READY, "once_per: order_id", "unique_key: order_id", "4:13 append-needs-no-unique-key"),
+        (OPEN, "unique_key: order_id", "tags: x", "1:1 missing-key"),
+        (OPEN, "        orders._arrival\n", "        1 as n\n", "5:13 no-order"),
+        (OPEN, "unique_key: order_id", "unique_key: [order_id, product]", "5:24 unknown-column"),
+        (READY, "once_per: order_id", "once_per: order", "4:11 unknown-column"),
+        (READY, "key: order_id", "key: order", "5:33 unknown-column"),
+        (READY, "orderId: order_id", "orderId: order", "5:60 unknown-column"),
+        (READY, "topic: shipping", "topic: {column: where_to}", "5:27 unknown-column"),
+        (READY, "publish:", "log: words\npublish:", "5:6 unknown-column"),
+        (READY, "publish:", "columns: {words: string}\npublish:", "5:18 unknown-column"),
+        (OPEN, "unique_key:", "delete_when: done\nunique_key:", "5:14 unknown-column"),
+        (OPEN, "unique_key:", "close_when: size(missing) = 0\nunique_key:", "5:13 unknown-column"),
+        (READY, "_arrival\nfrom", "now() as n\nfrom", "7:18 non-deterministic"),
+        (READY, "_arrival\nfrom", "current_date as d\nfrom", "7:18 non-deterministic"),
+        (READY, "_arrival\nfrom", "unix_timestamp() as d\nfrom", "7:18 non-deterministic"),
+        (READY, "_arrival\nfrom", "first(_arrival) as a\nfrom", "7:18 non-deterministic"),
+        (READY, "_arrival\nfrom", "row_number() over (partition by order_id) as n\nfrom", "7:18 non-deterministic"),
+        (ORDERS, "size(data.items)", "rand()", "4:29 non-deterministic"),
+        (READY, "once_per:", "output_mode: update\nonce_per:", "4:14 wrong-engine"),
+    ],
+)
+def test_edit_gives_one_finding(project_files, path, old, new, expected):
+    project_files.edit(path, old, new)
+    found = [finding.removeprefix(f"{path}:") for finding in project_files.findings()]
+    assert expected in [finding.removeprefix(f"{OPEN}:") for finding in found]
+    assert len(found) == 1
+
+
+ROWS = "select order_id, _arrival from stream silver.orders"
+SNAPSHOT = "select order_id, _arrival from silver.orders"
+WATERMARKED = "select key, timestamp from stream bronze.orders watermark timestamp delay of interval 1 minute"
+PUBLISH = "publish: {topic: t, key: order_id, value: {a: order_id}}"
+UPSERT = "materialized: upsert\nunique_key: order_id"
+
+
+@pytest.mark.parametrize(
+    ("query", "keys", "expected"),
+    [
+        (ROWS, "once_per: order_id", []),
+        (ROWS, PUBLISH, []),
+        (ROWS.replace("_arrival", "first(item_count) over (order by _arrival) as n"), "log: n", []),
+        (ROWS.replace("_arrival", "now() as n"), "run: streaming", []),
+        (SNAPSHOT, "materialized: snapshot", []),
+        (WATERMARKED, "output_mode: update", []),
+        (ROWS, f"materialized: view\n{PUBLISH}", ["view-needs-no-publish"]),
+        (ROWS, "materialized: view\nonce_per: order_id", ["view-needs-no-once-per"]),
+        (ROWS, "close_when: order_id is null", ["append-needs-no-close-when"]),
+        (ROWS, f"{UPSERT}\nonce_per: order_id", ["upsert-needs-no-once-per"]),
+        (SNAPSHOT, "materialized: snapshot\nonce_per: order_id", ["snapshot-needs-no-once-per"]),
+        (ROWS, f"{UPSERT}\nrun: streaming", ["wrong-engine"]),
+        (ROWS, "materialized: snapshot\nrun: streaming", ["wrong-engine"]),
+        (WATERMARKED, "run: micro_batch", ["wrong-engine"]),
+        (WATERMARKED, "query: other", ["wrong-engine"]),
+        (ROWS, PUBLISH.replace("topic: t", "topic: shipping"), ["two-publishers"]),
+        (ROWS, "query: ingest_shipping", ["two-queries"]),
+    ],
+)
+def test_new_model_is_judged(project_files, query, keys, expected):
+    project_files.write(NEW, sql(query, keys))
+    assert [finding.split(" ")[1] for finding in project_files.findings()] == expected
+
+
+def test_table_has_one_writer(project_files):
+    project_files.write("sql/gold/other/shipment_ready.sql", sql("select key from stream bronze.orders"))
+    assert project_files.findings() == [f"{READY}:1:1 duplicate-model"]
+
+
+def test_layers_may_share_a_name(project_files):
+    project_files.write("sql/gold/shipping/orders.sql", sql("select order_id from stream silver.orders"))
+    assert project_files.findings() == []
+
+
+def test_models_of_one_name_do_not_share_a_query_unasked(project_files):
+    text = sql("select order_id from stream silver.orders", "materialized: append")
+    project_files.write("sql/silver/other/same.sql", text)
+    project_files.write("sql/gold/other/same.sql", text)
+    assert project_files.findings() == ["sql/silver/other/same.sql:1:1 two-queries"]
+
+
+def test_streaming_model_and_group_do_not_share_a_name(project_files):
+    project_files.write("sql/gold/other/shipping.sql", sql("select key from stream bronze.orders", "run: streaming"))
+    assert [finding.split(" ")[1] for finding in project_files.findings()] == ["two-queries"]
+
+
+def test_streams_of_a_query_land_together(project_files):
+    project_files.write("sql/bronze/sales.yml", "landing: sales\ntopics: {sales: {schema: {product: string}}}\n")
+    project_files.write(NEW, sql("select key from stream bronze.orders union all select key from stream bronze.sales"))
+    assert project_files.findings() == [f"{NEW}:6:64 two-landings"]
+
+
+def test_snapshot_of_another_landing_is_fine(project_files):
+    project_files.write("sql/bronze/sales.yml", "landing: sales\ntopics: {sales: {schema: {product: string}}}\n")
+    project_files.write(
+        NEW, sql("select orders.key from stream bronze.orders join bronze.sales on orders.key = sales.key")
+    )
+    assert project_files.findings() == []
+
+
+def test_cycle_is_found(project_files):
+    project_files.edit(ORDERS, "from stream bronze.orders", "from stream bronze.orders join silver.orders as o on true")
+    assert project_files.findings() == [f"{ORDERS}:5:32 cycle"]
+
+
+def test_view_of_streaming_models_may_be_unstable(project_files):
+    project_files.write("sql/silver/other/late.sql", sql("select key, timestamp, now() as n from stream bronze.orders"))
+    watermark = "watermark timestamp delay of interval 1 minute"
+    project_files.write(NEW, sql(f"select key, n from stream silver.late {watermark}"))
+    assert project_files.findings() == []
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "words"),
+    [
+        (ORDERS, "bronze.orders", "bronze.order", "Did you mean bronze.orders?"),
+        (ORDERS, "stream bronze.orders", "stream manufactured", "Write bronze.manufactured."),
+        (ORDERS, "data.id", "data.idd", "Did you mean data.id?"),
+        (READY, ":limit", ":limits", "Did you mean limit?"),
+        (READY, "once_per: order_id", "once_per: order", "Did you mean order_id?"),
+        (READY, "once_per:", "once_pre:", "Did you mean once_per?"),
+    ],
+)
+def test_finding_suggests_the_nearest(project_files, path, old, new, words):
+    project_files.edit(path, old, new)
+    assert words in messages(project_files)

@@ -1,0 +1,117 @@
+"""YAML with positions: values, findings and their places."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.errors import InvalidProject
+from headrace.project import documents
+from headrace.project.documents import Shape
+
+
+class Inner(Shape):
+    size: int = 0
+
+
+class Outer(Shape):
+    name: str
+    inner: Inner = Inner()
+    parts: tuple[Inner, ...] = ()
+    named: dict[str, Inner] = {}  # noqa: RUF012
+
+
+def findings(text: str) -> list[tuple[int, int, str]]:
+    with pytest.raises(InvalidProject) as caught:
+        documents.validate(documents.parse(text, "a.yml"), Outer)
+    return [(found.place.line, found.place.column, found.code) for found in caught.value.findings]
+
+
+def message(text: str) -> str:
+    with pytest.raises(InvalidProject) as caught:
+        documents.validate(documents.parse(text, "a.yml"), Outer)
+    return caught.value.findings[0].message
+
+
+def test_keys_and_values_know_their_places():
+    document = documents.parse("a:\n  - x\n  - {b: 1}\n", "a.yml")
+    assert str(document.key_place("a", 1, "b")) == "a.yml:3:6"
+    assert str(document.value_place("a", 1, "b")) == "a.yml:3:9"
+
+
+def test_place_of_what_is_missing_is_nearest():
+    document = documents.parse("a:\n  b: 1\n", "a.yml")
+    assert str(document.key_place("a", "c")) == "a.yml:1:1"
+
+
+def test_yes_and_no_are_texts():
+    assert documents.parse("a: no", "a.yml").value == {"a": "no"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("name: [x", (1, 9, "syntax")),
+        ("name: a: b", (1, 8, "syntax")),
+        ("name: x\n\tb: 1", (2, 1, "syntax")),
+        ("name: *y", (1, 7, "syntax")),
+        ("name: !!python/name:x y", (1, 7, "syntax")),
+        ("name: x\n---\nname: y", (2, 1, "syntax")),
+        ("name: x\nname: y", (2, 1, "duplicate-key")),
+        ("name: x\ninner: {size: 1, size: 2}", (2, 18, "duplicate-key")),
+        ("inner: {}", (1, 1, "missing-key")),
+        ("- x", (1, 1, "bad-value")),
+        ("name: 1", (1, 7, "bad-value")),
+        ("name: x\ninner: {sise: 1}", (2, 9, "unknown-key")),
+        ("name: x\nparts:\n  - {size: 1}\n  - {size: big}", (4, 12, "bad-value")),
+        ("name: x\nnamed: {a: {sise: 1}}", (2, 13, "unknown-key")),
+    ],
+)
+def test_findings_stand_at_key_or_value(text, expected):
+    assert findings(text) == [expected]
+
+
+def test_all_findings_of_a_file_come_at_once():
+    assert findings("inner: {size: big, sise: 1}\nparts: 3\nother: 1") == [
+        (1, 1, "missing-key"),
+        (1, 15, "bad-value"),
+        (1, 20, "unknown-key"),
+        (2, 8, "bad-value"),
+        (3, 1, "unknown-key"),
+    ]
+
+
+def test_keys_missing_in_one_place_are_all_found():
+    class Two(Shape):
+        first: int
+        second: int
+
+    with pytest.raises(InvalidProject) as caught:
+        documents.validate(documents.parse("{}", "a.yml"), Two)
+    assert len(caught.value.findings) == 2
+
+
+def test_all_duplicate_keys_are_found():
+    assert findings("a: 1\na: 2\nb: {c: 1, c: 2}") == [(2, 1, "duplicate-key"), (3, 11, "duplicate-key")]
+
+
+@pytest.mark.parametrize(
+    "text", ["name: x\ninner: {sise: 1}", "name: x\nnamed: {a: {sise: 1}}", "name: x\nparts: [{sise: 1}]"]
+)
+def test_unknown_key_suggests_the_nearest(text):
+    assert "Did you mean size?" in message(text)
+
+
+def test_unknown_key_without_near_one_lists_all():
+    assert "name, inner, parts, named" in message("name: x\nzzz: 1")
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_document_or_a_finding(text):
+    try:
+        document = documents.parse(text, "a.yml")
+    except InvalidProject as error:
+        assert {found.code for found in error.findings} <= {"syntax", "duplicate-key"}
+    else:
+        assert document.path == "a.yml"

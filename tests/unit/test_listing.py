@@ -1,0 +1,42 @@
+"""What `ls` tells of a project."""
+
+from __future__ import annotations
+
+from headrace.project import listing
+
+
+def test_sources_come_before_models_in_running_order(project_files):
+    rows = listing.describe(project_files.load())
+    assert [(row["model"], row["kind"]) for row in rows] == [
+        ("bronze.orders", "source"),
+        ("bronze.manufactured", "source"),
+        ("silver.orders", "view"),
+        ("silver.open_orders", "upsert"),
+        ("gold.shipment_ready", "append"),
+    ]
+
+
+def test_row_tells_what_flows_in_and_out(project_files):
+    rows = {row["model"]: row for row in listing.describe(project_files.load())}
+    fields = ("layer", "domain", "engine", "query", "inputs", "outputs")
+    told = {model: [row[field] for field in fields] for model, row in rows.items()}
+    assert told["bronze.orders"] == (
+        ["bronze", "shipping", "landing", "ingest_shipping", ["kafka:orders"], ["bronze.orders"]]
+    )
+    assert told["silver.orders"] == ["silver", "shipping", None, None, ["bronze.orders"], []]
+    outputs = ["gold.shipment_ready", "kafka:shipping"]
+    assert told["gold.shipment_ready"] == (
+        ["gold", "shipping", "micro_batch", "shipping", ["silver.open_orders"], outputs]
+    )
+
+
+def test_streams_are_told_from_lookups(project_files):
+    rows = {row["model"]: row for row in listing.describe(project_files.load())}
+    assert rows["silver.open_orders"]["inputs"] == ["silver.orders", "silver.open_orders"]
+    assert rows["silver.open_orders"]["streams"] == ["silver.orders"]
+
+
+def test_column_that_names_the_topic_is_shown(project_files):
+    path = "sql/gold/shipping/shipment_ready.sql"
+    project_files.edit(path, "topic: shipping", "topic: {column: order_id}")
+    assert listing.describe(project_files.load())[-1]["outputs"] == ["gold.shipment_ready", "kafka:{order_id}"]
