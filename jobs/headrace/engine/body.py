@@ -116,8 +116,8 @@ def worst(body: DataType, place: str, fault: Fault) -> str | None:
             return inner and f"array_min(transform(map_values({place}), _each -> {inner}))"
         case StructType():
             found = [worst(field.dataType, f"{place}.{name(field.name)}", fault) for field in body.fields]
-            faults = ", ".join(filter(None, found))
-            return f"array_min(array({faults}))" if faults else None
+            faults = list(filter(None, found))
+            return f"least({', '.join(faults)})" if len(faults) > 1 else "".join(faults) or None
     return fault(body, place)
 
 
@@ -160,8 +160,8 @@ def holds(body: DataType, kinds: type[DataType] | tuple[type[DataType], ...]) ->
 
 
 def let(variable: str, value: str, result: str) -> str:
-    """Compute `value` once and name it in `result`: within one expression only a lambda can."""
-    return f"transform(array({value}), {variable} -> {result})[0]"
+    """Compute `value` once and name it in `result`: the fold of no elements, the one cheap way in an expression."""
+    return f"aggregate(array(), {value}, (_same, _each) -> _same, {variable} -> {result})"
 
 
 def name(identifier: str) -> str:

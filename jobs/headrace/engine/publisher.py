@@ -70,7 +70,7 @@ class Publisher:
             return None
         sent = 0
         for commit in commits:
-            if commit.files and not skip(commit):
+            if commit.batch >= 0 and not skip(commit):
                 sent += self._send_commit(commit)
             self._progress = replace(self._progress, version=commit.version + 1, position=0)
         self.sent += sent

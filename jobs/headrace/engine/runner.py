@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
 import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
 
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
-from headrace.engine import analysis, jvm_lock
+from headrace.engine import analysis
 from headrace.engine.binding import stored_inputs
 from headrace.engine.group import Group
 from headrace.engine.landing import KafkaSource, LandingQuery
@@ -21,8 +21,8 @@ from headrace.engine.sources import source_name, stored
 from headrace.engine.supervisor import Failure, Supervised, Supervisor, wait_until
 from headrace.engine.tasks import Bells, GroupTask, LandingTask, NativeTask, PublisherTask, Say
 from headrace.layout import Layout
-from headrace.project.model import Project, Query
-from headrace.reading.status import ProjectStatus, QueryStatus, RunnerState, RunnerStatus
+from headrace.project.model import Model, Project, Query
+from headrace.reading.status import ProjectStatus, RunnerState, RunnerStatus
 from headrace.reading.topics import client_options, ensure
 
 PROGRESS_TOPIC = "headrace-progress"
@@ -58,9 +58,11 @@ class Run:
         schemas = analysis.check(self._spark, self.project)
         spark, project, layout = self._spark, self.project, self.layout
         source = KafkaSource.of(project.target.kafka, f"headrace-{project.name}-{project.target.name}")
-        self._landings = [LandingQuery(spark, layout, landing, source) for landing in project.landings]
-        for landing in self._landings:
-            landing.table.create()
+        for landing in project.landings:
+            query = LandingQuery(spark, layout, landing, source)
+            query.table.create()
+            if project.landings_to_run is None or landing.name in project.landings_to_run:
+                self._landings.append(query)
         for query in project.queries:
             if query.engine == "streaming":
                 self._natives.append(NativeQuery(spark, project, layout, query, schemas))
@@ -69,7 +71,8 @@ class Run:
         for made in (*self._groups, *self._natives):
             made.create_tables()
         self._create_topics()
-        self._publishers = [self._publisher(model, schemas) for model in project.models if model.publish]
+        running = [model for query in project.queries for model in query.models]
+        self._publishers = [self._publisher(model, schemas) for model in running if model.publish]
 
     def start(self) -> None:
         """Start every task, sources first."""
@@ -129,7 +132,7 @@ class Run:
         wanted |= {publish.topic: 1 for publish in published if publish.topic and publish.topic not in wanted}
         ensure(kafka, wanted | ({PROGRESS_TOPIC: 1} if published else {}))
 
-    def _publisher(self, model, schemas) -> Publisher:  # type: ignore[no-untyped-def]
+    def _publisher(self, model: Model, schemas: Mapping[str, StructType]) -> Publisher:
         project, target = self.project, self.project.target
         name = f"{project.name}.{target.name}.{model.name}"
         outlet = Outlet(client_options(target.kafka), PROGRESS_TOPIC, name)

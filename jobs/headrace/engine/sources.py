@@ -76,14 +76,14 @@ class Source:
     def next_range(self, max_rows: int) -> tuple[int, bool]:
         """Up to which version the next batch reads (at least one commit, then up to `max_rows`), and whether to skip.
 
-        A range without data files (a table's creation, an upkeep commit) is skipped, not run as a batch.
+        A range without batches (a table's creation, an upkeep commit) is skipped, not run as a batch.
         """
         upto, records, empty = self.done, 0, True
         for commit in self.table.commits(self.done):
             records += records_in([commit])
             if records > max_rows and not empty:
                 break
-            upto, empty = commit.version, empty and not commit.files
+            upto, empty = commit.version, empty and commit.batch < 0
         return upto, empty
 
     def commits(self, after: int, upto: int) -> list[Commit]:

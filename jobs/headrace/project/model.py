@@ -195,7 +195,10 @@ class Target:
 
 @dataclass(frozen=True)
 class Project:
-    """A whole project, resolved for one target; `queries` are in dependency order."""
+    """A whole project, resolved for one target; `queries` are those to run, in dependency order.
+
+    `landings_to_run` are the names of the landings to run; None means all.
+    """
 
     root: Path
     name: str
@@ -206,6 +209,7 @@ class Project:
     macros: tuple[Macro, ...]
     queries: tuple[Query, ...]
     test_paths: tuple[str, ...] = ("tests/models",)
+    landings_to_run: tuple[str, ...] | None = None
 
     def model(self, table: str) -> Model:
         """Return the model that writes `table`; KeyError if there is none."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from headrace.errors import UsageError, did_you_mean
+from headrace.project import graph
 from headrace.project.model import Project, Query
 
 _TERM = re.compile(r"(?P<at>@)?(?:(?P<up>\d*)\+)?(?P<what>[^+@]+)(?:\+(?P<down>\d*))?")
@@ -32,6 +34,16 @@ def queries_of(project: Project, tables: Iterable[str]) -> tuple[Query, ...]:
     """Return the queries that write any of some tables, in order; models of one query run together."""
     wanted = set(tables)
     return tuple(query for query in project.queries if any(model.table in wanted for model in query.models))
+
+
+def narrowed(project: Project, selectors: Sequence[str], excludes: Sequence[str] = ()) -> Project:
+    """Return the project with only the selected queries to run, and the landings that those read."""
+    queries = queries_of(project, select(project, selectors, excludes))
+    known = graph.by_table(project.models)
+    reads = {read.table for query in queries for model in query.models for read in graph.reads(model, known)}
+    topics = {table.split(".", 1)[1] for table in reads if table.startswith("bronze.")}
+    landings = tuple(one.name for one in project.landings if any(topic.name in topics for topic in one.topics))
+    return replace(project, queries=queries, landings_to_run=landings)
 
 
 def _words(selectors: Sequence[str]) -> list[str]:

@@ -1,0 +1,320 @@
+"""The command line: parses, calls the commands, prints, and turns failures into exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Optional
+
+import click
+import typer
+
+from headrace import __version__
+from headrace.commands import demonstrating, inspecting, producing, running, upkeep
+from headrace.commands.workspace import Workspace
+from headrace.errors import ExitCode, HeadraceError, InvalidProject
+
+app = typer.Typer(
+    name="headrace",
+    help="Plain Spark SQL over Kafka and Delta, run as exactly-once streaming queries.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+broker_app = typer.Typer(help="The embedded Kafka broker: start, stop, status.", no_args_is_help=True)
+app.add_typer(broker_app, name="broker")
+produce_app = typer.Typer(help="Send made-up events to the source topics.", no_args_is_help=True)
+app.add_typer(produce_app, name="produce")
+shipping_app = typer.Typer(help="Orders, and products made for them.", no_args_is_help=True)
+produce_app.add_typer(shipping_app, name="shipping")
+
+Json = Annotated[bool, typer.Option("--json", help="Write JSON, one object a row, to stdout.")]
+Select = Annotated[Optional[list[str]], typer.Option("--select", "-s", help="What: names, tag:, path:, +x, x+.")]
+Exclude = Annotated[Optional[list[str]], typer.Option("--exclude", help="What not.")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same events.")]
+RunId = Annotated[Optional[str], typer.Option("--run-id", help="Part of every made-up key; fresh each time if not given.")]
+
+
+def main(words: list[str] | None = None) -> None:
+    """Run one command; every failure of the user's world is one line on stderr, without a traceback."""
+    words = sys.argv[1:] if words is None else words
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(words, prog_name="headrace", standalone_mode=False)
+    except InvalidProject as error:
+        code = inspecting.report(error, _folder(words))
+    except HeadraceError as error:
+        print(f"headrace: {error}", file=sys.stderr)
+        code = error.exit_code
+    except click.exceptions.Exit as error:
+        code = error.exit_code
+    except click.UsageError as error:
+        error.show(sys.stderr)
+        code = ExitCode.USAGE
+    except click.ClickException as error:
+        error.show(sys.stderr)
+        code = ExitCode.USAGE
+    except (KeyboardInterrupt, click.Abort):
+        code = 130
+    sys.stdout.flush()
+    sys.exit(int(code) if isinstance(code, int) else ExitCode.OK)
+
+
+def submitted(words: list[str]) -> None:
+    """Run as a Spark application: the words are those of `headrace run`, after -C and -t."""
+    ours = [word for at, word in enumerate(words) if word in ("-C", "-t") or at and words[at - 1] in ("-C", "-t")]
+    rest = words[len(ours) :]
+    main([*ours, "run", *rest])
+
+
+def _folder(words: list[str]) -> Path:
+    """The folder that -C names, else the current one: where findings' files are looked for."""
+    for at, word in enumerate(words[:-1]):
+        if word in ("-C", "--project"):
+            return Path(words[at + 1])
+    return Path()
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"headrace {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def settings(
+    context: typer.Context,
+    project: Annotated[Path, typer.Option("-C", "--project", help="A folder of the project.")] = Path(),
+    target: Annotated[str, typer.Option("-t", "--target", help="Which conf/<target>.yml.")] = "local",
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")] = False,
+) -> None:
+    """Plain Spark SQL over Kafka and Delta, run as exactly-once streaming queries."""
+    os.environ["TZ"] = "UTC"
+    context.obj = Workspace(project, target)
+
+
+@app.command()
+def setup() -> int:
+    """Fetch the jars of Spark's connectors and of the embedded broker, once per user.
+
+    Example: headrace setup
+    """
+    return upkeep.setup()
+
+
+@app.command()
+def doctor(context: typer.Context, json: Json = False) -> int:
+    """Look at Java, jars, ports, broker, disk and time zone, each with its fix.
+
+    Example: headrace doctor
+    """
+    return upkeep.doctor(context.obj, json)
+
+
+@app.command("ls")
+def list_models(context: typer.Context, select: Select = None, exclude: Exclude = None, json: Json = False) -> int:
+    """List sources and models: kind, engine, query, inputs and outputs.
+
+    Example: headrace ls --select +gold.shipment_ready
+    """
+    return inspecting.list_models(context.obj, tuple(select or ()), tuple(exclude or ()), json)
+
+
+@app.command()
+def check(
+    context: typer.Context,
+    offline: Annotated[bool, typer.Option(help="Without Spark: names, headers, order; under a second.")] = False,
+    json: Json = False,
+) -> int:
+    """Check every file of the project, and let Spark analyse every model.
+
+    Example: headrace check --offline
+    """
+    return inspecting.check(context.obj, offline, json)
+
+
+@app.command()
+def run(
+    context: typer.Context,
+    select: Select = None,
+    exclude: Exclude = None,
+    available_now: Annotated[bool, typer.Option(help="End when all that is there now is processed and sent.")] = False,
+    fail_fast: Annotated[bool, typer.Option(help="End at the first query that fails for good.")] = False,
+) -> int:
+    """Run the project's queries until Ctrl-C.
+
+    Example: headrace run --select shipping
+    """
+    flags = {"available_now": available_now, "fail_fast": fail_fast}
+    return running.run(context.obj, tuple(select or ()), tuple(exclude or ()), flags)
+
+
+@app.command()
+def demo(context: typer.Context) -> int:
+    """Start a broker and the runner, send demo events, and show the rows that come out.
+
+    Example: headrace demo
+    """
+    return demonstrating.demo(context.obj)
+
+
+@app.command()
+def tail(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="A topic, or a table such as gold.shipment_ready.")],
+    start: Annotated[str, typer.Option("--from", help="beginning or end.")] = "beginning",
+    limit: Annotated[Optional[int], typer.Option(help="End after so many.")] = None,
+    timeout: Annotated[Optional[float], typer.Option(help="End after so many seconds without anything new.")] = None,
+    json: Json = False,
+) -> int:
+    """Follow a topic (committed records only) or a table.
+
+    Example: headrace tail shipping --json
+    """
+    return inspecting.tail(context.obj, name, start, limit, timeout, json)
+
+
+@app.command()
+def show(
+    context: typer.Context,
+    table: Annotated[str, typer.Argument(help="A table such as silver.open_orders.")],
+    key: Annotated[Optional[str], typer.Option(help="Only rows of this key.")] = None,
+    history: Annotated[Optional[str], typer.Option(help="Every change of this key, oldest first.")] = None,
+    where: Annotated[Optional[str], typer.Option(help="Only rows for which this SQL holds.")] = None,
+    limit: Annotated[Optional[int], typer.Option(help="At most so many rows (text: 100 if not given).")] = None,
+    json: Json = False,
+) -> int:
+    """Show the rows of a table as they are now.
+
+    Example: headrace show silver.open_orders --history order-1
+    """
+    return inspecting.show(context.obj, table, key, history, where, limit, json)
+
+
+@app.command()
+def sql(
+    context: typer.Context,
+    text: Annotated[str, typer.Argument(help="A SELECT over stored tables and bronze relations.")],
+    json: Json = False,
+) -> int:
+    """Query stored tables, without a JVM.
+
+    Example: headrace sql "select reject_reason, count(*) from bronze.dead_letters group by 1"
+    """
+    return inspecting.sql(context.obj, text, json)
+
+
+@app.command()
+def status(context: typer.Context, json: Json = False) -> int:
+    """Say how the runner and each of its queries fare.
+
+    Example: headrace status --json
+    """
+    return inspecting.status(context.obj, json)
+
+
+@app.command()
+def reset(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="A query: its `query:`, else its model; ingest_<landing> for a landing.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without this only say what would go.")] = False,
+    start: Annotated[
+        Optional[str], typer.Option("--from", help='For a landing: earliest, latest or {"topic": {"0": 120}}.')
+    ] = None,
+    republish: Annotated[bool, typer.Option(help="Send again what was sent before.")] = False,
+) -> int:
+    """Forget a query's progress and output together; it starts again from bronze.
+
+    Example: headrace reset shipping --yes
+    """
+    return upkeep.reset(context.obj, query, yes, start, republish)
+
+
+@broker_app.command("start")
+def broker_start(context: typer.Context, data: Annotated[Optional[Path], typer.Option()] = None, json: Json = False) -> int:
+    """Start the broker as a daemon, or say where it runs already.
+
+    Example: headrace broker start --json
+    """
+    return upkeep.broker(context.obj, "start", data, json)
+
+
+@broker_app.command("stop")
+def broker_stop(context: typer.Context, data: Annotated[Optional[Path], typer.Option()] = None, json: Json = False) -> int:
+    """Stop the broker; its data stays.
+
+    Example: headrace broker stop
+    """
+    return upkeep.broker(context.obj, "stop", data, json)
+
+
+@broker_app.command("status")
+def broker_status(context: typer.Context, data: Annotated[Optional[Path], typer.Option()] = None, json: Json = False) -> int:
+    """Say whether the broker runs, and where.
+
+    Example: headrace broker status --json
+    """
+    return upkeep.broker(context.obj, "status", data, json)
+
+
+@shipping_app.command("order")
+def produce_order(
+    context: typer.Context,
+    id: Annotated[Optional[str], typer.Option("--id", help="The order's id; fresh if not given.")] = None,  # noqa: A002
+    items: Annotated[Optional[str], typer.Option(help="Products, as 1:Iphone,2:Samsung.")] = None,
+) -> int:
+    """Send one order.
+
+    Example: headrace produce shipping order --id a --items "1:Iphone,2:Samsung"
+    """
+    return producing.order(context.obj, id, items)
+
+
+@shipping_app.command("manufactured")
+def produce_manufactured(context: typer.Context, order_id: str, product_id: int) -> int:
+    """Send one product made for an order.
+
+    Example: headrace produce shipping manufactured a 1
+    """
+    return producing.manufactured(context.obj, order_id, product_id)
+
+
+@shipping_app.command("manufacturer")
+def produce_manufacturer(
+    context: typer.Context,
+    delay: Annotated[float, typer.Option(help="Seconds that a product takes, on average.")] = 2.0,
+    rate: Annotated[Optional[float], typer.Option(help="Products a second at most.")] = None,
+    seed: Seed = 0,
+) -> int:
+    """Follow the orders and make each ordered product after a while, until Ctrl-C.
+
+    Example: headrace produce shipping manufacturer --delay 1
+    """
+    return producing.manufacturer(context.obj, delay, rate, seed)
+
+
+@shipping_app.command("demo")
+def produce_shipping_demo(context: typer.Context, orders: int = 10, seed: Seed = 0, run_id: RunId = None) -> int:
+    """Send so many orders and all their products, in mixed order.
+
+    Example: headrace produce shipping demo --orders 100 --seed 7
+    """
+    return producing.shipping(context.obj, orders, seed, run_id)
+
+
+@produce_app.command("sales")
+def produce_sales(
+    context: typer.Context,
+    event: Annotated[Optional[list[str]], typer.Argument(help="`event <product> <value>`; none: a stream of sales.")] = None,
+    rate: Annotated[Optional[float], typer.Option(help="Events a second.")] = None,
+    count: Annotated[Optional[int], typer.Option(help="End after so many; else at Ctrl-C.")] = None,
+    seed: Seed = 0,
+    run_id: RunId = None,
+) -> int:
+    """Send one sales event, or a stream of them.
+
+    Example: headrace produce sales event espresso 1500
+    """
+    return producing.sales(context.obj, tuple(event or ()), rate, count, seed, run_id)

@@ -1,0 +1,61 @@
+"""Commands that look after the environment and the stored data: setup, doctor, broker, reset."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from headrace.commands.workspace import Workspace
+from headrace.environment import jars
+from headrace.environment.broker import Broker, BrokerState
+from headrace.environment.doctor import Check, Facts, diagnose
+from headrace.errors import ExitCode
+
+
+def setup() -> int:
+    """Fetch what is missing."""
+    found = jars.resolve_all()
+    print(f"{len(found)} jars are there", file=sys.stderr)
+    return ExitCode.OK
+
+
+def doctor(workspace: Workspace, as_json: bool) -> int:
+    """Look at everything headrace needs of its environment."""
+    target = workspace.declared.target
+    checks = diagnose(Facts(target.data_dir, target.kafka.bootstrap, target.kafka.options))
+    if as_json:
+        print(json.dumps([asdict(check) for check in checks]))
+    else:
+        for check in checks:
+            Console().print(_line(check))
+    return ExitCode.ENVIRONMENT if any(check.ok is False for check in checks) else ExitCode.OK
+
+
+def broker(workspace: Workspace, verb: str, data: Path | None, as_json: bool) -> int:
+    """Start, stop or ask for the embedded broker."""
+    found = Broker(data) if data is not None else workspace.broker
+    state = {"start": lambda: found.start(daemon=True), "stop": found.stop, "status": found.status}[verb]()
+    print(json.dumps(asdict(state)) if as_json else _told(state))
+    return ExitCode.OK
+
+
+def reset(workspace: Workspace, query: str, yes: bool, start: str | None, republish: bool) -> int:
+    """Forget a query's progress and output."""
+    from headrace.commands import resetting
+
+    return resetting.reset(workspace, query, yes, start, republish)
+
+
+def _line(check: Check) -> Text:
+    sign, style = {True: ("ok  ", "green"), False: ("bad ", "red"), None: ("note", "yellow")}[check.ok]
+    text = Text.assemble((sign, style), f" {check.name}: {check.detail}")
+    return text.append(f" {check.fix}", "bold") if check.fix else text
+
+
+def _told(state: BrokerState) -> str:
+    return f"{state.state}: {state.bootstrap} (pid {state.pid})" if state.pid else state.state
