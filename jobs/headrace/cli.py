@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
-import click
 import typer
 
 from headrace import __version__
@@ -17,24 +16,36 @@ from headrace.errors import ExitCode, HeadraceError, InvalidProject
 
 app = typer.Typer(
     name="headrace",
-    help="Plain Spark SQL over Kafka and Delta, run as exactly-once streaming queries.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-broker_app = typer.Typer(help="The embedded Kafka broker: start, stop, status.", no_args_is_help=True)
+broker_app = typer.Typer(
+    help="The embedded Kafka broker: start, stop, status.\n\nExample: headrace broker start", no_args_is_help=True
+)
 app.add_typer(broker_app, name="broker")
-produce_app = typer.Typer(help="Send made-up events to the source topics.", no_args_is_help=True)
+produce_app = typer.Typer(
+    help="Send made-up events to the source topics.\n\nExample: headrace produce sales --count 100",
+    no_args_is_help=True,
+)
 app.add_typer(produce_app, name="produce")
-shipping_app = typer.Typer(help="Orders, and products made for them.", no_args_is_help=True)
+shipping_app = typer.Typer(
+    help="Orders, and products made for them.\n\nExample: headrace produce shipping order", no_args_is_help=True
+)
 produce_app.add_typer(shipping_app, name="shipping")
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON, one object a row, to stdout.")]
-Select = Annotated[Optional[list[str]], typer.Option("--select", "-s", help="What: names, tag:, path:, +x, x+.")]
-Exclude = Annotated[Optional[list[str]], typer.Option("--exclude", help="What not.")]
+Select = Annotated[
+    list[str] | None,
+    typer.Option("--select", "-s", metavar="<selector>", help="Which: a name, tag:x, path:x, +x, x+, @x, x*."),
+]
+Exclude = Annotated[list[str] | None, typer.Option("--exclude", metavar="<selector>", help="Which not, of those.")]
+Data = Annotated[
+    Path | None, typer.Option("--data", help="Where the broker keeps its data, if not in the target's data directory.")
+]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same events.")]
-RunId = Annotated[Optional[str], typer.Option("--run-id", help="Part of every made-up key; fresh each time if not given.")]
+RunId = Annotated[str | None, typer.Option("--run-id", help="Part of every made-up key; fresh each time if not given.")]
 
 
 def main(words: list[str] | None = None) -> None:
@@ -48,15 +59,10 @@ def main(words: list[str] | None = None) -> None:
     except HeadraceError as error:
         print(f"headrace: {error}", file=sys.stderr)
         code = error.exit_code
-    except click.exceptions.Exit as error:
-        code = error.exit_code
-    except click.UsageError as error:
-        error.show(sys.stderr)
+    except typer.TyperException as error:
+        print(_misuse(error.format_message()), file=sys.stderr)
         code = ExitCode.USAGE
-    except click.ClickException as error:
-        error.show(sys.stderr)
-        code = ExitCode.USAGE
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         code = 130
     sys.stdout.flush()
     sys.exit(int(code) if isinstance(code, int) else ExitCode.OK)
@@ -64,16 +70,25 @@ def main(words: list[str] | None = None) -> None:
 
 def submitted(words: list[str]) -> None:
     """Run as a Spark application: the words are those of `headrace run`, after -C and -t."""
-    ours = [word for at, word in enumerate(words) if word in ("-C", "-t") or at and words[at - 1] in ("-C", "-t")]
+    ours = [word for at, word in enumerate(words) if word in ("-C", "-t") or (at and words[at - 1] in ("-C", "-t"))]
     rest = words[len(ours) :]
     main([*ours, "run", *rest])
 
 
+def _misuse(message: str) -> str:
+    """What is wrong with the words of a command, in one line; a command without words gets its help."""
+    return message if message.startswith("Usage:") else f"headrace: {message.rstrip('.')}; see --help"
+
+
 def _folder(words: list[str]) -> Path:
     """The folder that -C names, else the current one: where findings' files are looked for."""
-    for at, word in enumerate(words[:-1]):
+    for word, following in zip(words, [*words[1:], ""], strict=True):
         if word in ("-C", "--project"):
-            return Path(words[at + 1])
+            return Path(following)
+        if word.startswith("--project="):
+            return Path(word.removeprefix("--project="))
+        if word.startswith("-C"):
+            return Path(word.removeprefix("-C"))
     return Path()
 
 
@@ -88,16 +103,23 @@ def settings(
     context: typer.Context,
     project: Annotated[Path, typer.Option("-C", "--project", help="A folder of the project.")] = Path(),
     target: Annotated[str, typer.Option("-t", "--target", help="Which conf/<target>.yml.")] = "local",
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+    ] = False,
 ) -> None:
-    """Plain Spark SQL over Kafka and Delta, run as exactly-once streaming queries."""
+    """Plain Spark SQL over Kafka and Delta, run as exactly-once streaming queries.
+
+    Example: headrace -C shop -t prod status
+    """
     os.environ["TZ"] = "UTC"
     context.obj = Workspace(project, target)
 
 
 @app.command()
 def setup() -> int:
-    """Fetch the jars of Spark's connectors and of the embedded broker, once per user.
+    """Fetch the jars of Spark and of the embedded broker.
+
+    They are checked against locked checksums and kept once per user.
 
     Example: headrace setup
     """
@@ -106,7 +128,7 @@ def setup() -> int:
 
 @app.command()
 def doctor(context: typer.Context, json: Json = False) -> int:
-    """Look at Java, jars, ports, broker, disk and time zone, each with its fix.
+    """Look at Java, jars, ports, broker and disk; say the fix.
 
     Example: headrace doctor
     """
@@ -125,10 +147,12 @@ def list_models(context: typer.Context, select: Select = None, exclude: Exclude 
 @app.command()
 def check(
     context: typer.Context,
-    offline: Annotated[bool, typer.Option(help="Without Spark: names, headers, order; under a second.")] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Without Spark: names, headers, order.")
+    ] = False,
     json: Json = False,
 ) -> int:
-    """Check every file of the project, and let Spark analyse every model.
+    """Check every file, and let Spark analyse every model.
 
     Example: headrace check --offline
     """
@@ -140,8 +164,10 @@ def run(
     context: typer.Context,
     select: Select = None,
     exclude: Exclude = None,
-    available_now: Annotated[bool, typer.Option(help="End when all that is there now is processed and sent.")] = False,
-    fail_fast: Annotated[bool, typer.Option(help="End at the first query that fails for good.")] = False,
+    available_now: Annotated[
+        bool, typer.Option("--available-now", help="End when all that is there now is processed and sent.")
+    ] = False,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="End at the first query that fails for good.")] = False,
 ) -> int:
     """Run the project's queries until Ctrl-C.
 
@@ -153,7 +179,9 @@ def run(
 
 @app.command()
 def demo(context: typer.Context) -> int:
-    """Start a broker and the runner, send demo events, and show the rows that come out.
+    """Run the project on demo events and show what comes out.
+
+    It starts a broker if none is up. On a terminal it goes on until Ctrl-C.
 
     Example: headrace demo
     """
@@ -164,9 +192,9 @@ def demo(context: typer.Context) -> int:
 def tail(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="A topic, or a table such as gold.shipment_ready.")],
-    start: Annotated[str, typer.Option("--from", help="beginning or end.")] = "beginning",
-    limit: Annotated[Optional[int], typer.Option(help="End after so many.")] = None,
-    timeout: Annotated[Optional[float], typer.Option(help="End after so many seconds without anything new.")] = None,
+    start: Annotated[str, typer.Option("--from", help="Where to begin: beginning or end.")] = "beginning",
+    limit: Annotated[int | None, typer.Option(help="End after so many.")] = None,
+    timeout: Annotated[float | None, typer.Option(help="End after so many seconds without anything new.")] = None,
     json: Json = False,
 ) -> int:
     """Follow a topic (committed records only) or a table.
@@ -180,10 +208,10 @@ def tail(
 def show(
     context: typer.Context,
     table: Annotated[str, typer.Argument(help="A table such as silver.open_orders.")],
-    key: Annotated[Optional[str], typer.Option(help="Only rows of this key.")] = None,
-    history: Annotated[Optional[str], typer.Option(help="Every change of this key, oldest first.")] = None,
-    where: Annotated[Optional[str], typer.Option(help="Only rows for which this SQL holds.")] = None,
-    limit: Annotated[Optional[int], typer.Option(help="At most so many rows (text: 100 if not given).")] = None,
+    key: Annotated[str | None, typer.Option(help="Only rows of this key.")] = None,
+    history: Annotated[str | None, typer.Option(help="Every change of this key, oldest first.")] = None,
+    where: Annotated[str | None, typer.Option(help="Only rows for which this SQL holds.")] = None,
+    limit: Annotated[int | None, typer.Option(help="At most so many rows (text: 100 if not given).")] = None,
     json: Json = False,
 ) -> int:
     """Show the rows of a table as they are now.
@@ -218,14 +246,18 @@ def status(context: typer.Context, json: Json = False) -> int:
 @app.command()
 def reset(
     context: typer.Context,
-    query: Annotated[str, typer.Argument(help="A query: its `query:`, else its model; ingest_<landing> for a landing.")],
+    query: Annotated[
+        str, typer.Argument(help="A query: its `query:`, else its model; ingest_<landing> for a landing.")
+    ],
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this only say what would go.")] = False,
     start: Annotated[
-        Optional[str], typer.Option("--from", help='For a landing: earliest, latest or {"topic": {"0": 120}}.')
+        str | None, typer.Option("--from", help='For a landing: earliest, latest or {"topic": {"0": 120}}.')
     ] = None,
-    republish: Annotated[bool, typer.Option(help="Send again what was sent before.")] = False,
+    republish: Annotated[bool, typer.Option("--republish", help="Send again what was sent before.")] = False,
 ) -> int:
-    """Forget a query's progress and output together; it starts again from bronze.
+    """Forget a query's progress and output together.
+
+    At the next run it starts again from bronze; a landing starts again from Kafka.
 
     Example: headrace reset shipping --yes
     """
@@ -233,7 +265,7 @@ def reset(
 
 
 @broker_app.command("start")
-def broker_start(context: typer.Context, data: Annotated[Optional[Path], typer.Option()] = None, json: Json = False) -> int:
+def broker_start(context: typer.Context, data: Data = None, json: Json = False) -> int:
     """Start the broker as a daemon, or say where it runs already.
 
     Example: headrace broker start --json
@@ -242,7 +274,7 @@ def broker_start(context: typer.Context, data: Annotated[Optional[Path], typer.O
 
 
 @broker_app.command("stop")
-def broker_stop(context: typer.Context, data: Annotated[Optional[Path], typer.Option()] = None, json: Json = False) -> int:
+def broker_stop(context: typer.Context, data: Data = None, json: Json = False) -> int:
     """Stop the broker; its data stays.
 
     Example: headrace broker stop
@@ -251,7 +283,7 @@ def broker_stop(context: typer.Context, data: Annotated[Optional[Path], typer.Op
 
 
 @broker_app.command("status")
-def broker_status(context: typer.Context, data: Annotated[Optional[Path], typer.Option()] = None, json: Json = False) -> int:
+def broker_status(context: typer.Context, data: Data = None, json: Json = False) -> int:
     """Say whether the broker runs, and where.
 
     Example: headrace broker status --json
@@ -262,8 +294,8 @@ def broker_status(context: typer.Context, data: Annotated[Optional[Path], typer.
 @shipping_app.command("order")
 def produce_order(
     context: typer.Context,
-    id: Annotated[Optional[str], typer.Option("--id", help="The order's id; fresh if not given.")] = None,  # noqa: A002
-    items: Annotated[Optional[str], typer.Option(help="Products, as 1:Iphone,2:Samsung.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="The order's id; fresh if not given.")] = None,  # noqa: A002
+    items: Annotated[str | None, typer.Option(help="Products, as 1:Iphone,2:Samsung.")] = None,
 ) -> int:
     """Send one order.
 
@@ -273,7 +305,11 @@ def produce_order(
 
 
 @shipping_app.command("manufactured")
-def produce_manufactured(context: typer.Context, order_id: str, product_id: int) -> int:
+def produce_manufactured(
+    context: typer.Context,
+    order_id: Annotated[str, typer.Argument(help="The order that it was made for.")],
+    product_id: Annotated[int, typer.Argument(help="The product's number, as in the order's items.")],
+) -> int:
     """Send one product made for an order.
 
     Example: headrace produce shipping manufactured a 1
@@ -285,10 +321,12 @@ def produce_manufactured(context: typer.Context, order_id: str, product_id: int)
 def produce_manufacturer(
     context: typer.Context,
     delay: Annotated[float, typer.Option(help="Seconds that a product takes, on average.")] = 2.0,
-    rate: Annotated[Optional[float], typer.Option(help="Products a second at most.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Products a second at most.")] = None,
     seed: Seed = 0,
 ) -> int:
-    """Follow the orders and make each ordered product after a while, until Ctrl-C.
+    """Follow the orders and make each product after a while.
+
+    It goes on until Ctrl-C.
 
     Example: headrace produce shipping manufacturer --delay 1
     """
@@ -296,7 +334,12 @@ def produce_manufacturer(
 
 
 @shipping_app.command("demo")
-def produce_shipping_demo(context: typer.Context, orders: int = 10, seed: Seed = 0, run_id: RunId = None) -> int:
+def produce_shipping_demo(
+    context: typer.Context,
+    orders: Annotated[int, typer.Option(help="How many orders.")] = 10,
+    seed: Seed = 0,
+    run_id: RunId = None,
+) -> int:
     """Send so many orders and all their products, in mixed order.
 
     Example: headrace produce shipping demo --orders 100 --seed 7
@@ -307,9 +350,11 @@ def produce_shipping_demo(context: typer.Context, orders: int = 10, seed: Seed =
 @produce_app.command("sales")
 def produce_sales(
     context: typer.Context,
-    event: Annotated[Optional[list[str]], typer.Argument(help="`event <product> <value>`; none: a stream of sales.")] = None,
-    rate: Annotated[Optional[float], typer.Option(help="Events a second.")] = None,
-    count: Annotated[Optional[int], typer.Option(help="End after so many; else at Ctrl-C.")] = None,
+    event: Annotated[
+        list[str] | None, typer.Argument(help="`event <product> <value>`; none: a stream of sales.")
+    ] = None,
+    rate: Annotated[float | None, typer.Option(help="Events a second; 5 if not given.")] = None,
+    count: Annotated[int | None, typer.Option(help="End after so many; else at Ctrl-C.")] = None,
     seed: Seed = 0,
     run_id: RunId = None,
 ) -> int:

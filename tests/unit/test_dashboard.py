@@ -37,6 +37,11 @@ def test_headline_tells_runner_and_age() -> None:
     assert drawn(status_view(project(BUSY), 80))[0] == "demo · local · running · pid 42 · up 1:02:05"
 
 
+def test_headline_of_ended_runner_says_how_long_it_ran() -> None:
+    ended = replace(project(BUSY), project=replace(RUNNER, state="failed"))
+    assert drawn(status_view(ended, 80))[0] == "demo · local · failed · pid 42 · ran 1:02:05"
+
+
 def test_headline_of_no_runner_is_short() -> None:
     assert drawn(status_view(ProjectStatus(RunnerStatus("demo", "local")), 80)) == ["demo · local · stopped"]
 

@@ -9,7 +9,7 @@ from typing import TextIO
 import pytest
 from rich.console import Console
 
-from headrace.reading.printing import json_lines, print_rows, reader_gone, write_lines
+from headrace.reading.printing import json_lines, print_lines, print_rows, reader_gone, write_lines
 from headrace.reading.rows import Rows
 
 
@@ -42,6 +42,41 @@ def test_wide_rows_become_records() -> None:
 def test_pipe_gets_each_row_in_one_line() -> None:
     out, _ = printed(rows(count=3, text="long " * 40), width=40, terminal=False)
     assert len([line for line in out.splitlines() if "long" in line]) == 3
+
+
+def test_pipe_gets_no_blanks_at_line_ends() -> None:
+    out, _ = printed(rows(text="x"), terminal=False)
+    assert [line for line in out.splitlines() if line != line.rstrip()] == []
+
+
+def lines(width: int, terminal: bool = True) -> list[str]:
+    out = Console(file=io.StringIO(), width=width, force_terminal=terminal, color_system=None)
+    listed = [{"model": f"gold.model_{n}", "engine": "micro_batch", "inputs": "silver.table, " * 5} for n in range(2)]
+    print_lines(listed, out, left_out_first=("engine",))
+    return out.file.getvalue().splitlines()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("width", "terminal"), [(40, True), (200, True), (40, False)])
+def test_line_stands_for_one_row(width: int, terminal: bool) -> None:
+    assert [line.split()[0] for line in lines(width, terminal)] == ["model", "gold.model_0", "gold.model_1"]
+
+
+def test_narrow_screen_does_without_some_columns() -> None:
+    assert [line.split()[1] for line in lines(40)] == ["inputs", "silver.table,", "silver.table,"]
+
+
+def test_narrow_screen_cuts_lines_at_its_edge() -> None:
+    assert [max(map(len, lines(40))), lines(40)[1].rstrip()[-1]] == [40, "…"]
+
+
+def test_pipe_gets_lines_whole() -> None:
+    assert lines(40, terminal=False)[1].split()[1:] == ["micro_batch", *["silver.table,"] * 5]
+
+
+def test_no_lines_print_nothing() -> None:
+    out = Console(file=io.StringIO(), width=40)
+    print_lines([], out)
+    assert out.file.getvalue().strip() == ""  # type: ignore[attr-defined]
 
 
 def test_more_rows_than_printed_are_noted() -> None:

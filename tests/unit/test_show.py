@@ -22,7 +22,7 @@ def shown(store: Store, table: str, column: str, **options: Any) -> list[Any]:
 def checked(store: Store) -> Store:
     store.append(
         "gold.order_checks",
-        "'o1' as order_id, 'STOCK' as check_type, 1 as n, 0 as _batch",
+        "'o1' as order_id, 'DETAILS' as check_type, 1 as n, 0 as _batch",
         "'o1' as order_id, 'FRAUD' as check_type, 2 as n, 0 as _batch",
         "'o2' as order_id, 'STOCK' as check_type, 3 as n, 1 as _batch",
     )

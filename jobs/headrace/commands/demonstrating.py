@@ -116,7 +116,9 @@ def _create(project: Project) -> None:
     ensure(project.target.kafka, {**declared(project), **{topic: 1 for topic in TOPICS}})
 
 
-def _show_tables(workspace: Workspace, tables: Sequence[str] = ("gold.shipment_ready", "gold.sales_notifications")) -> None:
+def _show_tables(
+    workspace: Workspace, tables: Sequence[str] = ("gold.shipment_ready", "gold.sales_notifications")
+) -> None:
     from headrace.commands.inspecting import show
 
     for table in tables:

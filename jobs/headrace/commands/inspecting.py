@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from rich.console import Console
-from rich.table import Table
 
 from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode, InvalidProject, UsageError
@@ -19,6 +18,7 @@ from headrace.project.model import Project
 from headrace.reading import printing, stored
 from headrace.reading import tail as following
 from headrace.reading.dashboard import status_view
+from headrace.reading.rows import to_json
 from headrace.reading.show import show as show_rows
 from headrace.reading.sql import sql as query_rows
 from headrace.reading.status import read_status
@@ -41,7 +41,7 @@ def list_models(workspace: Workspace, select: tuple[str, ...], exclude: tuple[st
     if as_json:
         printing.write_lines(json.dumps(row) for row in rows)
     else:
-        Console().print(_listing(rows))
+        printing.print_lines(_listing(rows), Console(), left_out_first=("engine", "outputs"))
     return ExitCode.OK
 
 
@@ -66,8 +66,7 @@ def status(workspace: Workspace, as_json: bool) -> int:
     if as_json:
         print(told.to_json())
     else:
-        console = Console()
-        console.print(status_view(told, console.width))
+        printing.print_view(lambda width: status_view(told, width), Console())
     return ExitCode.OK
 
 
@@ -101,9 +100,7 @@ def sql(workspace: Workspace, text: str, as_json: bool) -> int:
     return ExitCode.OK
 
 
-def tail(
-    workspace: Workspace, name: str, start: str, limit: int | None, timeout: float | None, as_json: bool
-) -> int:
+def tail(workspace: Workspace, name: str, start: str, limit: int | None, timeout: float | None, as_json: bool) -> int:
     """Follow a topic or a table."""
     if start not in ("beginning", "end"):
         raise UsageError("--from takes beginning or end")
@@ -115,7 +112,7 @@ def tail(
     else:
         rows = following.tail_topic(workspace.connected().target.kafka, name, where, until)
     line = following.table_line if table else following.topic_line
-    printing.write_lines(printing.to_json(row) if as_json else line(row) for row in islice(rows, limit))
+    printing.write_lines(to_json(row) if as_json else line(row) for row in islice(rows, limit))
     return ExitCode.OK
 
 
@@ -140,12 +137,9 @@ def _finding(finding: Any) -> dict[str, Any]:
     }
 
 
-def _listing(rows: list[dict[str, Any]]) -> Table:
-    table = Table(box=None, pad_edge=False)
+def _listing(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
     columns = ("model", "kind", "engine", "query", "inputs", "outputs")
-    for column in columns:
-        table.add_column(column)
-    for row in rows:
-        cells = (", ".join(row[c]) if isinstance(row[c], list) else str(row[c] or "") for c in columns)
-        table.add_row(*cells)
-    return table
+    return [
+        {column: ", ".join(row[column]) if isinstance(row[column], list) else row[column] or "" for column in columns}
+        for row in rows
+    ]

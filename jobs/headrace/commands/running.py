@@ -47,9 +47,7 @@ def run_project(
 
     layout = Layout(project.target.data_dir)
     say("starting", project=project.name, target=project.target.name, kafka=project.target.kafka.bootstrap)
-    spark = session.start(project.target, layout.logs / "spark.log")
-    try:
-        jvm_lock.hold(spark, layout.locks)
+    with session.start(project.target, layout.logs / "spark.log") as spark, jvm_lock.held(spark, layout.locks):
         running = Run(spark, project, Options(**options), say)
         running.prepare()
         running.start()
@@ -59,8 +57,6 @@ def run_project(
                 during(running, stopped)
             failures = running.wait(stopped.event)
         running.write_status("failed" if failures else "stopped")
-    finally:
-        spark.stop()
     for failure in failures:
         say("failed", query=failure.task, cause=failure.cause)
     say("stopped")

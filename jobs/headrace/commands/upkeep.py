@@ -15,6 +15,7 @@ from headrace.environment import jars
 from headrace.environment.broker import Broker, BrokerState
 from headrace.environment.doctor import Check, Facts, diagnose
 from headrace.errors import ExitCode
+from headrace.reading import printing
 
 
 def setup() -> int:
@@ -29,10 +30,10 @@ def doctor(workspace: Workspace, as_json: bool) -> int:
     target = workspace.declared.target
     checks = diagnose(Facts(target.data_dir, target.kafka.bootstrap, target.kafka.options))
     if as_json:
-        print(json.dumps([asdict(check) for check in checks]))
+        printing.write_lines(json.dumps(asdict(check)) for check in checks)
     else:
         for check in checks:
-            Console().print(_line(check))
+            Console().print(_line(check), soft_wrap=True)
     return ExitCode.ENVIRONMENT if any(check.ok is False for check in checks) else ExitCode.OK
 
 
@@ -54,7 +55,7 @@ def reset(workspace: Workspace, query: str, yes: bool, start: str | None, republ
 def _line(check: Check) -> Text:
     sign, style = {True: ("ok  ", "green"), False: ("bad ", "red"), None: ("note", "yellow")}[check.ok]
     text = Text.assemble((sign, style), f" {check.name}: {check.detail}")
-    return text.append(f" {check.fix}", "bold") if check.fix else text
+    return text.append(f"{'' if check.detail.endswith('.') else '.'} {check.fix}", "bold") if check.fix else text
 
 
 def _told(state: BrokerState) -> str:

@@ -71,7 +71,7 @@ def body_type(topic: Topic) -> DataType:
 
 
 def read(body: DataType) -> str:
-    """The value as a struct with the member `v`, its times still as text."""
+    """The body as a struct with the member `v`, its times still as text."""
     return _from_json(DOCUMENT, f"v {_ddl(body, _text_type)}")
 
 
@@ -132,26 +132,22 @@ def text_fault(kind: DataType, text: str) -> str | None:
 
 def token_fault(kind: DataType, token: str) -> str | None:
     """A token of another type than is due, or a number that its type cannot hold as it stands."""
-    absent, sort = f"{token} is null", f"schema_of_variant({token})"
+    wrong, good = FAULTS["wrong_type"], None
     match kind:
-        case StringType():
-            good = f"{sort} in ('STRING', 'VOID')"
-        case DecimalType():
-            good = f"{sort} = 'VOID' or {_exact(kind, token, sort)}"
         case FloatType() | DoubleType():
             good = f"abs({token}) < double('infinity')"
         case ByteType():
             good = f"{token} between -128 and 127"
+        case StringType():
+            good = f"schema_of_variant({token}) in ('STRING', 'VOID')"
+        case DecimalType():
+            good = let("_sort", f"schema_of_variant({token})", _exact(kind, token))
         case TimestampType() | DateType():
-            text = text_fault(kind, f"try_variant_get({token}, '$', 'string')")
-            number = f"{sort} in ('BIGINT', 'DOUBLE') or {sort} like 'DECIMAL%'"
-            return (
-                f"case when {absent} or {sort} = 'VOID' then null when {sort} = 'STRING' then {text}"
-                f" when {number} then {FAULTS['time_out_of_range']} else {FAULTS['wrong_type']} end"
-            )
-        case _:
-            return None
-    return f"if({absent} or {good}, null, {FAULTS['wrong_type']})"
+            text = let("_text", f"try_variant_get({token}, '$', 'string')", text_fault(kind, "_text") or "")
+            number = "_sort in ('BIGINT', 'DOUBLE') or _sort like 'DECIMAL%'"
+            by_sort = f"when {number} then {FAULTS['time_out_of_range']} when _sort <> 'VOID' then {wrong} end"
+            return let("_sort", f"schema_of_variant({token})", f"case when _sort = 'STRING' then {text} {by_sort}")
+    return good and f"if({token} is null or {good}, null, {wrong})"
 
 
 def holds(body: DataType, kinds: type[DataType] | tuple[type[DataType], ...]) -> bool:
@@ -174,14 +170,13 @@ def quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def _exact(kind: DecimalType, token: str, sort: str) -> str:
+def _exact(kind: DecimalType, token: str) -> str:
     # A variant holds a number with an exponent as a double; zero is then an underflow.
     scales = "|".join(map(str, range(kind.scale + 1)))
-    fitted = f"try_variant_get({token}, '$', '{kind.simpleString()}')"
-    double = f"try_variant_get({token}, '$', 'double')"
-    plain = f"{sort} = 'BIGINT' or {sort} rlike '^DECIMAL.[0-9]+,({scales})[)]'"
-    floating = f"{sort} = 'DOUBLE' and {double} <> 0 and double({fitted}) = {double}"
-    return f"({fitted} is not null and ({plain} or {floating}))"
+    fitted, double = (f"try_variant_get({token}, '$', '{sort}')" for sort in (kind.simpleString(), "double"))
+    plain = f"_sort = 'BIGINT' or _sort rlike '^DECIMAL.[0-9]+,({scales})[)]'"
+    floating = f"_sort = 'DOUBLE' and {double} <> 0 and double({fitted}) = {double}"
+    return f"_sort = 'VOID' or {fitted} is not null and ({plain} or {floating})"
 
 
 def _time(kind: DataType, text: str) -> str:

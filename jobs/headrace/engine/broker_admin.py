@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -14,28 +15,32 @@ Offsets = dict[str, dict[int, int]]
 """Next offset to read, per topic and partition."""
 
 
+@dataclass(frozen=True)
+class Described:
+    """A topic's id, which is another one after it was deleted and made again, and its partitions."""
+
+    id: str
+    partitions: tuple[int, ...]
+
+
 class BrokerAdmin:
     """Metadata questions to one Kafka cluster; every one is time-boxed and fails loudly."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._admin = AdminClient(dict(config))
 
-    def ids(self, topics: Iterable[str]) -> dict[str, str]:
-        """The id of each topic that exists: a topic deleted and made again has another."""
+    def describe(self, topics: Iterable[str]) -> dict[str, Described]:
+        """Each topic that exists."""
         futures = self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=TIMEOUT)
         found = {}
         for name, future in futures.items():
             try:
-                found[name] = str(future.result(TIMEOUT).topic_id)
+                told = future.result(TIMEOUT)
+                found[name] = Described(str(told.topic_id), tuple(sorted(p.id for p in told.partitions)))
             except KafkaException as error:
                 if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                     raise
         return found
-
-    def partitions(self, topics: Iterable[str]) -> dict[str, list[int]]:
-        """The partitions of each topic that exists."""
-        known = self._admin.list_topics(timeout=TIMEOUT).topics
-        return {name: sorted(known[name].partitions) for name in topics if name in known}
 
     def ends(self, partitions: Mapping[str, Iterable[int]], committed: bool) -> Offsets:
         """The offset after the last readable record of each partition."""

@@ -7,7 +7,7 @@ whole document without a repeated field, and every token has the type that is du
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime
 
 from pyspark.sql import Column, DataFrame
@@ -43,20 +43,18 @@ _PAIRED_ESCAPES = (
 )
 
 
-def classify(frame: DataFrame, topics: Iterable[Topic], landed_at: datetime | Column) -> DataFrame:
+def classify(frame: DataFrame, topics: Sequence[Topic], landed_at: datetime | Column) -> DataFrame:
     """Give Kafka's rows the columns of a landing: text, bytes that are no text, times and the reject reason.
 
     A rejected row has no event time. No record makes the query fail.
     """
-    verdict = F.lit(None).cast("struct<event_time: timestamp, reject_reason: string>")
+    reasons = (*REASONS, *dict.fromkeys(rule for topic in topics for rule, _ in topic.reject))
+    verdict = F.lit(None).cast("bigint")
     for topic in topics:
-        verdict = F.when(F.col("topic") == topic.topic, F.expr(_verdict(topic))).otherwise(verdict)
+        verdict = F.when(F.col("topic") == topic.topic, F.expr(_verdict(topic, reasons))).otherwise(verdict)
     landed = landed_at if isinstance(landed_at, Column) else F.lit(landed_at)
-    columns = {text: _text(text) for text in ("key", "value")}
-    columns |= {f"_{text}_bytes": _bytes(text) for text in ("key", "value")}
-    columns |= {part: f"_verdict.{part}" for part in ("event_time", "reject_reason")}
     judged = frame.withColumn("landed_at", landed).withColumn("_verdict", verdict)
-    return judged.withColumns({column: F.expr(sql) for column, sql in columns.items()}).drop("_verdict")
+    return judged.withColumns({column: F.expr(sql) for column, sql in _columns(reasons).items()}).drop("_verdict")
 
 
 def parsed(topic: Topic) -> Column:
@@ -65,49 +63,35 @@ def parsed(topic: Topic) -> Column:
     return F.expr(typed(body, f"{read(body)}.v"))
 
 
-def _text(column: str) -> str:
-    text = f"cast({column} as string)"
-    return f"if(_verdict.reject_reason is null, {text}, make_valid_utf8({text}))"
+def _columns(reasons: Sequence[str]) -> dict[str, str]:
+    """What a verdict says: event time in microseconds, or a reason's number below zero."""
+    columns = {
+        "event_time": "timestamp_micros(nullif(greatest(_verdict, 0), 0))",
+        "reject_reason": f"get(array({', '.join(map(quoted, reasons))}), int(-1 - least(_verdict, 0)))",
+    }
+    for column in ("key", "value"):  # a usable row's are known to be text
+        text = f"cast({column} as string)"
+        columns[column] = f"if(_verdict < 0, make_valid_utf8({text}), {text})"
+        columns[f"_{column}_bytes"] = f"if(_verdict < 0 and try_validate_utf8({text}) is null, {column}, null)"
+    return columns
 
 
-def _bytes(column: str) -> str:
-    return f"if(_verdict.reject_reason is null or is_valid_utf8(cast({column} as string)), null, {column})"
-
-
-def _verdict(topic: Topic) -> str:
-    """A struct of event time and reject reason, one of them null."""
+def _verdict(topic: Topic, reasons: Sequence[str]) -> str:
     cases = [] if topic.null_key else [("key is null", "null_key")]
     cases += [] if topic.null_value else [("value is null", "null_value")]
-    cases += [("not is_valid_utf8(cast(key as string))", "bad_key")]
-    whens = " ".join(f"when {condition} then {_rejected(quoted(reason))}" for condition, reason in cases)
-    texts = let("key", "cast(key as string)", let("value", "cast(value as string)", _judged(topic)))
+    cases += [("key is not null and try_validate_utf8(cast(key as string)) is null", "bad_key")]
+    whens = " ".join(f"when {condition} then {-1 - reasons.index(reason)}" for condition, reason in cases)
+    texts = let("key", "cast(key as string)", let("value", "cast(value as string)", _judged(topic, reasons)))
     return f"case {whens} else {texts} end"
 
 
-def _judged(topic: Topic) -> str:
+def _judged(topic: Topic, reasons: Sequence[str]) -> str:
     body = body_type(topic)
     data, safe = read(body), safe_to_read(body)
-    usable = _dated(topic)
+    usable = let("event_time", _event_time(topic), f"coalesce({_broken_rule(topic, reasons)}, unix_micros(event_time))")
     if safe:  # what was not read at first for fear of its numbers has been checked by now
         data, usable = f"if({safe}, {data}, null)", let("_data", f"coalesce(_data, {data})", usable)
-    reasons = ", ".join(map(quoted, REASONS))
-    verdict = f"if(_fault is null, {usable}, {_rejected(f'element_at(array({reasons}), _fault)')})"
-    return let("_data", data, let("_fault", _fault(topic, body), verdict))
-
-
-def _dated(topic: Topic) -> str:
-    in_time = f"coalesce(event_time between {_EARLIEST} and landed_at + interval 1 day, false)"
-    ruled = f"if(_rule is null, {_result('event_time', 'null')}, {_rejected('_rule')})"
-    timely = f"if({in_time}, {let('_rule', _broken_rule(topic), ruled)}, {_rejected(quoted('time_out_of_range'))})"
-    return let("event_time", _event_time(topic), timely)
-
-
-def _result(event_time: str, reason: str) -> str:
-    return f"named_struct('event_time', cast({event_time} as timestamp), 'reject_reason', cast({reason} as string))"
-
-
-def _rejected(reason: str) -> str:
-    return _result("null", reason)
+    return let("_data", data, let("_fault", _fault(topic, body), f"if(_fault is null, {usable}, -_fault)"))
 
 
 def _fault(topic: Topic, body: DataType) -> str:
@@ -115,7 +99,7 @@ def _fault(topic: Topic, body: DataType) -> str:
     return (
         f"case when value is null then null"
         f" when {_given(topic)} and {_reads_back(body)} then {worst(body, '_data.v', text_fault) or _NO_FAULT}"
-        f" when not is_valid_utf8(value) then {FAULTS['not_json']}"
+        f" when try_validate_utf8(value) is null then {FAULTS['not_json']}"
         f" else {_close_look(topic, body)} end"
     )
 
@@ -129,9 +113,10 @@ def _given(topic: Topic) -> str:
 def _reads_back(body: DataType) -> str:
     if holds(body, MapType):  # Spark's maps keep repeated keys
         return "false"
-    written, nulls = "to_json(_data)", "to_json(_data, map('ignoreNullFields', 'false'))"
+    nulls = "to_json(_data, map('ignoreNullFields', 'false'))"
     blankless = f"replace({DOCUMENT}, ' ', '') in (replace(_written, ' ', ''), replace({nulls}, ' ', ''))"
-    return let("_written", written, f"coalesce({DOCUMENT} = _written or {blankless}, false)")
+    longer = f"octet_length({DOCUMENT}) > octet_length(_written) and {blankless}"
+    return let("_written", "to_json(_data)", f"coalesce({DOCUMENT} = _written or {longer}, false)")
 
 
 def _close_look(topic: Topic, body: DataType) -> str:
@@ -172,12 +157,13 @@ def _event_time(topic: Topic) -> str:
     return "timestamp"
 
 
-def _broken_rule(topic: Topic) -> str:
-    """Name of the first reject rule that holds; one that cannot be computed for a record does not hold."""
-    rules = " ".join(f"when {_holds_true(predicate)} then {quoted(rule)}" for rule, predicate in topic.reject)
-    result = f"case {rules} end" if rules else "cast(null as string)"
+def _broken_rule(topic: Topic, reasons: Sequence[str]) -> str:
+    """Number of the first rule that rejects; one that cannot be computed for a record does not."""
+    in_time = f"coalesce(event_time between {_EARLIEST} and landed_at + interval 1 day, false)"
+    rules = [(f"not {in_time}", "time_out_of_range"), *((_holds_true(text), rule) for rule, text in topic.reject)]
+    result = f"case {' '.join(f'when {rule} then {-1 - reasons.index(reason)}' for rule, reason in rules)} end"
     for field in topic.fields:  # a variable named as the field hides the landing column of that name
-        if any(re.search(rf"\b{re.escape(field.name)}\b", predicate, re.IGNORECASE) for _, predicate in topic.reject):
+        if any(re.search(rf"\b{re.escape(field.name)}\b", text, re.IGNORECASE) for _, text in topic.reject):
             result = let(name(field.name), typed(DataType.fromDDL(field.type), f"_data.v.{name(field.name)}"), result)
     return result
 

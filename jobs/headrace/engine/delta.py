@@ -168,6 +168,11 @@ class Materialized:
     frame: DataFrame
     count: int
 
+    @property
+    def partitions(self) -> int:
+        """In how many pieces the rows are kept."""
+        return int(self.frame._jdf.queryExecution().logical().rdd().getNumPartitions())
+
     def release(self) -> None:
         """Give the memory back; the frame must not be used any more."""
         self.frame._jdf.queryExecution().logical().rdd().unpersist(False)
@@ -175,8 +180,13 @@ class Materialized:
 
 def materialize(frame: DataFrame) -> Materialized:
     """Compute a frame now; its plan is cut, so plans never grow from batch to batch."""
-    cut = frame.localCheckpoint(eager=True)
+    cut = frame.localCheckpoint(eager=False)  # the count computes and keeps every row: one job, not two
     return Materialized(cut, int(cut._jdf.queryExecution().logical().rdd().count()))
+
+
+def count_where(rows: Materialized, condition: str) -> int:
+    """How many rows hold a condition, in one stage: Spark's own count would shuffle."""
+    return int(rows.frame.where(condition)._jdf.queryExecution().toRdd().count())
 
 
 def with_batch(rows: DataFrame, batch: int) -> DataFrame:

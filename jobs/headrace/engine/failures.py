@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import TimeoutError as FutureTimeout
+
 from confluent_kafka import KafkaError, KafkaException
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
@@ -66,7 +68,7 @@ def passes(error: BaseException) -> bool | None:
     text = str(error)
     if any(sign in text for sign in _LASTING):
         return False
-    return True if isinstance(error, OSError) or any(sign in text for sign in _PASSING) else None
+    return True if isinstance(error, (OSError, FutureTimeout)) or any(sign in text for sign in _PASSING) else None
 
 
 def told(error: BaseException) -> str:

@@ -140,7 +140,7 @@ class Group:
         started = time.monotonic()
         if not replay:
             self._inputs.record(inputs)
-        commits = {name: self.sources[name].commits(*span) for name, span in inputs.ranges.items()}
+        commits = {name: self.sources[name].commits(a, b) for name, (a, b) in inputs.ranges.items() if a < b}
         records = records_in(c for found in commits.values() for c in found)
         partitions = tune(self.session, records).partitions
         read = {name: self.sources[name].read(self.session, found, partitions) for name, found in commits.items()}
@@ -161,9 +161,8 @@ class Group:
             upto, empty = source.next_range(max_rows)
             if empty:
                 source.done = upto
-            else:
-                ranges[name] = (source.done, upto)
-        if not ranges:
+            ranges[name] = (source.done, upto)  # also where there is nothing: a restart begins where these say
+        if all(after == upto for after, upto in ranges.values()):
             return None
         versions = {table: self._tables.of(ref).newest_version() for table, ref in self._looked_up.items()}
         return Inputs(self._next, ranges, versions, datetime.now(timezone.utc).isoformat())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,12 @@ WAIT_SECONDS = 30.0
 _POLL_SECONDS = 0.2
 
 
-def hold(spark: SparkSession, folder: Path) -> Any:
-    """Take the lock for as long as this JVM lives; wait a while for the JVM of a killed runner to end."""
+@contextmanager
+def held(spark: SparkSession, folder: Path) -> Iterator[None]:
+    """Hold the lock while the block runs, or this JVM, should its parent be killed.
+
+    Waits a while for the JVM of a killed runner to end.
+    """
     jvm: Any = spark._jvm
     file = jvm.java.io.RandomAccessFile(str(folder / "jvm.lock"), "rw")
     deadline = time.monotonic() + WAIT_SECONDS
@@ -23,4 +29,4 @@ def hold(spark: SparkSession, folder: Path) -> Any:
         if time.monotonic() > deadline:
             raise Locked(f"the JVM of a former runner still holds {folder.parent}; end it first")
         time.sleep(_POLL_SECONDS)
-    return lock
+    yield  # until here `lock` keeps the JVM from collecting the lock, which would release it

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from headrace.engine.broker_admin import BrokerAdmin, Offsets
 from headrace.engine.classify import classify
-from headrace.engine.delta import CommitTable, Materialized, materialize
+from headrace.engine.delta import CommitTable, Materialized, count_where, materialize
 from headrace.engine.relations import landing_schema
 from headrace.engine.session import child, tune
 from headrace.errors import HeadraceError
@@ -96,8 +96,7 @@ class LandingQuery:
 
     def ends(self) -> Offsets:
         """How far the topics go now."""
-        topics = [topic.topic for topic in self.landing.topics]
-        return self._admin.ends(self._admin.partitions(topics), self._kafka.committed)
+        return self._admin.ends(self._partitions(), self._kafka.committed)
 
     def behind(self, ends: Offsets) -> int:
         """How many offsets are left to read up to `ends`."""
@@ -124,24 +123,26 @@ class LandingQuery:
         marker = newest.marker if newest else {}
         self._batch = int(marker.get("batch", -1)) + 1
         self._done = {t: {int(p): o for p, o in offsets.items()} for t, offsets in marker.get("offsets", {}).items()}
-        self._check_ids(marker.get("ids", {}))
+        self._ids = dict(marker.get("ids", {}))
+        partitions = self._partitions()
         for topic in self.landing.topics:
             if topic.topic not in self._done:
-                self._done[topic.topic] = self._start(topic)
+                self._done[topic.topic] = self._start(topic, partitions.get(topic.topic, ()))
         self._ready = True
 
-    def _check_ids(self, known: Mapping[str, str]) -> None:
-        self._ids = self._admin.ids([topic.topic for topic in self.landing.topics])
-        for topic, former in known.items():
-            if topic in self._ids and self._ids[topic] != former:
+    def _partitions(self) -> dict[str, tuple[int, ...]]:
+        """The partitions of each topic; refuses a topic that is no longer the one that was read before."""
+        found = self._admin.describe([topic.topic for topic in self.landing.topics])
+        for name, topic in found.items():
+            if self._ids.setdefault(name, topic.id) != topic.id:
                 raise HeadraceError(
-                    f"topic {topic} was deleted and made again since it was last read; "
-                    f"run `headrace reset {self.landing.query} --from earliest` to read the new one"
+                    f"topic {name} was deleted and made again since it was last read; "
+                    f"run `headrace reset {self.landing.query} --from earliest --yes` to read the new one"
                 )
-        self._ids = {**known, **self._ids}
+        return {name: topic.partitions for name, topic in found.items()}
 
-    def _start(self, topic: Topic) -> dict[int, int]:
-        partitions = self._admin.partitions([topic.topic])
+    def _start(self, topic: Topic, numbers: tuple[int, ...]) -> dict[int, int]:
+        partitions = {topic.topic: numbers}
         if isinstance(topic.start, Mapping):
             return {int(p): o for p, o in topic.start.items()}
         if topic.start == "earliest":
@@ -172,7 +173,7 @@ class LandingQuery:
 
     def _append(self, landed: Materialized, now: datetime, records: int, done: Offsets) -> LandingReport:
         with self._writing:
-            rejected = landed.frame.where("reject_reason is not null").count() if records else 0
+            rejected = count_where(landed, "reject_reason is not null") if records else 0
             marker = {
                 "query": self.landing.query,
                 "batch": self._batch,

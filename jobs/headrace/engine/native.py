@@ -10,10 +10,10 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
-from headrace.engine.binding import Binder
+from headrace.engine.binding import Binder, stored_inputs
 from headrace.engine.delta import CommitTable, materialize, with_batch
 from headrace.engine.session import child
-from headrace.engine.sources import Tables, stored
+from headrace.engine.sources import Tables, source_name, stored
 from headrace.layout import Layout
 from headrace.project.model import Input, Project, Query
 
@@ -36,6 +36,8 @@ class NativeQuery:
     ) -> None:
         (self.model,) = query.models
         self.session = child(spark, query.name)
+        self.sources = {source_name(project, ref) for ref in stored_inputs(project, query) if ref.stream}
+        self.outputs = (self.model.table,)
         self.table: CommitTable = stored(self.session, layout, self.model, schemas[self.model.table])
         self._project = project
         self._checkpoint = layout.checkpoint(query.name)

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from headrace.engine.delta import Commit, CommitTable, Materialized, create_plain, materialize, with_batch
+from headrace.engine.delta import Commit, CommitTable, Materialized, count_where, create_plain, materialize, with_batch
 from headrace.engine.keys import KeyIndex
 from headrace.engine.sources import stored
 from headrace.engine.state import KeyedState
@@ -125,8 +125,7 @@ class UpsertOutput:
             return
         self.state.apply(added)
         if self._closed:
-            gone = added.frame.where("_deleted")
-            self._closed.add(gone, gone.count())
+            self._closed.add(added.frame.where("_deleted"), count_where(added, "_deleted"))
 
     def drop(self) -> None:
         self.state.drop()

@@ -9,14 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from confluent_kafka.error import KafkaError
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
+from headrace.engine.broker_admin import BrokerAdmin
 from headrace.engine.delta import Commit, CommitTable
 from headrace.engine.session import child, tune
-from headrace.errors import HeadraceError
+from headrace.errors import EnvironmentFault
 from headrace.project.model import Model, Publish
 
 CHUNK_ROWS = 5_000
@@ -30,6 +30,14 @@ class Progress:
     table_id: str
     version: int = 0
     position: int = 0
+
+    def to_json(self) -> str:
+        return json.dumps({"table": self.table_id, "version": self.version, "position": self.position})
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Progress:
+        told = json.loads(text)
+        return cls(told["table"], told["version"], told["position"])
 
 
 @dataclass(frozen=True)
@@ -100,9 +108,8 @@ class Publisher:
         rows = islice(rows, position, None)
         sent = 0
         while chunk := list(islice(rows, CHUNK_ROWS)):
+            sent += self._send(chunk, Progress(self._progress.table_id, commit.version, position))
             position += len(chunk)
-            self._send(chunk, Progress(self._progress.table_id, commit.version, position))
-            sent += len(chunk)
         return sent
 
     def _messages(self, commit: Commit) -> Iterator[Row]:
@@ -111,39 +118,36 @@ class Publisher:
         rows = message_rows(self._table.rows(self.session, commit), self._publish)
         return iter(rows.collect()) if count <= CHUNK_ROWS else rows.toLocalIterator(prefetchPartitions=True)
 
-    def _send(self, chunk: Sequence[Row], progress: Progress) -> None:
-        """One transaction: the rows and how far they get. Rows too large for the broker are set aside."""
-        too_large: set[int] = set()
-        while not self._try_send(chunk, progress, too_large):
-            pass
-        for number in sorted(too_large):
-            self._set_aside(chunk[number])
+    def _send(self, chunk: Sequence[Row], before: Progress) -> int:
+        """Send rows; those too large for the broker are found by halves, as it refuses all that travel with one."""
+        after = replace(before, position=before.position + len(chunk))
+        if self._try_send(chunk, after):
+            return len(chunk)
+        if len(chunk) == 1:
+            self._set_aside(chunk[0])
+            self._try_send([], after)
+            return 0
+        half = len(chunk) // 2
+        sent = self._send(chunk[:half], before)
+        return sent + self._send(chunk[half:], replace(before, position=before.position + half))
 
-    def _try_send(self, chunk: Sequence[Row], progress: Progress, too_large: set[int]) -> bool:
-        producer, failed = self._producer, dict[int, KafkaError]()
+    def _try_send(self, chunk: Sequence[Row], after: Progress) -> bool:
+        """One transaction: the rows and how far they get. False if one was too large, and then none is sent."""
+        producer, failed = self._producer, list[KafkaError]()
         assert producer is not None
-
-        def on_delivery(number: int) -> Callable[[KafkaError | None, Any], None]:
-            return lambda error, _: failed.update({number: error}) if error else None
-
         producer.begin_transaction()
-        for number, row in enumerate(chunk):
-            if number in too_large:
-                continue
-            try:
-                self._produce(producer, row, on_delivery(number))
-            except KafkaException as error:
-                failed[number] = error.args[0]
-        record = json.dumps({"table": progress.table_id, "version": progress.version, "position": progress.position})
-        producer.produce(self._outlet.progress_topic, key=self._outlet.name, value=record, partition=0)
+        try:
+            for row in chunk:
+                self._produce(producer, row, lambda error, _: failed.append(error) if error else None)
+            producer.produce(self._outlet.progress_topic, after.to_json(), self._outlet.name, 0)
+        except KafkaException as error:
+            failed.append(error.args[0])
         producer.flush(TIMEOUT)
-        grown = {n for n, e in failed.items() if e.code() == KafkaError.MSG_SIZE_TOO_LARGE}
-        if failed and not grown:
-            raise KafkaException(next(iter(failed.values())))
-        if grown:
+        if any(error.code() == KafkaError.MSG_SIZE_TOO_LARGE for error in failed):
             producer.abort_transaction(TIMEOUT)
-            too_large |= grown
             return False
+        if failed:
+            raise KafkaException(failed[0])
         producer.commit_transaction(TIMEOUT)
         return True
 
@@ -186,15 +190,18 @@ def read_progress(outlet: Outlet) -> Progress | None:
 
 
 def _newest_progress(consumer: Consumer, outlet: Outlet) -> Progress | None:
-    newest = None
+    """Read up to the topic's end: an open transaction of another publisher hides what was committed after it began."""
+    newest, topic = None, outlet.progress_topic
+    end = BrokerAdmin(outlet.config).ends({topic: [0]}, committed=False)[topic][0]
     while True:
         message = consumer.poll(TIMEOUT)
         if message is None:
-            raise HeadraceError(f"topic {outlet.progress_topic} could not be read within {TIMEOUT:.0f} s")
-        if message.error():
-            if message.error().code() == KafkaError._PARTITION_EOF:
-                return newest
-            raise KafkaException(message.error())
-        if message.key() == outlet.name.encode() and message.value():
-            told = json.loads(message.value())
-            newest = Progress(told["table"], told["version"], told["position"])
+            raise EnvironmentFault(f"topic {topic} could not be read to its end: a transaction in it is still open")
+        error = message.error()
+        if error is None:
+            if message.key() == outlet.name.encode():
+                newest = Progress.from_json(message.value() or b"")
+        elif error.code() != KafkaError._PARTITION_EOF:
+            raise KafkaException(error)
+        elif (message.offset() or 0) >= end:
+            return newest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -12,16 +12,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.engine import analysis
-from headrace.engine.binding import stored_inputs
 from headrace.engine.group import Group
 from headrace.engine.landing import KafkaSource, LandingQuery
 from headrace.engine.native import NativeQuery
 from headrace.engine.publisher import Outlet, Publisher
-from headrace.engine.sources import source_name, stored
+from headrace.engine.sources import stored
 from headrace.engine.supervisor import Failure, Supervised, Supervisor, wait_until
-from headrace.engine.tasks import Bells, GroupTask, LandingTask, NativeTask, PublisherTask, Say
+from headrace.engine.tasks import Bells, GroupTask, LandingTask, NativeTask, PublisherTask, Say, Task
 from headrace.layout import Layout
-from headrace.project.model import Model, Project, Query
+from headrace.project.model import Model, Project
 from headrace.reading.status import ProjectStatus, RunnerState, RunnerStatus
 from headrace.reading.topics import client_options, ensure
 
@@ -49,8 +48,7 @@ class Run:
         self._bells = Bells()
         self._started = datetime.now(timezone.utc)
         self._landings: list[LandingQuery] = []
-        self._groups: list[Group] = []
-        self._natives: list[NativeQuery] = []
+        self._queries: list[Group | NativeQuery] = []
         self._publishers: list[Publisher] = []
 
     def prepare(self) -> None:
@@ -63,32 +61,26 @@ class Run:
             query.table.create()
             if project.landings_to_run is None or landing.name in project.landings_to_run:
                 self._landings.append(query)
-        for query in project.queries:
-            if query.engine == "streaming":
-                self._natives.append(NativeQuery(spark, project, layout, query, schemas))
-            else:
-                self._groups.append(Group(spark, project, layout, query, schemas))
-        for made in (*self._groups, *self._natives):
+        for declared in project.queries:
+            kind = NativeQuery if declared.engine == "streaming" else Group
+            self._queries.append(kind(spark, project, layout, declared, schemas))
+        for made in self._queries:
             made.create_tables()
         self._create_topics()
-        running = [model for query in project.queries for model in query.models]
+        running = [model for declared in project.queries for model in declared.models]
         self._publishers = [self._publisher(model, schemas) for model in running if model.publish]
 
     def start(self) -> None:
         """Start every task, sources first."""
-        until_done = self._options.available_now
-        landings = {task.table: member for task, member in map(self._land, self._landings)}
-        groups: dict[str, Supervised] = {}
-        for group in self._groups:
-            upstream = [member for name in group.sources if (member := landings.get(name) or groups.get(name))]
-            member = self.supervisor.add(GroupTask(group, self.project.target.max_rows, self._bells, self._say), upstream)
-            groups |= {table: member for table in group.outputs}
-        for native in self._natives:
-            self._add_native(native, landings, groups)
+        writers = dict(map(self._land, self._landings))
+        for query in self._queries:
+            upstream = [writers[name] for name in query.sources if name in writers]
+            member = self.supervisor.add(self._task(query, upstream), upstream)
+            writers |= {table: member for table in query.outputs}
         for publisher in self._publishers:
-            upstream = [groups[publisher.model.table]] if publisher.model.table in groups else []
+            upstream = [writers[publisher.model.table]]
             self.supervisor.add(PublisherTask(publisher, self._bells, self._say), upstream)
-        self.supervisor.start(until_done)
+        self.supervisor.start(self._options.available_now)
 
     def wait(self, stop: threading.Event) -> tuple[Failure, ...]:
         """Until everything is done, a failure ends it, or a stop is asked for; then end what still runs."""
@@ -110,27 +102,27 @@ class Run:
         draft.write_text(self.status(state).to_json())
         draft.replace(self.layout.status)
 
-    def _land(self, query: LandingQuery) -> tuple[LandingTask, Supervised]:
+    def _land(self, query: LandingQuery) -> tuple[str, Supervised]:
         target = self.project.target
         task = LandingTask(query, target.ingest_interval, target.max_rows, self._bells, self._say)
         if self._options.available_now:
             task.upto = query.ends()
-        return task, self.supervisor.add(task)
+        return task.table, self.supervisor.add(task)
 
-    def _add_native(
-        self, native: NativeQuery, landings: dict[str, Supervised], groups: dict[str, Supervised]
-    ) -> None:
-        query = Query(native.model.name, "streaming", (native.model,))
-        names = {source_name(self.project, ref) for ref in stored_inputs(self.project, query) if ref.stream}
-        upstream = [member for name in names if (member := landings.get(name) or groups.get(name))]
-        self.supervisor.add(NativeTask(native, self._bells, self._say, self._options.available_now), upstream)
+    def _task(self, query: Group | NativeQuery, upstream: Sequence[Supervised]) -> Task:
+        if isinstance(query, Group):
+            return GroupTask(query, self.project.target.max_rows, self._bells, self._say)
+        after = (lambda: all(member.finished.is_set() for member in upstream)) if self._options.available_now else None
+        return NativeTask(query, self._bells, self._say, after)
 
     def _create_topics(self) -> None:
         kafka = self.project.target.kafka
         wanted = {topic.topic: topic.partitions for landing in self.project.landings for topic in landing.topics}
         published = [model.publish for model in self.project.models if model.publish]
         wanted |= {publish.topic: 1 for publish in published if publish.topic and publish.topic not in wanted}
-        ensure(kafka, wanted | ({PROGRESS_TOPIC: 1} if published else {}))
+        ensure(kafka, wanted)
+        if published:  # compacted: the broker's retention must never take what tells how far a table has been sent
+            ensure(kafka, {PROGRESS_TOPIC: 1}, {"cleanup.policy": "compact"})
 
     def _publisher(self, model: Model, schemas: Mapping[str, StructType]) -> Publisher:
         project, target = self.project, self.project.target

@@ -11,9 +11,7 @@ from pyspark.sql.types import BooleanType, LongType, StructType
 
 from headrace.engine.delta import MARKER, CommitTable, Materialized, materialize
 
-BROADCAST_ROWS = 20_000
-"""Up to here a join sends the whole state to every task instead of sorting both sides."""
-
+_SMALL_ROWS = 20_000
 _FOLD_ROWS = 2_000
 _FOLD_SHARE = 4
 
@@ -35,6 +33,7 @@ class KeyedState:
 
     Two layers, both in Spark's memory: `base`, and the keys changed since base was made. A batch rewrites only
     the second; it is folded into the first when it has grown to a quarter of it, so a batch costs what it changes.
+    A small state is folded at once, so that reading it is one plain scan.
     """
 
     def __init__(self, session: SparkSession, log: CommitTable, keys: Sequence[str]) -> None:
@@ -57,18 +56,23 @@ class KeyedState:
 
     def read(self) -> DataFrame:
         """The rows as of the last finished batch, without bookkeeping columns."""
-        return _sized(self._live(), self.count).drop("_deleted", "_batch")
+        return self._live().drop("_deleted", "_batch").hint("broadcast" if self.count <= _SMALL_ROWS else "shuffle_hash")
 
     def apply(self, changes: Materialized) -> None:
         """Take a committed batch's changes in."""
         newest = newest_per_key(changes.frame, self._keys)
         if self._recent is not None:
             newest = _without(self._recent.frame, newest, self._keys).unionByName(newest)
-        former, self._recent = self._recent, materialize(newest)
+        former, self._recent = self._recent, None
+        if self.count + changes.count <= _FOLD_ROWS and former is None:
+            left = _without(self._frame(), newest, self._keys)
+            self._replace(left.unionByName(newest.where("not _deleted")), self.count + changes.count)
+            return
+        self._recent = self._keep(newest, changes.count + (former.count if former else 0))
         if former is not None:
             former.release()
-        if self._recent.count > max(_FOLD_ROWS, (self._base.count if self._base else 0) // _FOLD_SHARE):
-            self._fold()
+        if self._recent.count > max(_FOLD_ROWS, self._base_count() // _FOLD_SHARE):
+            self._replace(self._live(), self.count)
 
     def drop(self) -> None:
         """Forget the cached copy; the log still holds everything."""
@@ -84,22 +88,28 @@ class KeyedState:
         writer.option("userMetadata", marker).save(str(path))
 
     def _live(self) -> DataFrame:
-        assert self._base is not None, "state is read before it is loaded"
         if self._recent is None:
-            return self._base.frame
-        old = _without(self._base.frame, self._recent.frame, self._keys)
+            return self._frame()
+        old = _without(self._frame(), self._recent.frame, self._keys)
         return old.unionByName(self._recent.frame.where("not _deleted"))
 
-    def _fold(self) -> None:
-        folded = materialize(self._live())
+    def _frame(self) -> DataFrame:
+        assert self._base is not None, "state is read before it is loaded"
+        return self._base.frame
+
+    def _base_count(self) -> int:
+        return self._base.count if self._base else 0
+
+    def _replace(self, rows: DataFrame, at_most: int) -> None:
+        folded = self._keep(rows, at_most)
         self.drop()
         self._base = folded
+
+    def _keep(self, rows: DataFrame, at_most: int) -> Materialized:
+        """Keep rows as one partition while they are few, else spread by key."""
+        return materialize(rows.coalesce(1) if at_most <= _SMALL_ROWS else rows.repartition(*self._keys))
 
 
 def _without(rows: DataFrame, others: DataFrame, keys: Sequence[str]) -> DataFrame:
     same = [rows[key].eqNullSafe(others[key]) for key in keys]
     return rows.join(F.broadcast(others), same, "left_anti")
-
-
-def _sized(rows: DataFrame, count: int) -> DataFrame:
-    return rows.hint("broadcast") if count <= BROADCAST_ROWS else rows.hint("shuffle_hash")

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+
 from headrace.engine.broker_admin import Offsets
 from headrace.engine.group import Group
 from headrace.engine.landing import LandingQuery
@@ -166,29 +168,37 @@ class NativeTask:
     kind: QueryKind = "streaming"
     poll = 0.5
 
-    def __init__(self, query: NativeQuery, bells: Bells, say: Say, available_now: bool) -> None:
+    def __init__(
+        self, query: NativeQuery, bells: Bells, say: Say, after: Callable[[], bool] | None = None
+    ) -> None:
+        """With `after` it reads what is there once that holds, and ends; else it goes on for ever."""
         self.query = query
         self.name = query.model.name
         self.wake = bells.subscribe([])
-        self._bells, self._say, self._available_now = bells, say, available_now
+        self._bells, self._say, self._after = bells, say, after
         self._last: int | None = None
         self._rows = 0
 
     def step(self) -> bool:
         if self.query.running is None:
-            self.query.start(self._available_now)
+            if self._after and not self._after():
+                return False
+            self.query.start(self._after is not None)
             return True
-        if self.query.running.exception() is not None:
-            error = self.query.running.exception()
-            self.query.running = None
-            raise error  # type: ignore[misc]
-        progress = self.query.running.lastProgress
+        running = self.query.running
+        ended = self._after is None or running.awaitTermination(1)
+        error = running.exception()
+        if error is not None:
+            raise error
+        self._report(running.lastProgress)
+        return not ended
+
+    def _report(self, progress: StreamingQueryProgress | None) -> None:
         if progress and progress["batchId"] != self._last:
             self._last, self._rows = progress["batchId"], self._rows + progress["numInputRows"]
             self._bells.ring(self.query.model.table)
             if progress["numInputRows"]:
                 self._say("batch", query=self.name, batch=self._last, rows=progress["numInputRows"])
-        return self._available_now and self.query.running.isActive
 
     def close(self) -> None:
         self.query.stop()

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from headrace.reading.status import ProjectStatus, QueryStatus
+from headrace.reading.status import FINISHED, ProjectStatus, QueryStatus
 
 STYLES = {
     "starting": "cyan",
@@ -107,7 +107,8 @@ def _headline(status: ProjectStatus) -> Text:
         return line
     line.append(f" · pid {runner.pid}")
     if runner.started_at and status.at:
-        line.append(f" · up {_span(status.at - runner.started_at)}")
+        word = "ran" if runner.state in FINISHED else "up"
+        line.append(f" · {word} {_span(status.at - runner.started_at)}")
     return line
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import select
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
+from typing import IO
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
@@ -19,7 +20,6 @@ from headrace.reading.rows import Row, Rows, to_json, to_text
 
 _NO_EDGE = 100_000
 """A width that nothing reaches, to measure a table and to print it into a pipe."""
-
 
 MOST_ROWS = 100
 """How many rows are printed as text if nothing else is said."""
@@ -35,14 +35,25 @@ def print_rows(rows: Rows, out: Console, talk: Console, most: int = MOST_ROWS) -
         talk.print(note, highlight=False, markup=False, soft_wrap=True)
 
 
-def _print(columns: tuple[str, ...], rows: list[Row], out: Console) -> None:
-    table = _table(columns, rows)
-    if not out.is_terminal:
-        Console(file=out.file, width=_NO_EDGE).print(table)
-    elif Measurement.get(out, out.options.update(max_width=_NO_EDGE), table).maximum <= out.width:
-        out.print(table)
-    else:
-        _print_records(columns, rows, out)
+def print_lines(rows: Sequence[Mapping[str, str]], out: Console, left_out_first: Iterable[str] = ()) -> None:
+    """Print one line per row; where a screen is too narrow, without some columns and then cut at its edge."""
+    columns = tuple(rows[0]) if rows else ()
+    for column in left_out_first:
+        if _has_room(_lines(columns, rows), out):
+            break
+        columns = tuple(name for name in columns if name != column)
+    print_view(lambda _: _lines(columns, rows), out)
+
+
+def print_view(view: Callable[[int], RenderableType], out: Console) -> None:
+    """Print what `view(width)` gives: as wide as the screen, or as wide as it likes and whole into a pipe."""
+    if out.is_terminal:
+        out.print(view(out.width))
+        return
+    endless = Console(width=_NO_EDGE, color_system=None)
+    with endless.capture() as captured:
+        endless.print(view(_NO_EDGE))
+    write_lines((line.rstrip() for line in captured.get().splitlines()), out.file)
 
 
 def json_lines(rows: Rows) -> Iterator[str]:
@@ -50,11 +61,11 @@ def json_lines(rows: Rows) -> Iterator[str]:
     return map(to_json, rows.rows)
 
 
-def write_lines(lines: Iterable[str]) -> None:
+def write_lines(lines: Iterable[str], out: IO[str] | None = None) -> None:
     """Write lines to stdout as they come; ends quietly when the reader of the pipe has gone."""
     try:
         for line in lines:
-            print(line, flush=True)
+            print(line, file=out, flush=True)
     except BrokenPipeError:
         # Python flushes stdout once more at exit, and would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -65,6 +76,29 @@ def reader_gone() -> bool:
     watch = select.poll()
     watch.register(sys.stdout.fileno(), 0)
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in watch.poll(0))
+
+
+def _print(columns: tuple[str, ...], rows: list[Row], out: Console) -> None:
+    table = _table(columns, rows)
+    if _has_room(table, out):
+        print_view(lambda _: table, out)
+    else:
+        _print_records(columns, rows, out)
+
+
+def _has_room(table: Table, out: Console) -> bool:
+    """Whether a table fits; into a pipe every one does."""
+    widest = Measurement.get(out, out.options.update(max_width=_NO_EDGE), table).maximum
+    return not out.is_terminal or widest <= out.width
+
+
+def _lines(columns: tuple[str, ...], rows: Sequence[Mapping[str, str]]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for column in columns:
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*(Text(row[column], no_wrap=True, overflow="ellipsis") for column in columns))
+    return table
 
 
 def _table(columns: tuple[str, ...], rows: list[Row]) -> Table:

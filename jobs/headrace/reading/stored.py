@@ -150,7 +150,8 @@ def _appended(layout: Layout, model: Model) -> Relation:
         return _unwritten(model)
     alias = f"rows_{model.layer}_{model.name}"
     key = model.unique_key or model.once_per or ((model.publish.key,) if model.publish else ())
-    return Relation(model.table, f"select * from {alias}", {alias: table}, key, _order(table))
+    order = _order(table) if "_arrival" in _names(table) else (*_order(table), *(f"`{column}`" for column in key))
+    return Relation(model.table, f"select * from {alias}", {alias: table}, key, order)
 
 
 def _current(layout: Layout, model: Model) -> Relation:

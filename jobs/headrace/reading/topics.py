@@ -53,7 +53,7 @@ def require(kafka: Kafka, topic: str) -> int:
     return topics[topic]
 
 
-def ensure(kafka: Kafka, wanted: Mapping[str, int]) -> None:
+def ensure(kafka: Kafka, wanted: Mapping[str, int], config: Mapping[str, str] | None = None) -> None:
     """Make sure that topics exist, each with its partitions if it must be created and the target allows it."""
     known = existing(kafka)
     missing = {name: count for name, count in wanted.items() if name not in known}
@@ -65,7 +65,8 @@ def ensure(kafka: Kafka, wanted: Mapping[str, int]) -> None:
             "create it, or set kafka.create_topics: true in the target's conf"
         )
     admin = AdminClient(client_options(kafka))
-    for made in admin.create_topics([NewTopic(name, count) for name, count in missing.items()]).values():
+    fresh = [NewTopic(name, count, config=dict(config or {})) for name, count in missing.items()]
+    for made in admin.create_topics(fresh).values():
         try:
             made.result(ANSWER_SECONDS)
         except KafkaException as error:

@@ -1,0 +1,45 @@
+"""A runner that is killed again and again in the middle of its work, while records keep coming."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.kafka import oracle, outcome
+from tests.kafka.events import load, sale
+from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
+from tests.kafka.stage import Runner, Stage, pause, wait_for
+
+pytestmark = pytest.mark.kafka
+
+KILLS = 10
+WORK = (" landed ", " batch .*query=shipping ", " batch .*query=sales ", " published ")
+"""What the log says after a step; the next step of whoever waits for it begins there."""
+
+
+def fates(chance: random.Random, stage: Stage) -> Iterator[Runner]:
+    """Runners, each at the moment of its death: the first while it makes the tables, the others in their work."""
+    for number in range(KILLS):
+        with stage.runner() as runner:
+            if number == 0:
+                wait_for((stage.data_dir / "tables").exists, "the first table")
+            else:
+                runner.heard(chance.choice(WORK), times=chance.randint(1, 3))
+            pause(chance.uniform(0, 0.6))
+            yield runner
+
+
+def test_kills_lose_and_repeat_nothing(stage: Stage) -> None:
+    seed = int(os.environ.get("HEADRACE_TEST_SEED", time.time_ns() % 10_000))
+    print(f"HEADRACE_TEST_SEED={seed}")
+    stage.create({ORDERS: 2, MANUFACTURED: 1, SALES: 2})
+    with stage.sending(load(seed)):
+        for runner in fates(random.Random(seed), stage):
+            runner.kill()
+    stage.send([sale("closing", 1)], timestamp=int(time.time() * 1000) + 3 * oracle.MINUTE_MS)
+    stage.process_all()
+    assert outcome.found(stage) == outcome.expected(stage.acked)

@@ -1,0 +1,78 @@
+"""A runner that goes on for long: what happens around it meanwhile, and how it ends."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from tests.kafka import oracle, outcome
+from tests.kafka.events import load, made, order, sale
+from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
+from tests.kafka.stage import Runner, Stage, wait_for
+
+pytestmark = pytest.mark.kafka
+
+STOPS_WITHIN = 30.0
+
+
+@pytest.fixture(scope="module")
+def live(stage: Stage) -> Iterator[Runner]:
+    """A runner at work, to which records come all the time."""
+    stage.create({ORDERS: 1, MANUFACTURED: 1, SALES: 2})
+    with stage.sending(load(seed=2)), stage.runner() as runner:
+        runner.heard(" published .*query=publish_shipment_ready ")
+        yield runner
+
+
+def test_second_runner_is_refused(live: Runner, stage: Stage) -> None:
+    refused = stage.call("run")
+    assert (refused.returncode, f"pid {live.process.pid} " in refused.stderr) == (3, True)
+
+
+def test_new_partitions_are_read(live: Runner, stage: Stage) -> None:
+    stage.widen(ORDERS, 4)
+    stage.widen(MANUFACTURED, 3)
+    names = [f"wide-{number}" for number in range(20)]
+    stage.send([event for name in names for event in (order(name, 1), made(name, 1))])
+    assert {record.partition for record in stage.acked if record.topic == ORDERS} == {0, 1, 2, 3}
+    wait_for(lambda: {record.key for record in stage.committed("shipping")} >= {*names}, "orders of new partitions")
+
+
+@pytest.mark.parametrize("tries", [3])
+def test_outage_of_the_broker_needs_no_hand(live: Runner, stage: Stage, tries: int) -> None:
+    before = live.count("retry ")
+    stage.broker.stop()
+    live.heard(f"retry .*query=ingest_sales .*attempt={tries}")
+    stage.broker.start(daemon=False)
+    stage.send([sale("after the outage", 5000)])
+    wait_for(
+        lambda: "after the outage" in {record.key for record in stage.committed("notifications-events-v1")},
+        "the sale after the outage",
+    )
+    assert (live.process.poll(), live.count("retry ") > before, live.count(" failed ")) == (None, True, 0)
+
+
+def test_sigterm_stops_cleanly(live: Runner, stage: Stage) -> None:
+    family = [live.process.pid, *(child.pid for child in psutil.Process(live.process.pid).children(recursive=True))]
+    started = time.monotonic()
+    assert live.stop(signal.SIGTERM) == 143
+    assert time.monotonic() - started < STOPS_WITHIN
+    wait_for(lambda: not any(psutil.pid_exists(pid) for pid in family), "the end of all processes", STOPS_WITHIN)
+    assert "slow_stop" not in live.said
+
+
+def test_all_of_it_was_processed_once(stage: Stage) -> None:
+    stage.send([sale("closing", 1)], timestamp=int(time.time() * 1000) + 3 * oracle.MINUTE_MS)
+    stage.process_all()
+    assert outcome.found(stage) == outcome.expected(stage.acked)
+
+
+def test_interrupt_stops_cleanly(stage: Stage) -> None:
+    with stage.runner("--select", "shipping") as runner:
+        runner.heard(" started ")
+        assert runner.stop(signal.SIGINT) == 130
+        wait_for(lambda: not stage.processes(), "the end of the JVM", STOPS_WITHIN)

@@ -1,0 +1,87 @@
+"""From Kafka to Kafka: one run over all that there is, against what plain Python makes of the same records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import islice
+
+import pytest
+
+from tests.kafka import oracle, outcome
+from tests.kafka.events import BAD, NEVER_MADE, load, made, order, sale
+from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
+from tests.kafka.stage import Stage
+
+pytestmark = pytest.mark.kafka
+
+MADE_UP = (
+    order("replaced", 1, NEVER_MADE),
+    made("replaced", 1),
+    order("replaced", 1),
+    order("twice", 1, orderDate="2026-01-02T03:04:05.123456789", unknown={"a": 1}),
+    made("twice", 1),
+    order("twice", 1),
+    made("twice", 1),
+    made("early", 2),
+    order("waiting", 1, 2),
+    made("waiting", 3),
+    sale("p", 1500),
+    sale("p", 1000),
+    sale("p", 500, product="q"),
+    sale("p", -2000),
+    (SALES, "p", None),
+)
+
+
+@pytest.fixture(scope="module")
+def processed(stage: Stage) -> Iterator[Stage]:
+    """A stage whose records have been processed in one run."""
+    stage.create({ORDERS: 3, MANUFACTURED: 2, SALES: 2})
+    stage.send(islice(load(seed=1), 400))
+    stage.send([*MADE_UP, *(event for _, event in BAD)])
+    stage.send([sale("closing", 1)], timestamp=int(time.time() * 1000) + 3 * oracle.MINUTE_MS)
+    stage.process_all()
+    yield stage
+
+
+def test_tables_and_topics_hold_what_is_due(processed: Stage) -> None:
+    assert outcome.found(processed) == outcome.expected(processed.acked)
+
+
+def test_rows_of_the_story_are_exact(processed: Stage) -> None:
+    rows = processed.rows("gold.sales_notifications", "--where", "product = 'p'")
+    told = [(row["total"], row["is_retraction"], row["product_differs"]) for row in rows]
+    assert told == [(2500, False, False), (3000, False, True), (1000, True, False)]
+
+
+def test_bad_records_are_kept_with_their_reason(processed: Stage) -> None:
+    rows = processed.rows("bronze.dead_letters", "--where", "key = 'bad' or key is null")
+    kept = {(row["topic"], row["key"], row["value"], row["reject_reason"]) for row in rows}
+    assert kept == {(topic, key, value, reason) for reason, (topic, key, value) in BAD}
+
+
+def test_shipped_order_is_closed_in_its_history(processed: Stage) -> None:
+    rows = processed.rows("silver.open_orders", "--history", "twice")
+    assert [row["_deleted"] for row in rows] == [False] * (len(rows) - 1) + [True]
+
+
+def test_run_without_news_changes_nothing(processed: Stage) -> None:
+    before = outcome.found(processed), _versions(processed)
+    processed.process_all()
+    assert (outcome.found(processed), _versions(processed)) == before
+
+
+def _versions(stage: Stage) -> dict[str, int]:
+    """How many commits each table has."""
+    logs = (stage.data_dir / "tables").glob("**/_delta_log")
+    return {str(log.parent): len(list(log.glob("*.json"))) for log in logs}
+
+
+def test_topic_made_again_is_refused_and_others_go_on(processed: Stage) -> None:
+    processed.delete(SALES)
+    processed.create({SALES: 2})
+    processed.send([sale("p", 9000), order("later", 1), made("later", 1)])
+    done = processed.call("run", "--available-now")
+    assert (done.returncode, "headrace reset ingest_sales" in done.stderr) == (1, True)
+    assert "later" in {record.key for record in processed.committed("shipping")}
