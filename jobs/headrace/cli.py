@@ -147,9 +147,7 @@ def list_models(context: typer.Context, select: Select = None, exclude: Exclude 
 @app.command()
 def check(
     context: typer.Context,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Without Spark: names, headers, order.")
-    ] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Without Spark: names, headers, order.")] = False,
     json: Json = False,
 ) -> int:
     """Check every file, and let Spark analyse every model.

@@ -5,64 +5,82 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+
+from deltalake import DeltaTable
 
 from headrace.commands.workspace import Workspace
 from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode, UsageError, did_you_mean
 from headrace.layout import Layout
-from headrace.project.model import Model, Project
+from headrace.project import graph
+from headrace.project.model import Landing, Model, Project, Query
+from headrace.project.resets import ResetNote, Start
 
 
-def reset(workspace: Workspace, query: str, yes: bool, start: str | None, republish: bool) -> int:
+def reset(workspace: Workspace, name: str, yes: bool, start: str | None, republish: bool) -> int:
     """Remove what a query has stored; without `yes` only say what that is."""
     project, layout = workspace.declared, workspace.layout
-    paths = [path for path in _stored(project, layout, query) if path.exists()]
+    chosen = _chosen(project, name)
+    if isinstance(chosen, Query) and start is not None:
+        raise UsageError(f"--from says where a landing starts; {name} reads tables, reset its landing instead")
+    paths = [path for path in _stored(layout, chosen) if path.exists()]
     for path in paths:
         print(f"{'removing' if yes else 'would remove'} {path}", file=sys.stderr)
     if not yes:
         print("nothing was changed; say --yes to do it", file=sys.stderr)
         return ExitCode.OK
+    note = ResetNote(_start(start), {} if republish else _barrier(project, layout, chosen))
     with runner_lock(layout.locks):
-        _forget(project, layout, query, paths, start, republish)
+        for path in paths:
+            shutil.rmtree(path)
+        note.write(layout.checkpoint(name))
     return ExitCode.OK
 
 
-def _forget(
-    project: Project, layout: Layout, query: str, paths: Iterable[Path], start: str | None, republish: bool
-) -> None:
-    for path in paths:
-        shutil.rmtree(path)
-    note = layout.checkpoint(query)
-    note.mkdir(parents=True, exist_ok=True)
-    (note / "reset.json").write_text(json.dumps({"from": _start(start), "republish": republish}))
+def _chosen(project: Project, name: str) -> Query | Landing:
+    known: dict[str, Query | Landing] = {landing.query: landing for landing in project.landings}
+    known |= {query.name: query for query in project.queries}
+    if name not in known:
+        raise UsageError(f"no query {name}; there are {', '.join(known)}.{did_you_mean(name, known)}")
+    return known[name]
 
 
-def _start(text: str | None) -> object:
+def _start(text: str | None) -> Start | None:
     if text is None or text in ("earliest", "latest"):
         return text
     try:
-        return json.loads(text)
-    except ValueError:
+        told = json.loads(text)
+        return {str(topic): {str(p): int(o) for p, o in offsets.items()} for topic, offsets in told.items()}
+    except (ValueError, AttributeError, TypeError):
         raise UsageError('--from takes earliest, latest or offsets such as {"logs": {"0": 120}}') from None
 
 
-def _stored(project: Project, layout: Layout, name: str) -> Iterator[Path]:
-    for landing in project.landings:
-        if landing.query == name:
-            yield layout.landing(landing.name)
-            return
-    known = {query.name: query for query in project.queries}
-    if name not in known:
-        names = [*known, *(landing.query for landing in project.landings)]
-        raise UsageError(f"no query {name}; there are {', '.join(names)}.{did_you_mean(name, names)}")
-    yield layout.checkpoint(name)
-    for model in known[name].models:
-        yield from _tables(layout, model)
+def _barrier(project: Project, layout: Layout, chosen: Query | Landing) -> dict[str, int]:
+    """Version of each table that a query streams: rows caused by these have been sent."""
+    if isinstance(chosen, Landing):
+        return {}
+    known = graph.by_table(project.models)
+    streamed = {read.table for model in chosen.models for read in graph.reads(model, known) if read.stream}
+    paths = dict(_source(project, layout, known, table) for table in streamed)
+    return {name: DeltaTable(str(path)).version() for name, path in paths.items() if (path / "_delta_log").exists()}
 
 
-def _tables(layout: Layout, model: Model) -> Iterator[Path]:
-    yield layout.table(model.table)
-    if model.materialized == "upsert":
-        yield layout.changes(model.table)
+def _source(project: Project, layout: Layout, known: dict[str, Model], table: str) -> tuple[str, Path]:
+    if table.startswith("bronze."):
+        landing, _ = project.topic(table.split(".")[1])
+        return f"_landing.{landing.name}", layout.landing(landing.name)
+    upsert = known[table].materialized == "upsert"
+    return table, layout.changes(table) if upsert else layout.table(table)
+
+
+def _stored(layout: Layout, chosen: Query | Landing) -> Iterator[Path]:
+    if isinstance(chosen, Landing):
+        yield layout.landing(chosen.name)
+        return
+    yield layout.checkpoint(chosen.name)
+    for model in chosen.models:
+        yield layout.table(model.table)
+        if model.materialized == "upsert":
+            yield layout.changes(model.table)

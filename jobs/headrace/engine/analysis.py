@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import NullType, StructField, StructType
+from pyspark.sql.types import DataType, NullType, StructField, StructType
 
 from headrace.engine.binding import Binder, view_of
-from headrace.engine.relations import bronze, landing_schema
+from headrace.engine.relations import bronze, columns_of, landing_schema
 from headrace.engine.session import child
 from headrace.engine.statement import bind
 from headrace.errors import Finding, InvalidProject, Place
@@ -73,7 +73,7 @@ def _in_order(project: Project) -> list[Model]:
 
 def _settled(session: SparkSession, project: Project, model: Model, known: Mapping[str, StructType]) -> StructType:
     """The model's output; a table that depends on it in turn (its own state) is typed step by step."""
-    schemas = {**known, **{t: _declared(session, project.model(t)) for t in _lookups(project, model) if t not in known}}
+    schemas = {**known, **{t: _declared(project.model(t)) for t in _lookups(project, model) if t not in known}}
     for _ in range(_ROUNDS):
         frame = Binder(session, project, lambda ref: _empty(session, project, schemas, ref)).run(model)
         if schemas.get(model.table) == frame.schema:
@@ -91,10 +91,10 @@ def _lookups(project: Project, model: Model) -> Iterator[str]:
             yield ref.table
 
 
-def _declared(session: SparkSession, model: Model) -> StructType:
+def _declared(model: Model) -> StructType:
     """A table's columns before its query is analysed: as declared, else of a type still unknown."""
     if model.columns:
-        return StructType.fromDDL(", ".join(f"`{name}` {ddl}" for name, ddl in model.columns.items()))
+        return columns_of(model.columns)
     return StructType([StructField(name, NullType()) for name in model.output_columns or ()])
 
 
@@ -111,7 +111,7 @@ def _contract(model: Model, schema: StructType) -> Iterator[Finding]:
     found = {field.name: field.dataType for field in schema}
     place = model.header_places.get("columns", Place(model.path))
     for name, ddl in model.columns.items():
-        declared = StructType.fromDDL(f"`{name}` {ddl}")[0].dataType
+        declared = DataType.fromDDL(ddl)
         if name not in found:
             yield Finding(place, "contract", f"declared column {name} is not in the result; add or undeclare it")
         elif found[name] != declared:
@@ -120,7 +120,9 @@ def _contract(model: Model, schema: StructType) -> Iterator[Finding]:
     if model.materialized != "view":
         for field in schema:
             if isinstance(field.dataType, NullType):
-                yield Finding(place, "untyped-column", f"column {field.name} has no type; cast it or declare it in columns")
+                yield Finding(
+                    place, "untyped-column", f"column {field.name} has no type; cast it or declare it in columns"
+                )
 
 
 def _finding(model: Model, error: PySparkException) -> Finding:

@@ -28,11 +28,12 @@ class Binder:
         for ref in model.inputs:
             name = view_name(ref.table, ref.stream)
             if name not in self._bound:
-                self._frame(ref).createOrReplaceTempView(name)
+                self.frame(ref).createOrReplaceTempView(name)
                 self._bound.add(name)
         return self._session.sql(bind(model).sql, args=arguments(self._project, model))
 
-    def _frame(self, ref: Input) -> DataFrame:
+    def frame(self, ref: Input) -> DataFrame:
+        """The rows of a reference: a stored table's, or those of the view it names."""
         view = view_of(self._project, ref)
         return self.run(view) if view else self._resolve(ref)
 

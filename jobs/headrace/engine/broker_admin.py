@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, ListOffsetsResultInfo, OffsetSpec
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._listoffsets import OffsetSpec
 
 TIMEOUT = 10.0
+_EARLIEST = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+_LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 Offsets = dict[str, dict[int, int]]
 """Next offset to read, per topic and partition."""
@@ -44,11 +47,11 @@ class BrokerAdmin:
 
     def ends(self, partitions: Mapping[str, Iterable[int]], committed: bool) -> Offsets:
         """The offset after the last readable record of each partition."""
-        return self._list(partitions, OffsetSpec.latest(), committed)
+        return self._list(partitions, _LATEST, committed)
 
     def starts(self, partitions: Mapping[str, Iterable[int]]) -> Offsets:
         """The first offset that each partition still has."""
-        return self._list(partitions, OffsetSpec.earliest(), False)
+        return self._list(partitions, _EARLIEST, False)
 
     def at(self, partitions: Mapping[str, Iterable[int]], millis: int) -> Offsets:
         """The first offset at or after a time; the end where nothing is that new."""
@@ -63,6 +66,5 @@ class BrokerAdmin:
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         found: Offsets = {}
         for at, future in self._admin.list_offsets(wanted, isolation_level=level, request_timeout=TIMEOUT).items():
-            info: ListOffsetsResultInfo = future.result(TIMEOUT)
-            found.setdefault(at.topic, {})[at.partition] = info.offset
+            found.setdefault(at.topic, {})[at.partition] = future.result(TIMEOUT).offset
         return found

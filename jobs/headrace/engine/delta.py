@@ -35,7 +35,13 @@ class Commit:
 
     @property
     def batch(self) -> int:
+        """The writer's number of this batch; -1 for a commit that is none."""
         return int(self.marker.get("batch", -1))
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether it holds rows for a reader: a batch, and not only a tick."""
+        return self.batch >= 0 and not self.marker.get("tick", False)
 
 
 class CommitTable:
@@ -77,7 +83,7 @@ class CommitTable:
     def commit(self, version: int) -> Commit:
         """Read one commit from the table's log; an error if the log no longer holds it."""
         actions = self._actions(version)
-        info = next((a["commitInfo"] for a in actions if "commitInfo" in a), {})
+        info: dict[str, Any] = next((a["commitInfo"] for a in actions if "commitInfo" in a), {})
         marker = json.loads(info.get("userMetadata") or "{}").get(MARKER, {})
         added = tuple(a["add"]["path"] for a in actions if "add" in a and a["add"]["dataChange"])
         return Commit(version, marker, added)

@@ -18,10 +18,13 @@ from headrace.engine.inputs import InputLog, Inputs
 from headrace.engine.outputs import Output, UpsertOutput, commit, committed_rows, output_for
 from headrace.engine.session import child, tune
 from headrace.engine.sources import Source, Tables, records_in, source_name
+from headrace.errors import HeadraceError
 from headrace.layout import Layout
 from headrace.project.model import Input, Model, Project, Query
+from headrace.project.resets import read_note
 
 LOG_ROWS = 20
+CURRENT_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,13 @@ class Group:
         refs = list(stored_inputs(project, query))
         streamed = [r for r in refs if r.stream and r.table not in self.outputs]
         self.sources = {source_name(project, r): Source(self._tables.of(r)) for r in streamed}
+        for name, version in read_note(layout.checkpoint(query.name)).barrier.items():
+            if name in self.sources:
+                self.sources[name].barrier = version
         self._looked_up = {r.table: r for r in refs if not r.stream and r.table not in self.outputs}
         self._next = 0
         self._ready = False
+        self._stored_at = time.monotonic()
         for macro in project.macros:
             self.session.sql(macro.text)
 
@@ -75,10 +82,20 @@ class Group:
                 if last:
                     return self._run(last, replay=True)
             inputs = self._plan(max_rows)
-            return self._run(inputs, replay=False) if inputs else None
+            report = self._run(inputs, replay=False) if inputs else None
+            self._store_current()
+            return report
         except BaseException:
             self.drop()
             raise
+
+    def _store_current(self) -> None:
+        """Every half minute, let plain Delta readers see the current rows; the change log has had them all along."""
+        if time.monotonic() - self._stored_at >= CURRENT_SECONDS:
+            for output in self.outputs.values():
+                if isinstance(output, UpsertOutput):
+                    output.store_current(self.query.name, self._next - 1)
+            self._stored_at = time.monotonic()
 
     def recover(self) -> Inputs | None:
         """Load all state as it stood before the last recorded batch, and return that batch's inputs."""
@@ -87,6 +104,7 @@ class Group:
         for output in self.outputs.values():
             output.load(self._next)
         for name, (after, _) in (last.ranges if last else {}).items():
+            self._refuse_another(name, last.ids.get(name) if last else None)
             self.sources[name].done = after
         self._ready = True
         return last
@@ -165,7 +183,14 @@ class Group:
         if all(after == upto for after, upto in ranges.values()):
             return None
         versions = {table: self._tables.of(ref).newest_version() for table, ref in self._looked_up.items()}
-        return Inputs(self._next, ranges, versions, datetime.now(timezone.utc).isoformat())
+        ids = {name: source.table.id() for name, source in self.sources.items()}
+        return Inputs(self._next, ranges, versions, datetime.now(timezone.utc).isoformat(), ids)
+
+    def _refuse_another(self, name: str, id_read: str | None) -> None:
+        if id_read is not None and id_read != self.sources[name].table.id():
+            raise HeadraceError(
+                f"{name} was reset since {self.query.name} last read it; run `headrace reset {self.query.name} --yes`"
+            )
 
     def _relation(
         self, ref: Input, read: Mapping[str, DataFrame], inputs: Inputs, added: Mapping[str, Materialized]

@@ -14,12 +14,16 @@ KEEP = 20
 
 @dataclass(frozen=True)
 class Inputs:
-    """One micro-batch's inputs: `ranges` are versions (after, up to] per source, `snapshots` one version per table."""
+    """One micro-batch's inputs: `ranges` are versions (after, up to] per source, `snapshots` one version per table.
+
+    `ids` are the sources' own ids: versions of a table that was dropped and made again mean something else.
+    """
 
     batch: int
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     snapshots: Mapping[str, int] = field(default_factory=dict)
     at: str = ""
+    ids: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -27,7 +31,7 @@ class Inputs:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Inputs:
         ranges = {name: (int(a), int(b)) for name, (a, b) in data["ranges"].items()}
-        return cls(int(data["batch"]), ranges, dict(data["snapshots"]), data["at"])
+        return cls(int(data["batch"]), ranges, dict(data["snapshots"]), data["at"], dict(data["ids"]))
 
 
 class InputLog:

@@ -29,4 +29,7 @@ def held(spark: SparkSession, folder: Path) -> Iterator[None]:
         if time.monotonic() > deadline:
             raise Locked(f"the JVM of a former runner still holds {folder.parent}; end it first")
         time.sleep(_POLL_SECONDS)
-    yield  # until here `lock` keeps the JVM from collecting the lock, which would release it
+    try:
+        yield
+    finally:
+        lock.release()  # also keeps the JVM from collecting the lock before, which would release it

@@ -21,8 +21,8 @@ from headrace.engine.session import child, tune
 from headrace.errors import HeadraceError
 from headrace.layout import Layout
 from headrace.project.model import LANDING_COLUMNS, TICK_TOPIC, Kafka, Landing, Topic
+from headrace.project.resets import read_note
 from headrace.reading.topics import client_options
-
 
 _DEFAULTS = {
     "kafka.isolation.level": "read_committed",
@@ -69,12 +69,15 @@ class LandingQuery:
         self.landing = landing
         self.session = child(spark, landing.query)
         self.table = CommitTable(self.session, layout.landing(landing.name), landing_schema())
+        self._note = read_note(layout.checkpoint(landing.query))
         self._kafka = kafka
         self._admin = BrokerAdmin(kafka.client_config)
         self._done: Offsets = {}
         self._ids: dict[str, str] = {}
         self._batch = 0
         self._ready = False
+        self._newest: tuple[datetime, datetime] | None = None
+        self._timed = -1
         self.lag: int | None = None
         self._writing = threading.Lock()
 
@@ -106,16 +109,34 @@ class LandingQuery:
         """Drop what is remembered; the next step starts from what the table says."""
         self._ready = False
 
-    def tick(self) -> LandingReport:
-        """Land a row that only makes time pass."""
+    def tick(self) -> LandingReport | None:
+        """Land a row that only makes time pass: the largest event time seen, moved on by the time since it landed."""
         if not self._ready:
             self._recover()
+        self._note_times()
+        if self._newest is None:
+            return None
         now = datetime.now(timezone.utc)
-        row = {name: None for name, _ in LANDING_COLUMNS}
+        event_time, landed_at = self._newest
+        row: dict[str, Any] = {name: None for name, _ in LANDING_COLUMNS}
         row |= {"landing_batch": self._batch, "topic": TICK_TOPIC, "partition": 0, "offset": self._batch}
-        row |= {"timestamp": now, "event_time": now, "landed_at": now}
+        row |= {"timestamp": now, "event_time": event_time + (now - landed_at), "landed_at": now}
+        tune(self.session, 1)
         frame = self.session.createDataFrame([tuple(row.values())], landing_schema())
         return self._append(materialize(frame), now, 0, self._done)
+
+    def _note_times(self) -> None:
+        """Learn the largest event time, and when the last record landed, from what has been landed since."""
+        version = self.table.newest_version()
+        if self._newest is None:
+            rows = self.table.snapshot(self.session)
+        else:
+            rows = self.table.rows(self.session, *self.table.commits(self._timed))
+        found = rows.where(F.col("topic") != TICK_TOPIC).agg(F.max("event_time"), F.max("landed_at")).first()
+        self._timed = version
+        if found and found[0] is not None:
+            event_time, landed_at = (moment.replace(tzinfo=timezone.utc) for moment in found)
+            self._newest = (max(event_time, self._newest[0]) if self._newest else event_time, landed_at)
 
     def _recover(self) -> None:
         """Take up where the newest commit says; a topic not read before starts where it is declared to."""
@@ -142,17 +163,24 @@ class LandingQuery:
         return {name: topic.partitions for name, topic in found.items()}
 
     def _start(self, topic: Topic, numbers: tuple[int, ...]) -> dict[int, int]:
-        partitions = {topic.topic: numbers}
-        if isinstance(topic.start, Mapping):
-            return {int(p): o for p, o in topic.start.items()}
-        if topic.start == "earliest":
+        partitions, start = {topic.topic: numbers}, self._declared_start(topic)
+        if isinstance(start, Mapping):
+            return {int(p): o for p, o in start.items()}
+        if start == "earliest":
             found = self._admin.starts(partitions)
-        elif topic.start == "latest":
+        elif start == "latest":
             found = self._admin.ends(partitions, self._kafka.committed)
         else:
-            moment = datetime.fromisoformat(topic.start.replace("Z", "+00:00"))
+            moment = datetime.fromisoformat(start.replace("Z", "+00:00"))
             found = self._admin.at(partitions, int(moment.timestamp() * 1000))
         return found.get(topic.topic, {})
+
+    def _declared_start(self, topic: Topic) -> str | Mapping[str, int]:
+        """Where the last reset says, else where the source declares."""
+        told = self._note.start
+        if isinstance(told, Mapping):
+            return told.get(topic.topic) or told.get(topic.name) or topic.start
+        return told or topic.start
 
     def _next(self, topic: str, partition: int) -> int:
         """Partitions that appear later are read from their beginning."""
@@ -181,6 +209,7 @@ class LandingQuery:
                 "offsets": done,
                 "ids": self._ids,
                 "records": records,
+                "tick": not records,
                 "rejected": rejected,
             }
             version = self.table.append(landed.frame, marker)
@@ -203,9 +232,7 @@ class LandingQuery:
         return reader.load()
 
 
-def _share(
-    behind: Mapping[tuple[str, int], tuple[int, int]], max_rows: int
-) -> dict[tuple[str, int], tuple[int, int]]:
+def _share(behind: Mapping[tuple[str, int], tuple[int, int]], max_rows: int) -> dict[tuple[str, int], tuple[int, int]]:
     """Cut ranges so that together they hold at most about `max_rows`, each in proportion to what it is behind."""
     total = sum(end - start for start, end in behind.values())
     if total <= max_rows:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
-from headrace.engine.binding import Binder, stored_inputs
+from headrace.engine.binding import Binder, arguments, stored_inputs
 from headrace.engine.delta import CommitTable, materialize, with_batch
 from headrace.engine.session import child
 from headrace.engine.sources import Tables, source_name, stored
+from headrace.engine.statement import view_name
+from headrace.engine.ticks import guarded, watermarked, with_ticks
 from headrace.layout import Layout
 from headrace.project.model import Input, Project, Query
 
@@ -42,6 +44,7 @@ class NativeQuery:
         self._project = project
         self._checkpoint = layout.checkpoint(query.name)
         self._tables = Tables(self.session, project, layout, schemas)
+        self._streams: dict[str, DataFrame] = {}
         self._replays = True
         self.running: StreamingQuery | None = None
         for key, value in _CONFS.items():
@@ -56,7 +59,7 @@ class NativeQuery:
     def start(self, available_now: bool = False) -> StreamingQuery:
         """Start the query where its checkpoint says."""
         self._replays = True
-        frame = Binder(self.session, self._project, self._relation).run(self.model)
+        frame = self._frame()
         writer = frame.writeStream.foreachBatch(self._write).queryName(self.model.name)
         writer = writer.outputMode(self.model.output_mode).option("checkpointLocation", str(self._checkpoint))
         trigger = writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime="0 seconds")
@@ -71,14 +74,14 @@ class NativeQuery:
     @property
     def watermark(self) -> datetime | None:
         """The event time before which rows come too late; None until there is one."""
-        told = (self.progress or {}).get("eventTime", {}).get("watermark")
+        told = self.progress.get("eventTime", {}).get("watermark")
         moment = datetime.fromisoformat(told.replace("Z", "+00:00")) if told else None
         return moment if moment and moment.year > 1970 else None
 
     @property
     def state_rows(self) -> int:
         """How many rows wait in Spark's state store."""
-        return sum(op["numRowsTotal"] for op in (self.progress or {}).get("stateOperators", []))
+        return sum(op["numRowsTotal"] for op in self.progress.get("stateOperators", []))
 
     @property
     def late(self) -> int:
@@ -89,17 +92,36 @@ class NativeQuery:
         return dropped
 
     @property
-    def progress(self) -> StreamingQueryProgress | None:
-        """What Spark says of the last batch."""
-        return self.running.lastProgress if self.running else None
+    def progress(self) -> Mapping[str, Any]:
+        """What Spark says of the last batch; empty before the first."""
+        told = self.running.lastProgress if self.running else None
+        return told or {}
+
+    def _frame(self) -> DataFrame:
+        """The model over streams; those with a watermark also carry the ticks of their landing."""
+        self._streams.clear()
+        binder = Binder(self.session, self._project, self._relation)
+        columns = {found.ref: found.column for found in watermarked(self.model)}
+        for ref in self.model.inputs:
+            rows = binder.frame(ref)
+            if ref in columns:
+                rows = with_ticks(rows, self._landed(), columns[ref])
+            rows.createOrReplaceTempView(view_name(ref.table, ref.stream))
+        return self.session.sql(guarded(self.model), args=arguments(self._project, self.model))
+
+    def _landed(self) -> DataFrame | None:
+        """The landing that this query streams, if it does."""
+        return next((rows for name, rows in self._streams.items() if name.startswith("_landing.")), None)
 
     def _relation(self, ref: Input) -> DataFrame:
         table = self._tables.of(ref)
         if not ref.stream:
             return self._tables.as_of(ref, table.newest_version())
-        reader = self.session.readStream.format("delta").option("startingVersion", "0")
-        rows = reader.name(ref.table.replace(".", "_")).load(str(table.path))
-        return self._tables.relation(ref, rows)
+        name = source_name(self._project, ref)
+        if name not in self._streams:  # one source per table, however often it is read
+            reader = self.session.readStream.format("delta").option("startingVersion", "0")
+            self._streams[name] = reader.name(name.replace(".", "_")).load(str(table.path))
+        return self._tables.relation(ref, self._streams[name])
 
     def _write(self, frame: DataFrame, batch: int) -> None:
         """Append a batch once: only the first after a start can be a repetition, so only then is it looked up."""

@@ -97,6 +97,7 @@ class UpsertOutput:
         self.table = log
         self.state = KeyedState(session, log, model.unique_key)
         self._current = current
+        self._unstored = False
         self._session = session
         self._closed = KeyIndex(session, model.unique_key) if model.close_when else None
 
@@ -109,7 +110,7 @@ class UpsertOutput:
         self.state.load(before_batch)
         if self._closed:
             past = self.table.snapshot(self._session).where(F.col("_batch") < before_batch)
-            self._closed.load(past.where("_deleted"))
+            self._closed.load(past.where(self._closing()))
 
     def before(self) -> DataFrame:
         return self.state.read()
@@ -124,13 +125,23 @@ class UpsertOutput:
         if not added.count:
             return
         self.state.apply(added)
+        self._unstored = True
         if self._closed:
-            self._closed.add(added.frame.where("_deleted"), count_where(added, "_deleted"))
+            self._closed.add(added.frame.where(self._closing()), count_where(added, self._closing()))
+
+    def store_current(self, query: str, batch: int) -> None:
+        """Write the rows as of `batch` for plain Delta readers, if any has changed since the last time."""
+        if self._unstored:
+            self.state.store_current(self._current, query, batch)
+            self._unstored = False
 
     def drop(self) -> None:
         self.state.drop()
         if self._closed:
             self._closed.drop()
+
+    def _closing(self) -> str:
+        return f"_deleted and coalesce({self.model.close_when}, false)"
 
     def _ended(self, rows: DataFrame) -> DataFrame:
         """Mark the rows that end a key and refuse two changes of a key that came at the same moment."""
@@ -139,9 +150,9 @@ class UpsertOutput:
         so_far = in_order.rowsBetween(Window.unboundedPreceding, -1)
         close = F.coalesce(F.expr(self.model.close_when or "false"), F.lit(False))
         delete = F.coalesce(F.expr(self.model.delete_when or "false"), F.lit(False))
-        clash = F.concat(F.lit(f"{self.model.path}: two rows of one key with the same _arrival: "), F.to_json(
-            F.struct(*keys)
-        ))
+        clash = F.concat(
+            F.lit(f"{self.model.path}: two rows of one key with the same _arrival: "), F.to_json(F.struct(*keys))
+        )
         same = F.lag("_arrival").over(in_order).eqNullSafe(F.col("_arrival"))
         marked = rows.withColumns({"_deleted": close | delete})
         marked = marked.withColumn("_deleted", F.when(same, F.raise_error(clash)).otherwise(F.col("_deleted")))
@@ -168,7 +179,9 @@ def _first_per_key(rows: DataFrame, keys: tuple[str, ...]) -> DataFrame:
     if "_arrival" in rows.columns:
         window = Window.partitionBy(*keys).orderBy("_arrival")
         return rows.withColumn("_rank", F.row_number().over(window)).where("_rank = 1").drop("_rank")
-    clash = F.concat(F.lit("two rows of one key in a batch, and no _arrival to order them: "), F.to_json(F.struct(*keys)))
+    clash = F.concat(
+        F.lit("two rows of one key in a batch, and no _arrival to order them: "), F.to_json(F.struct(*keys))
+    )
     many = F.count(F.lit(1)).over(Window.partitionBy(*keys)) > 1
     return rows.withColumn("_one", F.when(many, F.raise_error(clash)).otherwise(F.lit(True))).where("_one").drop("_one")
 

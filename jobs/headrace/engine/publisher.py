@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -56,7 +56,15 @@ class Publisher:
     is the progress read.
     """
 
-    def __init__(self, spark: SparkSession, model: Model, table: CommitTable, outlet: Outlet, notes: Path) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        model: Model,
+        table: CommitTable,
+        outlet: Outlet,
+        notes: Path,
+        barrier: Mapping[str, int] | None = None,
+    ) -> None:
         assert model.publish is not None
         self.model = model
         self.session = child(spark, f"publish_{model.name}")
@@ -66,10 +74,11 @@ class Publisher:
         self._table = table
         self._outlet = outlet
         self._notes = notes
+        self._barrier = dict(barrier or {})
         self._producer: Producer | None = None
         self._progress = Progress("")
 
-    def step(self, skip: Callable[[Commit], bool] = lambda commit: False) -> int | None:
+    def step(self) -> int | None:
         """Send what has been committed since the last step; the number of rows, or None if there was nothing new."""
         if self._producer is None:
             self._open()
@@ -78,7 +87,7 @@ class Publisher:
             return None
         sent = 0
         for commit in commits:
-            if commit.batch >= 0 and not skip(commit):
+            if commit.batch >= 0 and not self._sent_before_reset(commit):
                 sent += self._send_commit(commit)
             self._progress = replace(self._progress, version=commit.version + 1, position=0)
         self.sent += sent
@@ -88,6 +97,11 @@ class Publisher:
     def version(self) -> int:
         """Every version before this one has been sent."""
         return self._progress.version
+
+    def _sent_before_reset(self, commit: Commit) -> bool:
+        """Whether all that caused a commit had been processed, and so sent, before the query was reset."""
+        ranges = commit.marker.get("inputs", {}).get("ranges", {})
+        return bool(self._barrier) and all(upto <= self._barrier.get(name, -1) for name, (_, upto) in ranges.items())
 
     def close(self) -> None:
         """Give up the producer; the next step opens another and reads the progress again."""
@@ -169,12 +183,16 @@ class Publisher:
 
 def message_rows(rows: DataFrame, publish: Publish) -> DataFrame:
     """Topic, key and JSON value of each row, in arrival order."""
-    value = F.to_json(F.struct(*[F.col(column).alias(name) for name, column in publish.value]), {"ignoreNullFields": "false"})
+    value = F.to_json(
+        F.struct(*[F.col(column).alias(name) for name, column in publish.value]), {"ignoreNullFields": "false"}
+    )
     if publish.tombstone_when:
         value = F.when(~F.coalesce(F.expr(publish.tombstone_when), F.lit(False)), value)
     topic = F.col(publish.topic_column) if publish.topic_column else F.lit(publish.topic)
     order = ["_arrival"] if "_arrival" in rows.columns else []
-    sent = rows.select(topic.alias("topic"), F.col(publish.key).cast("string").alias("key"), value.alias("value"), *order)
+    sent = rows.select(
+        topic.alias("topic"), F.col(publish.key).cast("string").alias("key"), value.alias("value"), *order
+    )
     return sent.orderBy(*order, "key", "value").select("topic", "key", "value")
 
 

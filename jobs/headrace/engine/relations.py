@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, SparkSession
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructField, StructType
 
 from headrace.engine.classify import parsed
 from headrace.project.model import LANDING_COLUMNS, Topic
 
-ARRIVAL = "struct<landing_batch: bigint, topic: string, partition: int, offset: bigint>"
-
 
 def landing_schema() -> StructType:
     """Schema of every landing table."""
-    return StructType.fromDDL(", ".join(f"`{name}` {ddl}" for name, ddl in LANDING_COLUMNS))
+    return columns_of(dict(LANDING_COLUMNS))
+
+
+def columns_of(types: Mapping[str, str]) -> StructType:
+    """The schema of columns given by name and DDL type."""
+    return StructType([StructField(name, DataType.fromDDL(ddl)) for name, ddl in types.items()])
 
 
 def bronze(landed: DataFrame, topic: Topic) -> DataFrame:
@@ -22,8 +27,3 @@ def bronze(landed: DataFrame, topic: Topic) -> DataFrame:
     usable = landed.where((F.col("topic") == topic.topic) & F.col("reject_reason").isNull())
     arrival = F.struct("landing_batch", "topic", "partition", "offset").alias("_arrival")
     return usable.select(*[name for name, _ in LANDING_COLUMNS], parsed(topic).alias("data"), arrival)
-
-
-def empty(session: SparkSession, schema: StructType) -> DataFrame:
-    """No rows of this schema."""
-    return session.createDataFrame([], schema)

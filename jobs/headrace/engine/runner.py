@@ -21,6 +21,7 @@ from headrace.engine.supervisor import Failure, Supervised, Supervisor, wait_unt
 from headrace.engine.tasks import Bells, GroupTask, LandingTask, NativeTask, PublisherTask, Say, Task
 from headrace.layout import Layout
 from headrace.project.model import Model, Project
+from headrace.project.resets import read_note
 from headrace.reading.status import ProjectStatus, RunnerState, RunnerStatus
 from headrace.reading.topics import client_options, ensure
 
@@ -105,6 +106,9 @@ class Run:
     def _land(self, query: LandingQuery) -> tuple[str, Supervised]:
         target = self.project.target
         task = LandingTask(query, target.ingest_interval, target.max_rows, self._bells, self._say)
+        natives = [q for q in self._queries if isinstance(q, NativeQuery) and task.table in q.sources]
+        task.waiting = lambda: any(native.state_rows for native in natives)
+        task.tick_after = float(self.project.vars.get("idle_tick", 5))
         if self._options.available_now:
             task.upto = query.ends()
         return task.table, self.supervisor.add(task)
@@ -129,4 +133,5 @@ class Run:
         name = f"{project.name}.{target.name}.{model.name}"
         outlet = Outlet(client_options(target.kafka), PROGRESS_TOPIC, name)
         table = stored(self._spark, self.layout, model, schemas[model.table])
-        return Publisher(self._spark, model, table, outlet, self.layout.data_dir / "set_aside")
+        barrier = read_note(self.layout.checkpoint(model.query or model.name)).barrier
+        return Publisher(self._spark, model, table, outlet, self.layout.data_dir / "set_aside", barrier)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from headrace.environment.jars import resolve
@@ -80,8 +81,10 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
     if not outside:
         for key, value in _launch_confs(target, log_file).items():
             builder = builder.config(key, value)
+    given = SparkConf() if outside else None
     for key, value in {**_STATIC, **_RUNTIME, **target.spark_conf}.items():
-        builder = builder.config(key, value)
+        if given is None or not given.contains(key):
+            builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
     return spark

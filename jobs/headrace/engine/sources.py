@@ -68,22 +68,28 @@ def stored(session: SparkSession, layout: Layout, model: Model, schema: StructTy
 
 @dataclass
 class Source:
-    """A table consumed in whole commits; `done` is the version up to which it has been."""
+    """A table consumed in whole commits; `done` is the version up to which it has been.
+
+    No batch reaches across `barrier`, the version up to which rows had been sent before a reset.
+    """
 
     table: CommitTable
     done: int = -1
+    barrier: int = -1
 
     def next_range(self, max_rows: int) -> tuple[int, bool]:
         """Up to which version the next batch reads (at least one commit, then up to `max_rows`), and whether to skip.
 
-        A range without batches (a table's creation, an upkeep commit) is skipped, not run as a batch.
+        A range without batches (a table's creation, an upkeep commit, a tick) is skipped, not run as a batch.
         """
         upto, records, empty = self.done, 0, True
         for commit in self.table.commits(self.done):
             records += records_in([commit])
             if records > max_rows and not empty:
                 break
-            upto, empty = commit.version, empty and commit.batch < 0
+            upto, empty = commit.version, empty and not commit.has_rows
+            if upto == self.barrier and not empty:
+                break
         return upto, empty
 
     def commits(self, after: int, upto: int) -> list[Commit]:

@@ -56,7 +56,9 @@ class KeyedState:
 
     def read(self) -> DataFrame:
         """The rows as of the last finished batch, without bookkeeping columns."""
-        return self._live().drop("_deleted", "_batch").hint("broadcast" if self.count <= _SMALL_ROWS else "shuffle_hash")
+        return (
+            self._live().drop("_deleted", "_batch").hint("broadcast" if self.count <= _SMALL_ROWS else "shuffle_hash")
+        )
 
     def apply(self, changes: Materialized) -> None:
         """Take a committed batch's changes in."""

@@ -40,9 +40,7 @@ class Supervised:
 
     def status(self) -> QueryStatus:
         """The task's own account with its state and failures."""
-        return replace(
-            self.task.status(), state=self.state, restarts=self.restarts, last_error=self.last_error
-        )
+        return replace(self.task.status(), state=self.state, restarts=self.restarts, last_error=self.last_error)
 
     def run(self, stop: threading.Event, until_done: bool) -> None:
         """Step until told to stop, failed for good or, with `until_done`, until nothing is left to do."""
@@ -114,7 +112,9 @@ class Supervisor:
     def start(self, until_done: bool) -> None:
         """Start every task's thread."""
         for member in self.members:
-            thread = threading.Thread(target=member.run, args=(self.stop, until_done), name=member.task.name, daemon=True)
+            thread = threading.Thread(
+                target=member.run, args=(self.stop, until_done), name=member.task.name, daemon=True
+            )
             self._threads.append(thread)
             thread.start()
 

@@ -53,6 +53,14 @@ def streaming_limits(draft: Draft) -> Iterator[Finding]:
             yield Finding(draft.place(model, "query"), "wrong-engine", message)
 
 
+def snapshots(draft: Draft) -> Iterator[Finding]:
+    """A model that is emitted whole every few seconds cannot run yet."""
+    for model in _stored(draft, "micro_batch"):
+        if model.materialized == "snapshot":
+            message = "`snapshot` cannot run yet; make it `append` or `upsert`"
+            yield Finding(draft.place(model, "materialized"), "not-supported", message)
+
+
 def two_landings(draft: Draft) -> Iterator[Finding]:
     """The streams of a micro-batch query land together, else its batches would have no order."""
     first: dict[str, str] = {}

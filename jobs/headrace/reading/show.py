@@ -26,7 +26,7 @@ def show(
     where: str | None = None,
     limit: int | None = None,
 ) -> Rows:
-    """Read the rows of a stored table in a fixed order: arrival for landed and appended rows, else the key.
+    """Read the rows of a stored table in a fixed order: arrival where a row has it, else the key.
 
     `key` is the first column of the table's key, or a JSON list of as many as are given. `history` takes a key
     as well and gives every change of it, in arrival order.

@@ -11,6 +11,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from headrace.errors import EnvironmentFault, UsageError, did_you_mean
 from headrace.project.model import Kafka, Project
+from headrace.reading import client_properties
 
 ANSWER_SECONDS = 5.0
 """How long a broker may take to answer before it counts as unreachable."""
@@ -21,7 +22,7 @@ _SILENT = 2
 
 def client_options(kafka: Kafka) -> dict[str, Any]:
     """The properties that every Kafka client of a target has in common."""
-    return {"bootstrap.servers": kafka.bootstrap, "log_level": _SILENT, **kafka.options}
+    return {"bootstrap.servers": kafka.bootstrap, "log_level": _SILENT, **client_properties.translated(kafka.options)}
 
 
 def declared(project: Project) -> dict[str, int]:
