@@ -1,12 +1,16 @@
-"""Brokers for the tests: one that many share, and stages that a module has to itself."""
+"""Brokers and a Spark for the tests: what many share, and stages that a module has to itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
+from pyspark.sql import SparkSession
 
+from headrace.engine import session
 from headrace.environment.broker import Broker
+from headrace.project.model import Target
+from tests.kafka.cluster import Cluster
 from tests.kafka.stage import Stage
 
 
@@ -18,6 +22,12 @@ def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield state.bootstrap
 
 
+@pytest.fixture
+def cluster(bootstrap: str) -> Cluster:
+    """The shared broker's cluster, and what one test has sent to it."""
+    return Cluster(bootstrap)
+
+
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A broker, a data directory and the fixed topics of the project, for one module."""
@@ -25,4 +35,12 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     broker = Broker(folder / "broker")
     with broker.running() as state:
         assert state.bootstrap is not None
-        yield Stage(folder, broker, state.bootstrap)
+        yield Stage(state.bootstrap, folder, broker)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Spark in this process, for tests that take a run's parts step by step."""
+    folder = tmp_path_factory.mktemp("spark")
+    with session.start(Target("test", folder, spark_master="local[2]"), folder / "spark.log") as spark:
+        yield spark

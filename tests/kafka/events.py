@@ -7,8 +7,8 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from tests.kafka.cluster import Event
 from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
-from tests.kafka.stage import Event
 
 NEVER_MADE = 99
 PRODUCTS = range(1, 6)

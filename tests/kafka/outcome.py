@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from tests.kafka import oracle
+from tests.kafka.cluster import Sent
 from tests.kafka.oracle import Acked
-from tests.kafka.stage import Sent, Stage
+from tests.kafka.stage import Stage
 
 Notifications = Mapping[str, list[tuple[int | None, bool]]]
 

@@ -10,9 +10,11 @@ import psutil
 import pytest
 
 from tests.kafka import oracle, outcome
+from tests.kafka.cluster import wait_for
 from tests.kafka.events import load, made, order, sale
 from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
-from tests.kafka.stage import Runner, Stage, wait_for
+from tests.kafka.runner import Runner, processes
+from tests.kafka.stage import Stage
 
 pytestmark = pytest.mark.kafka
 
@@ -75,4 +77,4 @@ def test_interrupt_stops_cleanly(stage: Stage) -> None:
     with stage.runner("--select", "shipping") as runner:
         runner.heard(" started ")
         assert runner.stop(signal.SIGINT) == 130
-        wait_for(lambda: not stage.processes(), "the end of the JVM", STOPS_WITHIN)
+        wait_for(lambda: not processes(stage.data_dir), "the end of the JVM", STOPS_WITHIN)

@@ -57,14 +57,15 @@ def arguments(project: Project, model: Model) -> dict[str, Any]:
 
 def stored_inputs(project: Project, query: Query) -> Iterator[Input]:
     """Every stored table or bronze relation a query reads, through its views; repeats are possible."""
-
-    def walk(model: Model) -> Iterator[Input]:
-        for ref in model.inputs:
-            view = view_of(project, ref)
-            if view is None:
-                yield ref
-            else:
-                yield from walk(view)
-
     for model in query.models:
-        yield from walk(model)
+        yield from inputs_of(project, model)
+
+
+def inputs_of(project: Project, model: Model) -> Iterator[Input]:
+    """Every stored table or bronze relation a model reads, through its views."""
+    for ref in model.inputs:
+        view = view_of(project, ref)
+        if view is None:
+            yield ref
+        else:
+            yield from inputs_of(project, view)

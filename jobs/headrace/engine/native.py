@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
-from headrace.engine.binding import Binder, arguments, stored_inputs
+from headrace.engine import offset_log
+from headrace.engine.binding import Binder, arguments, inputs_of, stored_inputs, view_of
 from headrace.engine.delta import CommitTable, materialize, with_batch
 from headrace.engine.session import child
 from headrace.engine.sources import Tables, source_name, stored
@@ -21,7 +22,7 @@ from headrace.project.model import Input, Project, Query
 
 _CONFS: Mapping[str, str] = {
     # Fixed by the first start: the number of state stores, and that sources go by name instead of by place.
-    "spark.sql.shuffle.partitions": "2",
+    offset_log.PARTITIONS: "2",
     "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
     "spark.sql.streaming.offsetLog.formatVersion": "2",
     "spark.sql.streaming.pollingDelay": "200ms",
@@ -44,7 +45,6 @@ class NativeQuery:
         self._project = project
         self._checkpoint = layout.checkpoint(query.name)
         self._tables = Tables(self.session, project, layout, schemas)
-        self._streams: dict[str, DataFrame] = {}
         self._replays = True
         self.running: StreamingQuery | None = None
         for key, value in _CONFS.items():
@@ -59,6 +59,7 @@ class NativeQuery:
     def start(self, available_now: bool = False) -> StreamingQuery:
         """Start the query where its checkpoint says."""
         self._replays = True
+        offset_log.mend(self._checkpoint, _CONFS[offset_log.PARTITIONS])
         frame = self._frame()
         writer = frame.writeStream.foreachBatch(self._write).queryName(self.model.name)
         writer = writer.outputMode(self.model.output_mode).option("checkpointLocation", str(self._checkpoint))
@@ -99,29 +100,31 @@ class NativeQuery:
 
     def _frame(self) -> DataFrame:
         """The model over streams; those with a watermark also carry the ticks of their landing."""
-        self._streams.clear()
         binder = Binder(self.session, self._project, self._relation)
         columns = {found.ref: found.column for found in watermarked(self.model)}
         for ref in self.model.inputs:
             rows = binder.frame(ref)
             if ref in columns:
-                rows = with_ticks(rows, self._landed(), columns[ref])
+                rows = with_ticks(rows, self._ticks(ref), columns[ref])
             rows.createOrReplaceTempView(view_name(ref.table, ref.stream))
         return self.session.sql(guarded(self.model), args=arguments(self._project, self.model))
-
-    def _landed(self) -> DataFrame | None:
-        """The landing that this query streams, if it does."""
-        return next((rows for name, rows in self._streams.items() if name.startswith("_landing.")), None)
 
     def _relation(self, ref: Input) -> DataFrame:
         table = self._tables.of(ref)
         if not ref.stream:
             return self._tables.as_of(ref, table.newest_version())
-        name = source_name(self._project, ref)
-        if name not in self._streams:  # one source per table, however often it is read
-            reader = self.session.readStream.format("delta").option("startingVersion", "0")
-            self._streams[name] = reader.name(name.replace(".", "_")).load(str(table.path))
-        return self._tables.relation(ref, self._streams[name])
+        return self._tables.relation(ref, self._stream(table, ref.table))
+
+    def _ticks(self, ref: Input) -> DataFrame | None:
+        """The landing behind a reference once more, under a name of its own; None if it streams other tables."""
+        view = view_of(self._project, ref)
+        inputs = [r for r in inputs_of(self._project, view) if r.stream] if view else [ref]
+        landed = [r for r in inputs if r.table.startswith("bronze.")]
+        return self._stream(self._tables.of(landed[0]), f"{ref.table}_ticks") if landed else None
+
+    def _stream(self, table: CommitTable, name: str) -> DataFrame:
+        reader = self.session.readStream.format("delta").option("startingVersion", "0")
+        return reader.name(name.replace(".", "_")).load(str(table.path))
 
     def _write(self, frame: DataFrame, batch: int) -> None:
         """Append a batch once: only the first after a start can be a repetition, so only then is it looked up."""

@@ -61,7 +61,7 @@ def guarded(model: Model) -> str:
             pieces.append(name)
             done = ref.end
         else:
-            kept = "case when rand() >= 0 then not _is_tick end"
+            kept = "case when sqrt(rand()) <= 1 then not _is_tick end"
             pieces.append(f"(select * except (_is_tick) from {name}{model.text[ref.end : clause.end]} where {kept})")
             done = clause.end
     return "".join([*pieces, model.text[done:]])

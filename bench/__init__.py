@@ -1,0 +1,1 @@
+"""Speed and memory of the shipping system, beside hand-written PySpark on the same broker in the same run."""

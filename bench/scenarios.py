@@ -1,0 +1,209 @@
+"""The measurements: latency, backlog, idle and state; each returns plain figures."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Consumer
+from deltalake import DeltaTable, QueryBuilder
+
+from bench import load
+from bench.process import Job, job, wait_for
+from headrace.environment.broker import Broker
+from headrace.project.model import Kafka
+from headrace.reading.topics import ensure
+
+Figures = dict[str, Any]
+Times = dict[str, float]
+"""When something was sent or seen, by order id."""
+ROOT = Path(__file__).parent.parent
+TOPICS = {"orders": 1, "manufactured": 1, "shipping": 1, "sales-events-v1": 1, "notifications-events-v1": 1}
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A job to measure: its command (given the broker and a folder) and where its shipments land."""
+
+    name: str
+    table: str
+
+    def command(self, bootstrap: str, folder: Path, select: str | None = "shipping") -> list[str]:
+        if self.name == "handwritten":
+            return ["-m", "bench.handwritten", bootstrap, str(folder)]
+        chosen = ["--select", select] if select else []
+        return ["-m", "headrace", "-C", str(ROOT), "-t", "local", "run", *chosen]
+
+
+HEADRACE = Contestant("headrace", "tables/gold/shipment_ready")
+HANDWRITTEN = Contestant("handwritten", "shipment_ready")
+
+
+@contextmanager
+def stage(folder: Path) -> Iterator[str]:
+    """A fresh broker with the topics, for one measurement."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    with Broker(folder / "broker").running() as state:
+        ensure(Kafka(str(state.bootstrap), {}, True), TOPICS)
+        yield str(state.bootstrap)
+
+
+@contextmanager
+def contest(one: Contestant, bootstrap: str, folder: Path, select: str | None = "shipping") -> Iterator[Job]:
+    """The job of a contestant, started and ready."""
+    data = folder / one.name
+    data.mkdir()
+    environment = {
+        "HEADRACE_KAFKA_BOOTSTRAP": bootstrap,
+        "HEADRACE_DATA_DIR": str(data),
+        "PYTHONPATH": f"{ROOT}:{ROOT / 'jobs'}",
+    }
+    with job(one.command(bootstrap, data, select), data, environment) as running:
+        wait_for(lambda: running.says("started"), f"the start of {one.name}")
+        yield running
+
+
+def shipped(one: Contestant, folder: Path) -> int:
+    """How many orders a contestant has shipped, in Delta."""
+    table = DeltaTable(str(folder / one.name / one.table))
+    rows = QueryBuilder().register("t", table).execute("select count(*) as n from t").read_all()
+    return int(rows["n"][0].as_py())
+
+
+def backlog(folder: Path, orders: int, one: Contestant) -> Figures:
+    """CPU and wall time from start to all orders shipped, everything being in Kafka before."""
+    with stage(folder) as bootstrap:
+        found = load.backlog(orders)
+        load.send_all(bootstrap, found)
+        started = time.time()
+        with contest(one, bootstrap, folder) as running:
+            wait_for(lambda: bool(running.cpu()) and shipped(one, folder) >= orders, "the last shipment")
+            cpu = running.cpu()
+            return {
+                "events": len(found),
+                "wall_s": round(time.time() - started, 1),
+                "jvm_cpu_s": round(cpu, 1),
+                "events_per_cpu_s": round(len(found) / cpu),
+                "peak_mib": running.peak_bytes >> 20,
+            }
+
+
+def latency(folder: Path, seconds: float) -> Figures:
+    """From the last contributing record to the row in Delta, and to a read_committed consumer."""
+    with stage(folder) as bootstrap, contest(HEADRACE, bootstrap, folder) as running:
+        for _ in load.paced(bootstrap, 30):  # a JVM that has just started says little
+            pass
+        wait_for(lambda: shipped(HEADRACE, folder) >= 30, "the warm-up")
+        before = running.cpu()
+        sent, seen_delta, seen_kafka = _watched(bootstrap, folder, seconds)
+        cpu = (running.cpu() - before) / seconds
+        delta = sorted(seen_delta[i] - at for i, at in sent.items())
+        kafka = sorted(seen_kafka[i] - at for i, at in sent.items())
+        figures = {**_percentiles("delta", delta), **_percentiles("kafka", kafka)}
+        return {**figures, "jvm_cpu_per_s": round(cpu, 2), "peak_mib": running.peak_bytes >> 20}
+
+
+def idle(folder: Path, seconds: float) -> Figures:
+    """CPU-seconds per second with all systems running and nothing to do."""
+    with stage(folder) as bootstrap, contest(HEADRACE, bootstrap, folder, None) as running:
+        for _ in load.paced(bootstrap, 20):
+            pass
+        wait_for(lambda: shipped(HEADRACE, folder) >= 20, "the warm-up")
+        time.sleep(10)
+        before, started = running.cpu(), time.time()
+        time.sleep(seconds)
+        used = (running.cpu() - before) / (time.time() - started)
+        return {"jvm_cpu_per_s": round(used, 3), "peak_mib": running.peak_bytes >> 20}
+
+
+def state(folder: Path, orders: int) -> Figures:
+    """Time of small batches after few and after many finished orders."""
+    figures: Figures = {}
+    with stage(folder) as bootstrap, contest(HEADRACE, bootstrap, folder) as running:
+        done = 0
+        for upto in (orders // 100, orders):
+            load.send_all(bootstrap, [m for n in range(done, upto) for m in load.messages(f"f{n:08d}")])
+            wait_for(lambda upto=upto: shipped(HEADRACE, folder) >= upto, f"{upto} orders", deadline=3000)
+            done = upto
+            figures[f"batch_s_after_{upto}"] = _small_batches(bootstrap, running)
+        first, last = figures.values()
+        return {**figures, "growth": round(last / first, 2), "peak_mib": running.peak_bytes >> 20}
+
+
+def _small_batches(bootstrap: str, running: Job) -> float:
+    skip = len(running.log.read_text())
+    for _ in load.paced(bootstrap, 60):
+        running.cpu()
+    said = running.log.read_text()[skip:].splitlines()
+    lines = [line for line in said if " batch " in line and "query=shipping" in line]
+    return round(statistics.median(float(line.rsplit("s=", 1)[1]) for line in lines[-30:]), 3)
+
+
+def _watched(bootstrap: str, folder: Path, seconds: float) -> tuple[Times, Times, Times]:
+    """Send for so long and note when each order is seen in Delta and in Kafka."""
+    settings = {"group.id": "bench", "isolation.level": "read_committed", "auto.offset.reset": "latest"}
+    consumer = Consumer({"bootstrap.servers": bootstrap, **settings})
+    consumer.subscribe(["shipping"])
+    consumer.poll(5)
+    sent: Times = {}
+    kafka: Times = {}
+    delta: Times = {}
+    rows = _DeltaRows(folder / HEADRACE.name / HEADRACE.table)
+    source = load.paced(bootstrap, seconds)
+    feeder = _Feeder(source, sent)
+    feeder.start()
+    until = time.time() + seconds + 60
+    while time.time() < until and (feeder.is_alive() or len(kafka) < len(sent) or len(delta) < len(sent)):
+        message = consumer.poll(0.02)
+        if message is not None and not message.error():
+            kafka.setdefault(message.key().decode(), time.time())
+        for order_id in rows.new():
+            delta.setdefault(order_id, time.time())
+    consumer.close()
+    return sent, delta, kafka
+
+
+class _DeltaRows:
+    """New order ids of the shipments, from the files that each new commit adds."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._version = DeltaTable(str(path)).version()
+
+    def new(self) -> list[str]:
+        found: list[str] = []
+        while (log := self._path / "_delta_log" / f"{self._version + 1:020d}.json").exists():
+            self._version += 1
+            table = DeltaTable(str(self._path), version=self._version)
+            batch = json.loads(json.loads(log.read_text().splitlines()[0])["commitInfo"].get("userMetadata") or "{}")
+            number = batch.get("headrace", {}).get("batch", -1)
+            sql = f"select order_id from t where _batch = {number}"
+            rows = QueryBuilder().register("t", table).execute(sql).read_all()
+            found += [value.as_py() for value in rows["order_id"]]
+        return found
+
+
+def _percentiles(name: str, values: list[float]) -> Figures:
+    cuts = statistics.quantiles(values, n=100)
+    return {f"{name}_p50_s": round(cuts[49], 2), f"{name}_p99_s": round(cuts[98], 2)}
+
+
+class _Feeder(threading.Thread):
+    """Sends on a thread of its own and notes when."""
+
+    def __init__(self, source: Iterator[load.Sent], sent: dict[str, float]) -> None:
+        super().__init__(daemon=True)
+        self._source, self._sent = source, sent
+
+    def run(self) -> None:
+        for one in self._source:
+            self._sent[one.order_id] = one.at

@@ -1,0 +1,37 @@
+"""Spark's offset log of a query with named sources, mended where Spark 4.2.0 cannot read what it wrote itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+def mend(checkpoint: Path, partitions: str) -> None:
+    """Let a query start again that was killed in the middle of a batch.
+
+    For an unfinished batch Spark compares its number of partitions with that of the batch before, but its log of
+    named sources never holds the number: without it the start ends with `None.get`, for ever.
+    """
+    unfinished = _newest(checkpoint / "offsets")
+    if unfinished > max(_newest(checkpoint / "commits"), 0):
+        for batch in (unfinished - 1, unfinished):
+            _add_partitions(checkpoint / "offsets" / str(batch), partitions)
+
+
+def _newest(folder: Path) -> int:
+    """The newest batch in a folder of Spark's log; -1 without one."""
+    return max((int(file.name) for file in folder.glob("[0-9]*") if file.name.isdecimal()), default=-1)
+
+
+def _add_partitions(file: Path, partitions: str) -> None:
+    version, metadata, *offsets = file.read_text().split("\n")
+    told = json.loads(metadata)
+    if PARTITIONS in told["conf"]:
+        return
+    told["conf"][PARTITIONS] = partitions
+    draft = file.with_name(f".{file.name}.mended")
+    draft.write_text("\n".join((version, json.dumps(told, separators=(",", ":")), *offsets)))
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)  # first: a file without a checksum is read unchecked
+    draft.replace(file)

@@ -1,0 +1,155 @@
+"""A Kafka cluster as the tests' producers, readers and administrators see it."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions, NewTopic
+
+from tests.kafka.oracle import Acked
+
+PATIENCE = 240.0
+"""Seconds within which anything that is waited for must have come, on a machine that is busy with other things."""
+
+Event = tuple[str, str | bytes | None, str | bytes | None]
+"""Topic, key and value of a record to send."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A committed record as a reader finds it."""
+
+    partition: int
+    offset: int
+    key: str | None
+    value: Any
+
+
+class Sender:
+    """A producer that remembers what the broker has acknowledged, also over an outage."""
+
+    def __init__(self, bootstrap: str) -> None:
+        settings = {"bootstrap.servers": bootstrap, "enable.idempotence": True, "log_level": 0, "linger.ms": 2}
+        self.acked: list[Acked] = []
+        self._refused: list[KafkaError] = []
+        self._producer = Producer({**settings, "message.timeout.ms": 300_000, "reconnect.backoff.max.ms": 500})
+
+    def send(self, events: Iterable[Event], timestamp: int = 0) -> None:
+        """Hand records over; their acknowledgement comes later."""
+        for topic, key, value in events:
+            self._producer.produce(topic, value, key, on_delivery=self._told, timestamp=timestamp)
+            self._producer.poll(0)
+
+    def flush(self) -> None:
+        """Wait for every acknowledgement."""
+        left = self._producer.flush(PATIENCE)
+        assert (left, self._refused) == (0, [])
+
+    def _told(self, error: KafkaError | None, message: Message) -> None:
+        if error:
+            self._refused.append(error)
+            return
+        place = (message.topic(), message.partition(), message.offset())
+        self.acked.append(Acked(*place, message.key(), message.value(), message.timestamp()[1]))
+
+
+@dataclass
+class Cluster:
+    """The cluster at an address; what is sent through it and acknowledged is remembered."""
+
+    bootstrap: str
+    sender: Sender = field(init=False)
+    admin: AdminClient = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sender = Sender(self.bootstrap)
+        self.admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+
+    @property
+    def acked(self) -> list[Acked]:
+        return self.sender.acked
+
+    def create(self, partitions: Mapping[str, int]) -> None:
+        """Create topics."""
+        wanted = [NewTopic(name, count) for name, count in partitions.items()]
+        for made in self.admin.create_topics(wanted).values():
+            made.result(30)
+
+    def widen(self, topic: str, partitions: int) -> None:
+        """Give a topic more partitions."""
+        self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(30)
+
+    def delete(self, topic: str) -> None:
+        """Delete a topic and wait until the broker has forgotten it."""
+        self.admin.delete_topics([topic])[topic].result(30)
+        wait_for(lambda: topic not in self.admin.list_topics(timeout=10).topics, f"the end of {topic}")
+
+    def send(self, events: Iterable[Event], timestamp: int = 0) -> None:
+        """Send records and wait until all are acknowledged."""
+        self.sender.send(events, timestamp)
+        self.sender.flush()
+
+    @contextmanager
+    def sending(self, events: Iterator[Event]) -> Iterator[None]:
+        """Send events all the time while the block lasts; at its end all of them are acknowledged."""
+        over = threading.Event()
+
+        def send() -> None:
+            while not over.wait(0.2):
+                self.sender.send(islice(events, 3))
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+            self.sender.flush()
+
+    def committed(self, topic: str) -> list[Sent]:
+        """Every committed record of a topic, each partition in its order."""
+        return list(_read(self.bootstrap, topic))
+
+
+def wait_for(condition: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
+    """Wait until a condition holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} has not come"
+        pause(0.05)
+
+
+def pause(seconds: float) -> None:
+    """Let a moment pass: what is awaited has no event of its own, or the moment itself is what is tested."""
+    threading.Event().wait(seconds)
+
+
+def _read(bootstrap: str, topic: str) -> Iterator[Sent]:
+    settings = {"group.id": "reader", "enable.auto.commit": False, "isolation.level": "read_committed"}
+    consumer = Consumer({"bootstrap.servers": bootstrap, **settings, "enable.partition.eof": True, "log_level": 0})
+    try:
+        found = consumer.list_topics(topic, timeout=30).topics[topic].partitions
+        consumer.assign([TopicPartition(topic, number, 0) for number in found])
+        unread = set(found)
+        while unread:
+            message = consumer.poll(PATIENCE)
+            assert message is not None, f"{topic} cannot be read"
+            if message.error():
+                assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
+                unread.discard(message.partition())
+            else:
+                key, value = message.key(), message.value()
+                text = None if key is None else key.decode()
+                yield Sent(message.partition(), message.offset(), text, None if value is None else json.loads(value))
+    finally:
+        consumer.close()

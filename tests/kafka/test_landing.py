@@ -1,0 +1,160 @@
+"""Landing from a real broker: what is killed, cut, added, aborted or made again leaves every record there once."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from headrace.engine.delta import CommitTable
+from headrace.engine.landing import KafkaSource, LandingQuery
+from headrace.errors import HeadraceError, Place
+from headrace.layout import Layout
+from headrace.project.model import Field, Kafka, Landing, Topic
+from tests.kafka.cluster import Cluster
+from tests.kafka.crash import Crash, Point
+
+pytestmark = pytest.mark.kafka
+
+HERE = Place("things.yml")
+EVERYTHING = 1_000
+
+
+@dataclass
+class Pier:
+    """One topic and the table it lands in."""
+
+    spark: SparkSession
+    cluster: Cluster
+    layout: Layout
+    topic: Topic
+
+    def landing(self) -> LandingQuery:
+        """A landing query that knows nothing but what is stored."""
+        source = KafkaSource.of(Kafka(self.cluster.bootstrap), "test")
+        landing = LandingQuery(self.spark, self.layout, Landing("things", (self.topic,), HERE), source)
+        landing.table.create()
+        return landing
+
+    def send(self, *numbers: int) -> None:
+        self.cluster.send((self.topic.topic, str(n), json.dumps({"n": n})) for n in numbers)
+
+    @property
+    def landed(self) -> list[tuple[int, int]]:
+        """Landing batch and number of every row, sorted."""
+        rows = self.landing().table.snapshot(self.spark).select("landing_batch", "value").collect()
+        return sorted((row[0], json.loads(row[1])["n"]) for row in rows)
+
+
+@pytest.fixture
+def pier(spark: SparkSession, cluster: Cluster, tmp_path: Path) -> Pier:
+    name = f"things-{uuid.uuid4().hex[:8]}"
+    cluster.create({name: 1})
+    return Pier(spark, cluster, Layout(tmp_path), Topic("things", name, HERE, fields=(Field("n", "bigint", True),)))
+
+
+def producer(cluster: Cluster, name: str, **settings: Any) -> Producer:
+    """A transactional producer in its first transaction."""
+    made = Producer({"bootstrap.servers": cluster.bootstrap, "transactional.id": name, **settings})
+    made.init_transactions(30)
+    made.begin_transaction()
+    return made
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_crash_at_the_commit_lands_all_once(pier: Pier, monkeypatch: pytest.MonkeyPatch, when: Any) -> None:
+    pier.send(1, 2)
+    with monkeypatch.context() as patch:
+        Point(CommitTable, "append", when).arm(patch)
+        with pytest.raises(Crash):
+            pier.landing().step(EVERYTHING)
+    pier.send(3)
+    landing = pier.landing()
+    while landing.step(EVERYTHING):
+        pass
+    assert pier.landed == ([(0, 1), (0, 2), (0, 3)] if when == "before" else [(0, 1), (0, 2), (1, 3)])
+
+
+def test_forgotten_progress_is_read_from_the_table(pier: Pier) -> None:
+    pier.send(1)
+    landing = pier.landing()
+    landing.step(EVERYTHING)
+    landing.forget()
+    assert (landing.step(EVERYTHING), pier.landed) == (None, [(0, 1)])
+
+
+def test_backlog_is_cut_into_batches(pier: Pier) -> None:
+    pier.send(*range(7))
+    landing = pier.landing()
+    while landing.step(max_rows=3):
+        pass
+    assert pier.landed == [(0, 0), (0, 1), (0, 2), (1, 3), (1, 4), (1, 5), (2, 6)]
+
+
+def test_new_partition_is_read_from_its_start(pier: Pier) -> None:
+    landing = pier.landing()
+    pier.send(0)
+    landing.step(EVERYTHING)
+    pier.cluster.widen(pier.topic.topic, 3)
+    pier.send(*range(1, 20))
+    landing.step(EVERYTHING)
+    assert {record.partition for record in pier.cluster.acked} == {0, 1, 2}
+    assert sorted(n for _, n in pier.landed) == list(range(20))
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_topic_made_again_is_refused(pier: Pier, alive: bool) -> None:
+    landing = pier.landing()
+    pier.send(1, 2)
+    landing.step(EVERYTHING)
+    pier.cluster.delete(pier.topic.topic)
+    pier.cluster.create({pier.topic.topic: 1})
+    pier.send(3, 4, 5)
+    with pytest.raises(HeadraceError, match="headrace reset ingest_things"):
+        (landing if alive else pier.landing()).step(EVERYTHING)
+    assert pier.landed == [(0, 1), (0, 2)]
+
+
+def test_aborted_records_do_not_land(pier: Pier) -> None:
+    sending = producer(pier.cluster, pier.topic.topic)
+    sending.produce(pier.topic.topic, '{"n": 1}', "1")
+    sending.flush(30)
+    sending.abort_transaction(30)
+    pier.send(2)
+    pier.landing().step(EVERYTHING)
+    assert pier.landed == [(0, 2)]
+
+
+def test_open_transaction_holds_back_what_follows(pier: Pier) -> None:
+    sending = producer(pier.cluster, pier.topic.topic)
+    sending.produce(pier.topic.topic, '{"n": 1}', "1")
+    sending.flush(30)
+    pier.send(2)
+    landing = pier.landing()
+    assert landing.step(EVERYTHING) is None
+    sending.commit_transaction(30)
+    landing.step(EVERYTHING)
+    assert pier.landed == [(0, 1), (0, 2)]
+
+
+def test_start_skips_what_lies_before_it(pier: Pier) -> None:
+    pier.send(0, 1, 2)
+    pier.topic = replace(pier.topic, start={"0": 1})
+    pier.landing().step(EVERYTHING)
+    assert pier.landed == [(0, 1), (0, 2)]
+
+
+def test_latest_begins_with_what_comes(pier: Pier) -> None:
+    pier.send(0)
+    pier.topic = replace(pier.topic, start="latest")
+    landing = pier.landing()
+    landing.step(EVERYTHING)
+    pier.send(1)
+    landing.step(EVERYTHING)
+    assert pier.landed == [(0, 1)]

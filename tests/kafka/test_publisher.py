@@ -1,0 +1,172 @@
+"""Publishing to a real broker: whatever fails where, a reader of committed records sees each row once, in order."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.cimpl import NewTopic
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from headrace.engine import publisher
+from headrace.engine.delta import CommitTable
+from headrace.engine.publisher import Outlet, Publisher
+from headrace.project.model import Model, Publish
+from tests.kafka.cluster import Cluster
+from tests.kafka.crash import Crash, Point
+
+pytestmark = pytest.mark.kafka
+
+SCHEMA = StructType.fromDDL("name string, text string, _arrival bigint, _batch bigint")
+LARGEST = 2_000
+
+
+class Client(Producer):
+    """The client's producer as a class whose methods can be made to fail."""
+
+    def begin_transaction(self) -> None:
+        super().begin_transaction()
+
+    def flush(self, timeout: float = -1) -> int:
+        return int(super().flush(timeout))
+
+    def commit_transaction(self, timeout: float = -1) -> None:
+        super().commit_transaction(timeout)
+
+
+@dataclass
+class Press:
+    """A table, the topic its rows go to, and publishers that know nothing but what is stored."""
+
+    spark: SparkSession
+    cluster: Cluster
+    folder: Path
+    name: str = field(default_factory=lambda: f"news-{uuid.uuid4().hex[:8]}")
+    batches: int = 0
+
+    def __post_init__(self) -> None:
+        self.cluster.create({f"{self.name}-progress": 1})
+        topic = NewTopic(self.name, 1, config={"max.message.bytes": str(LARGEST)})
+        self.cluster.admin.create_topics([topic])[self.name].result(30)
+        self.table = CommitTable(self.spark, self.folder / "table", SCHEMA)
+        self.table.create()
+
+    def publisher(self, name: str = "one") -> Publisher:
+        config = {"bootstrap.servers": self.cluster.bootstrap, "log_level": 0}
+        outlet = Outlet(config, f"{self.name}-progress", f"{self.name}.{name}")
+        publish = Publish(topic=self.name, key="name", value=(("text", "text"),))
+        inputs: tuple[Any, ...] = ()
+        model = Model("gold", name, "news", "news.sql", "", "", "append", "micro_batch", None, inputs, publish=publish)
+        return Publisher(self.spark, model, self.table, outlet, self.folder / "set_aside")
+
+    def add(self, *texts: str) -> None:
+        """Append rows in one commit, out of their order."""
+        rows = [(str(n), text, n, self.batches) for n, text in enumerate(texts)]
+        frame = self.spark.createDataFrame(rows[::-1], SCHEMA).coalesce(1)
+        self.table.append(frame, {"query": "news", "batch": self.batches, "rows": len(rows)})
+        self.batches += 1
+
+    @property
+    def seen(self) -> list[str]:
+        """What a reader of committed records sees."""
+        return [record.value["text"] for record in self.cluster.committed(self.name)]
+
+
+@pytest.fixture
+def press(spark: SparkSession, cluster: Cluster, tmp_path: Path) -> Press:
+    return Press(spark, cluster, tmp_path)
+
+
+def exhaust(made: Publisher) -> Publisher:
+    """Let a publisher send all there is."""
+    while made.step() is not None:
+        pass
+    return made
+
+
+POINTS = {
+    "before the transaction": Point(Client, "begin_transaction", "before"),
+    "with rows on their way": Point(Client, "flush", "before"),
+    "before the commit": Point(Client, "commit_transaction", "before"),
+    "after the commit": Point(Client, "commit_transaction", "after"),
+    "before a later commit": Point(Client, "commit_transaction", "before", call=2),
+    "after a later commit": Point(Client, "commit_transaction", "after", call=2),
+}
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_crash_repeats_and_loses_nothing(press: Press, monkeypatch: pytest.MonkeyPatch, point: str) -> None:
+    monkeypatch.setattr(publisher, "Producer", Client)
+    monkeypatch.setattr(publisher, "CHUNK_ROWS", 2)
+    press.add("a", "b", "c", "d", "e")
+    press.add("f")
+    with monkeypatch.context() as patch:
+        POINTS[point].arm(patch)
+        with pytest.raises(Crash):
+            exhaust(press.publisher())
+    exhaust(press.publisher())
+    assert press.seen == ["a", "b", "c", "d", "e", "f"]
+
+
+def test_failed_publisher_goes_on_itself(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publisher, "Producer", Client)
+    press.add("a")
+    made = press.publisher()
+    with monkeypatch.context() as patch:
+        Point(Client, "commit_transaction", "after").arm(patch)
+        with pytest.raises(Crash):
+            made.step()
+    made.close()
+    press.add("b")
+    exhaust(made)
+    assert press.seen == ["a", "b"]
+
+
+@pytest.mark.parametrize("size", [LARGEST + 1, 2_000_000], ids=["for the topic", "for the client"])
+def test_row_too_large_is_set_aside(press: Press, size: int) -> None:
+    press.add("a", "x" * size, "b", "c", "d")
+    press.add("e")
+    made = exhaust(press.publisher())
+    notes = (press.folder / "set_aside" / "one.ndjson").read_text().splitlines()
+    assert (press.seen, made.set_aside) == (["a", "b", "c", "d", "e"], 1)
+    assert [(note["topic"], note["key"], note["reason"]) for note in map(json.loads, notes)] == [
+        (press.name, "1", "too_large")
+    ]
+
+
+def test_zombie_is_fenced_off(press: Press) -> None:
+    press.add("a")
+    zombie, heir = exhaust(press.publisher()), press.publisher()
+    exhaust(heir)
+    press.add("b")
+    with pytest.raises(KafkaException):
+        zombie.step()
+    exhaust(heir)
+    assert press.seen == ["a", "b"]
+
+
+def test_open_transaction_of_another_hides_no_progress(press: Press) -> None:
+    settings = {"bootstrap.servers": press.cluster.bootstrap, "transactional.id": press.name}
+    killed = Producer({**settings, "transaction.timeout.ms": 2_000, "log_level": 0})  # the broker ends it by itself
+    killed.init_transactions(30)
+    killed.begin_transaction()
+    killed.produce(f"{press.name}-progress", "{}", "another", 0)
+    killed.flush(30)
+    press.add("a")
+    exhaust(press.publisher())
+    exhaust(press.publisher())
+    assert press.seen == ["a"]
+
+
+def test_two_publishers_share_the_progress_topic(press: Press) -> None:
+    press.add("a")
+    exhaust(press.publisher("one"))
+    exhaust(press.publisher("two"))
+    exhaust(press.publisher("one"))
+    assert press.seen == ["a", "a"]

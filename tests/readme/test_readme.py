@@ -1,0 +1,147 @@
+"""The README's commands, run as they stand there, in a copy of the project."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from headrace.demo.script import Script, script
+from tests.kafka.runner import Runner
+
+pytestmark = pytest.mark.readme
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+TYPED = re.findall(r"^\$ (.*)$", README, flags=re.MULTILINE)
+PARTS = ("Makefile", "conf", "macros", "manifest.yml", "sql")
+PATIENCE = 600
+
+
+class Reader:
+    """Somebody who types the README's commands in a fresh checkout."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environ = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
+        self.environ["PYTHONPATH"] = str(ROOT / "jobs")
+        for part in PARTS:
+            copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+            copy(ROOT / part, folder / part)
+
+    def words(self, command: str) -> list[str]:
+        """A command of the README, for the interpreter of the tests."""
+        assert command in TYPED
+        return [sys.executable, "-m", "headrace", *shlex.split(command)[1:]]
+
+    def types(self, command: str, exit_code: int = 0, timeout: float = PATIENCE) -> str:
+        """Run a command to its end and return what it prints."""
+        words, nothing = self.words(command), subprocess.DEVNULL
+        done = subprocess.run(
+            words, cwd=self.folder, env=self.environ, stdin=nothing, capture_output=True, text=True, timeout=timeout
+        )
+        assert done.returncode == exit_code, done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    return Reader(tmp_path_factory.mktemp("checkout"))
+
+
+@pytest.fixture(scope="module")
+def told(reader: Reader) -> str:
+    """What the demo prints."""
+    return reader.types("headrace demo")
+
+
+@pytest.fixture(scope="module")
+def story(told: str) -> Script:
+    """What the demo has sent, and how it must end."""
+    found = re.search(r"plain-(\w+)", told)
+    assert found
+    return script(found[1], datetime.now(timezone.utc))
+
+
+def part(told: str, heading: str) -> list[list[str]]:
+    """The words of each line under a heading of the demo."""
+    _, _, rest = told.partition(f"{heading}\n")
+    lines = re.split(r"^(?:topic|table) ", rest, flags=re.MULTILINE)[0].splitlines()
+    return [line.split() for line in lines if line.strip()]
+
+
+def test_demo_prints_what_is_due(told: str, story: Script) -> None:
+    shipped = [words[2] for words in part(told, "topic shipping")]
+    notified = [words[2] for words in part(told, "topic notifications-events-v1")]
+    assert sorted(shipped) == sorted(story.shipped)
+    assert sorted(notified) == sorted(product for product, _, _ in story.notifications)
+
+
+def test_demo_shows_the_tables(told: str, story: Script) -> None:
+    ready = [words[0] for words in part(told, "table gold.shipment_ready")[2:]]
+    news = [words[0] for words in part(told, "table gold.sales_notifications")[2:]]
+    assert sorted(ready) == sorted(story.shipped)
+    assert sorted(news) == sorted(product for product, _, _ in story.notifications)
+
+
+def test_queries_after_the_demo_show_its_leftovers(reader: Reader, story: Script) -> None:
+    waiting, letters = (reader.types(command).splitlines()[2:] for command in TYPED if "headrace sql" in command)
+    assert ([line.split()[0] for line in waiting], len(letters)) == (list(story.waiting), story.rejected)
+
+
+def test_model_is_added_checked_and_run(reader: Reader, story: Script) -> None:
+    model = reader.folder / "sql/gold/sales/big_sales.sql"
+    text = re.findall(r"^```sql\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)[1]
+    model.write_text(text.replace("stream silver.sales\n", "stream silver.sale\n"), "utf-8")
+    assert "Did you mean silver.sales?" in reader.types("headrace check --offline", exit_code=3)
+    model.write_text(text, "utf-8")
+    reader.types("headrace check --offline")
+    reader.types("headrace run --select big_sales --available-now")
+    rows = reader.types("headrace show gold.big_sales").splitlines()[2:]
+    assert sorted(row.split()[1] for row in rows) == ["1000", "1500", "2000"]
+
+
+@pytest.fixture(scope="module")
+def running(reader: Reader) -> Iterator[Runner]:
+    """The runner in its own terminal."""
+    command = reader.words("headrace run --select shipping")
+    runner = Runner(command, reader.environ, reader.folder, reader.folder / ".headrace")
+    try:
+        runner.heard(" started ")
+        yield runner
+    finally:
+        runner.close()
+
+
+def test_order_by_hand_ships(reader: Reader, running: Runner) -> None:
+    for command in TYPED:
+        if command.startswith("headrace produce"):
+            reader.types(command)
+    running.heard("published .*query=publish_shipment_ready")
+    with subprocess.Popen(
+        reader.words("headrace tail shipping"), cwd=reader.folder, env=reader.environ, stdout=subprocess.PIPE, text=True
+    ) as tail:
+        assert tail.stdout is not None
+        shipped = (line.split()[2] for line in tail.stdout)
+        assert "a" in shipped
+        tail.send_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("command", [command for command in TYPED if command.startswith("make ")])
+def test_make_knows_its_targets(command: str) -> None:
+    subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_every_command_is_run_here() -> None:
+    tested = Path(__file__).read_text("utf-8")
+    grouped = ("make ", "headrace sql ", "headrace produce ", ". .venv/bin/activate")
+    assert [command for command in TYPED if not command.startswith(grouped) and f'"{command}"' not in tested] == []
