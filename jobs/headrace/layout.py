@@ -37,6 +37,11 @@ class Layout:
     def logs(self) -> Path:
         return self.data_dir / "logs"
 
+    def spark_log(self) -> Path:
+        """Where Spark's own log goes; its folder is made."""
+        self.logs.mkdir(parents=True, exist_ok=True)
+        return self.logs / "spark.log"
+
     @property
     def broker(self) -> Path:
         return self.data_dir / "broker"

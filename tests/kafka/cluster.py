@@ -58,7 +58,7 @@ class Sender:
         if error:
             self._refused.append(error)
             return
-        place = (message.topic(), message.partition(), message.offset())
+        place = (message.topic() or "", message.partition() or 0, message.offset() or 0)
         self.acked.append(Acked(*place, message.key(), message.value(), message.timestamp()[1]))
 
 
@@ -144,12 +144,13 @@ def _read(bootstrap: str, topic: str) -> Iterator[Sent]:
         while unread:
             message = consumer.poll(PATIENCE)
             assert message is not None, f"{topic} cannot be read"
-            if message.error():
-                assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
-                unread.discard(message.partition())
+            error, place = message.error(), (message.partition() or 0, message.offset() or 0)
+            if error:
+                assert error.code() == KafkaError._PARTITION_EOF, error
+                unread.discard(place[0])
             else:
                 key, value = message.key(), message.value()
                 text = None if key is None else key.decode()
-                yield Sent(message.partition(), message.offset(), text, None if value is None else json.loads(value))
+                yield Sent(*place, text, None if value is None else json.loads(value))
     finally:
         consumer.close()

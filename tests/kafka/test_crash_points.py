@@ -128,9 +128,7 @@ def test_batch_is_finished_after_a_crash(engine: Engine, monkeypatch: pytest.Mon
             POINTS[point].arm(patch)
             with pytest.raises(Crash):
                 engine.groups[name].step(EVERYTHING)
-    engine.start(
-        "shipping"
-    )  # one group goes on as another object, as after a kill; the other one itself, as after a retry
+    engine.start("shipping")  # goes on as a new object, as after a kill; sales goes on itself, as in a retry
     engine.finish("shipping")
     engine.finish("sales")
     assert_outcome(engine)

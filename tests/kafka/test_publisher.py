@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from headrace.engine import publisher
 from headrace.engine.delta import CommitTable
@@ -23,7 +23,8 @@ from tests.kafka.crash import Crash, Point
 
 pytestmark = pytest.mark.kafka
 
-SCHEMA = StructType.fromDDL("name string, text string, _arrival bigint, _batch bigint")
+SCHEMA = StructType([StructField("name", StringType()), StructField("text", StringType())])
+SCHEMA = SCHEMA.add("_arrival", LongType()).add("_batch", LongType())
 LARGEST = 2_000
 
 

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
@@ -130,9 +131,11 @@ def test_order_by_hand_ships(reader: Reader, running: Runner) -> None:
     with subprocess.Popen(
         reader.words("headrace tail shipping"), cwd=reader.folder, env=reader.environ, stdout=subprocess.PIPE, text=True
     ) as tail:
+        end = threading.Timer(PATIENCE, tail.kill)
+        end.start()
         assert tail.stdout is not None
-        shipped = (line.split()[2] for line in tail.stdout)
-        assert "a" in shipped
+        assert "a" in (line.split()[2] for line in tail.stdout)
+        end.cancel()
         tail.send_signal(signal.SIGINT)
 
 

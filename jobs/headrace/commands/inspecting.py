@@ -12,16 +12,18 @@ from rich.console import Console
 
 from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode, InvalidProject, UsageError
+from headrace.layout import Layout
 from headrace.project import listing, manifest, selection
 from headrace.project import report as findings_report
 from headrace.project.model import Project
 from headrace.reading import printing, stored
 from headrace.reading import tail as following
 from headrace.reading.dashboard import status_view
-from headrace.reading.rows import to_json
+from headrace.reading.rows import Rows, to_json
 from headrace.reading.show import show as show_rows
 from headrace.reading.sql import sql as query_rows
 from headrace.reading.status import read_status
+from headrace.reading.stored import NotStored
 
 
 def report(error: InvalidProject, folder: Path) -> int:
@@ -81,13 +83,26 @@ def show(
 ) -> int:
     """Show rows of a table."""
     most = limit if limit is not None else printing.MOST_ROWS
-    ask = limit if as_json else most + 1
-    rows = show_rows(workspace.declared, workspace.layout, table, key=key, history=history, where=where, limit=ask)
+    rows = _rows(workspace, table, key, history, where, limit if as_json else most + 1)
     if as_json:
         printing.write_lines(printing.json_lines(rows))
     else:
         printing.print_rows(rows, Console(), Console(stderr=True), most)
     return ExitCode.OK
+
+
+def _rows(
+    workspace: Workspace, table: str, key: str | None, history: str | None, where: str | None, limit: int | None
+) -> Rows:
+    project = workspace.declared
+    try:
+        return show_rows(project, workspace.layout, table, key=key, history=history, where=where, limit=limit)
+    except NotStored as error:
+        if history is not None:
+            raise
+        from headrace.commands.viewing import view_rows
+
+        return view_rows(project, error.model, key, where, limit)
 
 
 def sql(workspace: Workspace, text: str, as_json: bool) -> int:
@@ -119,7 +134,7 @@ def tail(workspace: Workspace, name: str, start: str, limit: int | None, timeout
 def _spark_check(project: Project) -> None:
     from headrace.engine import analysis, session
 
-    spark = session.start(project.target)
+    spark = session.start(project.target, Layout(project.target.data_dir).spark_log())
     try:
         analysis.check(spark, project)
     finally:

@@ -47,7 +47,7 @@ def run_project(
 
     layout = Layout(project.target.data_dir)
     say("starting", project=project.name, target=project.target.name, kafka=project.target.kafka.bootstrap)
-    with session.start(project.target, layout.logs / "spark.log") as spark, jvm_lock.held(spark, layout.locks):
+    with session.start(project.target, layout.spark_log()) as spark, jvm_lock.held(spark, layout.locks):
         running = Run(spark, project, Options(**options), say)
         running.prepare()
         running.start()

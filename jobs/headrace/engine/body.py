@@ -22,7 +22,9 @@ from pyspark.sql.types import (
     ShortType,
     StringType,
     StructType,
+    TimestampNTZType,
     TimestampType,
+    VariantType,
 )
 
 from headrace.errors import Finding, InvalidProject
@@ -47,14 +49,16 @@ FAULTS = {reason: str(number) for number, reason in enumerate(REASONS, start=1)}
 DOCUMENT = "concat('{\"v\":', value, '}')"
 """The value in a wrapping that makes every JSON type readable: `from_json` wants a struct."""
 
-TIMES = (TimestampType, DateType)
+TIMES = (TimestampType, TimestampNTZType, DateType)
 _TEXTS = (StringType, *TIMES)
 _TOKENS = (*_TEXTS, DecimalType)
-_SAFE = (BooleanType, ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType)
+_OTHERS = (BooleanType, ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, VariantType, MapType)
 
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_MOMENT = f"{_DAY}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]{{1,9}})?)?(Z|[+-][0-9]{{2}}:?[0-9]{{2}})?)?"
-_YEARS = "timestamp'0001-01-01 00:00:00Z' and timestamp'9999-12-31 23:59:59.999999Z'"
+_CLOCK = "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?"
+_SHAPES = {"date": _DAY, "timestamp_ntz": f"{_DAY}({_CLOCK})?"}
+_SHAPES["timestamp"] = f"{_DAY}({_CLOCK}(Z|[+-][0-9]{{2}}:?[0-9]{{2}})?)?"
+_YEARS = "timestamp'0001-01-02 00:00:00Z' and timestamp'9999-12-31 23:59:59.999999Z'"  # what Python can collect
 _OPTIONS = "map('allowNonNumericNumbers', 'false', 'allowSingleQuotes', 'false', 'columnNameOfCorruptRecord', '_bad')"
 
 Fault = Callable[[DataType, str], str | None]
@@ -64,7 +68,7 @@ def body_type(topic: Topic) -> DataType:
     """Return the type of a topic's value; one that JSON cannot be checked against is refused."""
     body = DataType.fromDDL(topic.ddl)
     for kind in _parts(body):
-        if not isinstance(kind, (MapType, *_TOKENS, *_SAFE)):
+        if not isinstance(kind, (*_TOKENS, *_OTHERS)):
             message = f"topic {topic.name}: a {kind.simpleString()} cannot be read from JSON. Use string."
             raise InvalidProject([Finding(topic.place, "unsupported-type", message)])
     return body
@@ -83,6 +87,11 @@ def tokens(body: DataType) -> str:
 def lenient(document: str, members: str) -> str:
     """Any JSON as the named members, with `_bad` if it is none."""
     return _from_json(document, f"{members}, _bad string")
+
+
+def given(kind: DataType, place: str) -> str:
+    """Whether something other than null was read."""
+    return f"schema_of_variant({place}) <> 'VOID'" if isinstance(kind, VariantType) else f"{place} is not null"
 
 
 def safe_to_read(body: DataType) -> str | None:
@@ -122,12 +131,12 @@ def worst(body: DataType, place: str, fault: Fault) -> str | None:
 
 
 def text_fault(kind: DataType, text: str) -> str | None:
-    """A text where a time is due that is not ISO 8601, or no time of years 1 to 9999."""
+    """A text where a time is due that is not ISO 8601, or lies outside years 1 to 9999."""
     if not isinstance(kind, TIMES):
         return None
-    shape = _MOMENT if isinstance(kind, TimestampType) else _DAY
-    good = f"{text} rlike r'^{shape}\\z' and coalesce({_time(kind, text)} between {_YEARS}, false)"
-    return f"if({text} is null or ({good}), null, {FAULTS['bad_timestamp']})"
+    iso = f"{text} rlike r'^{_SHAPES[kind.simpleString()]}\\z'"
+    good = f"{iso} and coalesce({_time(kind, text)} between {_YEARS}, false)"
+    return f"if({text} is null or {good}, null, {FAULTS['bad_timestamp']})"
 
 
 def token_fault(kind: DataType, token: str) -> str | None:
@@ -142,7 +151,7 @@ def token_fault(kind: DataType, token: str) -> str | None:
             good = f"schema_of_variant({token}) in ('STRING', 'VOID')"
         case DecimalType():
             good = let("_sort", f"schema_of_variant({token})", _exact(kind, token))
-        case TimestampType() | DateType():
+        case TimestampType() | TimestampNTZType() | DateType():
             text = let("_text", f"try_variant_get({token}, '$', 'string')", text_fault(kind, "_text") or "")
             number = "_sort in ('BIGINT', 'DOUBLE') or _sort like 'DECIMAL%'"
             by_sort = f"when {number} then {FAULTS['time_out_of_range']} when _sort <> 'VOID' then {wrong} end"
@@ -180,8 +189,8 @@ def _exact(kind: DecimalType, token: str) -> str:
 
 
 def _time(kind: DataType, text: str) -> str:
-    if isinstance(kind, DateType):
-        return f"try_cast({text} as date)"
+    if not isinstance(kind, TimestampType):
+        return f"try_cast({text} as {kind.simpleString()})"
     # Java writes 12:00Z for a full minute; Spark wants the seconds before a zone.
     full = f"overlay({text} placing ':00' from 17 for 0)"
     return f"coalesce(try_cast({text} as timestamp), try_cast({full} as timestamp))"
@@ -223,6 +232,9 @@ def _text_type(kind: DataType) -> str:
 
 
 def _token_type(kind: DataType) -> str:
-    if isinstance(kind, _TOKENS):
-        return "variant"
-    return "smallint" if isinstance(kind, ByteType) else kind.simpleString()
+    match kind:
+        case ByteType():
+            return "smallint"  # a byte would wrap
+        case VariantType():
+            return "string"  # takes anything, also repeated fields, which are another fault
+    return "variant" if isinstance(kind, _TOKENS) else kind.simpleString()

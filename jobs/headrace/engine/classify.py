@@ -12,7 +12,7 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, MapType
+from pyspark.sql.types import DataType, MapType, StructType
 
 from headrace.engine.body import (
     DOCUMENT,
@@ -20,6 +20,7 @@ from headrace.engine.body import (
     REASONS,
     TIMES,
     body_type,
+    given,
     holds,
     lenient,
     let,
@@ -98,16 +99,17 @@ def _fault(topic: Topic, body: DataType) -> str:
     """Number of the first fault in `value`, null if there is none."""
     return (
         f"case when value is null then null"
-        f" when {_given(topic)} and {_reads_back(body)} then {worst(body, '_data.v', text_fault) or _NO_FAULT}"
+        f" when {_given(topic, body)} and {_reads_back(body)} then {worst(body, '_data.v', text_fault) or _NO_FAULT}"
         f" when try_validate_utf8(value) is null then {FAULTS['not_json']}"
         f" else {_close_look(topic, body)} end"
     )
 
 
-def _given(topic: Topic) -> str:
+def _given(topic: Topic, body: DataType) -> str:
     """Whether all that is required was read."""
-    places = ["_data.v", *(f"_data.v.{name(field.name)}" for field in topic.fields if field.required)]
-    return " and ".join(f"{place} is not null" for place in places)
+    members = {member.name: member.dataType for member in body.fields} if isinstance(body, StructType) else {}
+    required = [f.name for f in topic.fields if f.required]
+    return " and ".join([given(body, "_data.v"), *(given(members[f], f"_data.v.{name(f)}") for f in required)])
 
 
 def _reads_back(body: DataType) -> str:
@@ -124,7 +126,7 @@ def _close_look(topic: Topic, body: DataType) -> str:
     null_scalar = "_data.v is null" if topic.scalar else "false"
     inside = worst(body, "_tokens.v", token_fault) or _NO_FAULT
     found = f"if(_tokens._bad is not null or {null_scalar}, {FAULTS['wrong_type']}, {inside})"
-    verdict = f"if(_strict and _worst is null and {_given(topic)}, null, {_diagnosis(topic)})"
+    verdict = f"if(_strict and _worst is null and {_given(topic, body)}, null, {_diagnosis(topic)})"
     strict = let("_strict", "try_parse_json(concat('[', value, ']')) is not null", verdict)
     return let("_tokens", tokens(body), let("_worst", found, strict))
 

@@ -6,8 +6,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from pyspark import SparkConf
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from headrace.environment.jars import resolve
@@ -81,10 +82,12 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
     if not outside:
         for key, value in _launch_confs(target, log_file).items():
             builder = builder.config(key, value)
-    given = SparkConf() if outside else None
+    given = _submitted_confs() if outside else None
     for key, value in {**_STATIC, **_RUNTIME, **target.spark_conf}.items():
         if given is None or not given.contains(key):
             builder = builder.config(key, value)
+    if given is not None and not given.contains("spark.jars"):
+        builder = builder.config("spark.jars", _jars_for_running_jvm())
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
     return spark
@@ -107,6 +110,22 @@ def tune(session: SparkSession, rows: int) -> Tuning:
     session.conf.set("spark.sql.codegen.wholeStage", str(tuning.codegen).lower())
     session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if tuning.codegen else "NO_CODEGEN")
     return tuning
+
+
+def _submitted_confs() -> SparkConf:
+    """What spark-submit was given; its JVM is up before us."""
+    SparkContext._ensure_initialized()
+    return SparkConf()
+
+
+def _jars_for_running_jvm() -> str:
+    """Our jars, added to a driver that spark-submit started without them; executors get them by `spark.jars`."""
+    jvm: Any = SparkContext._jvm
+    jars = resolve("spark")
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    for jar in jars:
+        loader.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
+    return ",".join(str(jar) for jar in jars)
 
 
 def _launch_confs(target: Target, log_file: Path | None) -> dict[str, str]:

@@ -1,0 +1,50 @@
+"""The rows of a view model: nothing stores them, so Spark computes them from the tables the view reads."""
+
+from __future__ import annotations
+
+import json
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headrace.engine import analysis, session
+from headrace.engine.binding import Binder
+from headrace.engine.sources import Tables
+from headrace.errors import UsageError
+from headrace.layout import Layout
+from headrace.project.model import Input, Model, Project
+from headrace.reading.rows import Rows
+
+
+def view_rows(project: Project, model: Model, key: str | None, where: str | None, limit: int | None) -> Rows:
+    """Compute a view over everything that is stored now; `key` is a value of its first column."""
+    spark = session.start(project.target, Layout(project.target.data_dir).spark_log())
+    try:
+        frame = _frame(spark, project, model)
+        columns = tuple(frame.columns)
+        if key is not None:
+            frame = frame.where(F.col(frame.columns[0]).cast("string") == key)
+        frame = frame.where(where) if where is not None else frame
+        frame = frame.limit(limit) if limit is not None else frame
+        texts = frame.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}))
+        read = [json.loads(row[0]) for row in texts.toLocalIterator()]
+    except PySparkException as error:
+        raise UsageError(analysis.words(error)) from None
+    finally:
+        spark.stop()
+    return Rows(columns, iter(read))
+
+
+def _frame(spark: SparkSession, project: Project, model: Model) -> DataFrame:
+    inner = session.child(spark, "show")
+    for macro in project.macros:
+        inner.sql(macro.text)
+    tables = Tables(inner, project, Layout(project.target.data_dir), analysis.check(spark, project))
+
+    def stored(ref: Input) -> DataFrame:
+        table = tables.of(ref)
+        version = table.newest_version()
+        return tables.as_of(ref, version) if version >= 0 else tables.relation(ref, table.no_rows(inner))
+
+    return Binder(inner, project, stored).run(model)
