@@ -162,7 +162,7 @@ def _watched(bootstrap: str, folder: Path, seconds: float) -> tuple[Times, Times
     feeder = _Feeder(source, sent)
     feeder.start()
     until = time.time() + seconds + 60
-    while time.time() < until and (feeder.is_alive() or len(kafka) < len(sent) or len(delta) < len(sent)):
+    while time.time() < until and (feeder.is_alive() or not (sent.keys() <= kafka.keys() & delta.keys())):
         message = consumer.poll(0.02)
         if message is not None and not message.error():
             kafka.setdefault(message.key().decode(), time.time())
