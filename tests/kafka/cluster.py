@@ -54,6 +54,10 @@ class Sender:
         left = self._producer.flush(PATIENCE)
         assert (left, self._refused) == (0, [])
 
+    def partitions(self, topic: str) -> int:
+        """How many partitions of a topic the producer knows, once it has asked."""
+        return len(self._producer.list_topics(topic, timeout=10).topics[topic].partitions)
+
     def _told(self, error: KafkaError | None, message: Message) -> None:
         if error:
             self._refused.append(error)
@@ -85,8 +89,9 @@ class Cluster:
             made.result(30)
 
     def widen(self, topic: str, partitions: int) -> None:
-        """Give a topic more partitions."""
+        """Give a topic more partitions, and wait until the sender knows of them."""
         self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(30)
+        wait_for(lambda: self.sender.partitions(topic) == partitions, f"more partitions of {topic}")
 
     def delete(self, topic: str) -> None:
         """Delete a topic and wait until the broker has forgotten it."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from pyspark.sql import types as t
@@ -193,7 +193,10 @@ def _fits(kind: t.DataType, body: Any) -> bool:
         case ((t.DoubleType() | t.FloatType()), Number()):
             return abs(float(body.text)) < float("inf")
         case t.DecimalType(), Number():
-            number = Decimal(body.text)
+            try:
+                number = Decimal(body.text)
+            except InvalidOperation:  # an exponent beyond all bounds
+                return False
             if number == 0:
                 return not re.search("[eE]", body.text)  # may be an underflow
             digits = "".join(map(str, number.as_tuple().digits))

@@ -96,7 +96,7 @@ def given(kind: DataType, place: str) -> str:
 
 def safe_to_read(body: DataType) -> str | None:
     """A condition for bodies with decimals: Spark would write a number such as 1e999999999 out in full."""
-    return "value not rlike '[eE][+-]?[0-9]{3}'" if holds(body, DecimalType) else None
+    return "value not rlike '[eE][+-]?0*[1-9][0-9]{2}'" if holds(body, DecimalType) else None
 
 
 def typed(body: DataType, place: str) -> str:

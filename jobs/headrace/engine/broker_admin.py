@@ -11,6 +11,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
 TIMEOUT = 10.0
+_PATIENCE = TIMEOUT + 5.0
+"""The client says itself what it could not reach, a little after the time is up."""
+
 _EARLIEST = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
@@ -38,7 +41,7 @@ class BrokerAdmin:
         found = {}
         for name, future in futures.items():
             try:
-                told = future.result(TIMEOUT)
+                told = future.result(_PATIENCE)
                 found[name] = Described(str(told.topic_id), tuple(sorted(p.id for p in told.partitions)))
             except KafkaException as error:
                 if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
@@ -66,5 +69,5 @@ class BrokerAdmin:
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         found: Offsets = {}
         for at, future in self._admin.list_offsets(wanted, isolation_level=level, request_timeout=TIMEOUT).items():
-            found.setdefault(at.topic, {})[at.partition] = future.result(TIMEOUT).offset
+            found.setdefault(at.topic, {})[at.partition] = future.result(_PATIENCE).offset
         return found

@@ -108,13 +108,17 @@ class Publisher:
         self._producer = None
 
     def _open(self) -> None:
-        config = {**self._outlet.config, "transactional.id": self._outlet.name, "partitioner": "murmur2_random"}
-        producer = Producer({**config, "enable.idempotence": True, "linger.ms": 5, "transaction.timeout.ms": 60_000})
-        producer.init_transactions(TIMEOUT)
-        table_id = self._table.id()
+        producer, table_id = self._connect(), self._table.id()
         found = read_progress(self._outlet)
         self._progress = found if found and found.table_id == table_id else Progress(table_id)
         self._producer = producer
+
+    def _connect(self) -> Producer:
+        """A producer; whatever its predecessors have left open is aborted, and they are fenced off."""
+        config = {**self._outlet.config, "transactional.id": self._outlet.name, "partitioner": "murmur2_random"}
+        producer = Producer({**config, "enable.idempotence": True, "linger.ms": 5, "transaction.timeout.ms": 60_000})
+        producer.init_transactions(TIMEOUT)
+        return producer
 
     def _send_commit(self, commit: Commit) -> int:
         rows = self._messages(commit)
@@ -158,7 +162,7 @@ class Publisher:
             failed.append(error.args[0])
         producer.flush(TIMEOUT)
         if any(error.code() == KafkaError.MSG_SIZE_TOO_LARGE for error in failed):
-            producer.abort_transaction(TIMEOUT)
+            self._producer = self._connect()  # this one's next transaction would fail for nothing (librdkafka 2.16)
             return False
         if failed:
             raise KafkaException(failed[0])

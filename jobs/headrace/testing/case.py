@@ -1,0 +1,210 @@
+"""A model's test as data: what lands, batch by batch, and what must come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timezone
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from headrace.errors import Finding, InvalidProject, did_you_mean
+from headrace.project import documents, graph
+from headrace.project.documents import Document, Shape, refuse
+from headrace.project.files import read_text
+from headrace.project.model import Landing, Model, Project, Topic
+from headrace.project.shapes import Vars
+
+Cut = Literal["one-by-one", "all-at-once", "restarts"]
+CUTS: tuple[Cut, ...] = get_args(Cut)
+"""How landing batches become micro-batches: each alone, all in one, some together with restarts between."""
+
+
+def _moment(value: Any) -> datetime:
+    try:
+        found = datetime.fromisoformat(value.replace("Z", "+00:00")) if isinstance(value, str) else value
+    except ValueError:
+        found = None
+    if isinstance(found, date) and not isinstance(found, datetime):
+        found = datetime.combine(found, time())
+    if not isinstance(found, datetime):
+        raise refuse("bad-value", "a time is written `2026-01-01T10:00:00Z`")
+    return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).astimezone(timezone.utc)
+
+
+def _alike(rows: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+    if any(row.keys() != rows[0].keys() for row in rows):
+        raise refuse("uneven-rows", "name the same columns in each row; `null` is a value too")
+    return rows
+
+
+Moment = Annotated[datetime, BeforeValidator(_moment)]
+Rows = Annotated[tuple[dict[str, Any], ...], AfterValidator(_alike)]
+
+
+class Record(Shape):
+    """A Kafka record: a text value is sent as it is, null is Kafka's null, anything else is sent as JSON."""
+
+    key: str | int | bytes | None = None
+    value: Any
+    timestamp: Moment | None = None
+    partition: Annotated[int, Field(ge=0)] = 0
+    offset: Annotated[int, Field(ge=0)] | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+
+
+class Batch(Shape):
+    """One landing batch: records by topic; only a time is a tick."""
+
+    at: Moment | None = None
+    records: dict[str, tuple[Record, ...]]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _apart(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        topics = {name: records for name, records in given.items() if name != "at"}
+        return {"at": given.get("at"), "records": topics}
+
+
+class Message(Shape):
+    """A record that a model publishes; a null value is a tombstone."""
+
+    topic: str | None = None
+    key: str | int | None
+    value: Any
+
+
+class DeadLetter(Shape):
+    """A rejected record."""
+
+    topic: str | None = None
+    key: str | int | None = None
+    reject_reason: str
+
+
+class Expect(Shape):
+    """What must be there when all has landed; what is not named is not looked at."""
+
+    rows: Rows | None = None
+    ordered: bool = False
+    state: dict[str, Rows] = Field(default_factory=dict)
+    history: dict[str, dict[str | int, Rows]] = Field(default_factory=dict)
+    dead_letters: tuple[DeadLetter, ...] | None = None
+    published: tuple[Message, ...] | None = None
+    log: tuple[str, ...] | None = None
+
+
+class _File(Shape):
+    model: str
+    description: str = ""
+    vars: Vars = Field(default_factory=dict)
+    cuts: tuple[Cut, ...] = CUTS
+    given: Annotated[tuple[Batch, ...], Field(min_length=1)]
+    expect: Expect
+
+
+@dataclass(frozen=True)
+class Case:
+    """One checked file of a project's test paths; `project` has the case's variables."""
+
+    document: Document
+    project: Project
+    model: Model
+    given: tuple[Batch, ...]
+    expect: Expect
+    cuts: tuple[Cut, ...]
+
+    @property
+    def path(self) -> str:
+        """Where it stands in the project."""
+        return self.document.path
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The tables that it looks at."""
+        return frozenset({self.model.table, *self.expect.state, *self.expect.history})
+
+
+def read(project: Project, path: str) -> Case:
+    """Read one case; all that is wrong with it raises InvalidProject."""
+    document = documents.parse(read_text(project.root, path), path)
+    file = documents.validate(document, _File)
+    if found := [*_model_findings(project, document, file), *_given_findings(project, document, file)]:
+        raise InvalidProject(found)
+    model = project.model(file.model)
+    if found := [*_expect_findings(project, document, file, model)]:
+        raise InvalidProject(found)
+    project = replace(project, vars={**project.vars, **file.vars})
+    return Case(document, project, model, file.given, file.expect, file.cuts)
+
+
+def topic_named(project: Project, name: str) -> tuple[Landing, Topic] | None:
+    """The source that has this name in bronze or, if there is none, in Kafka."""
+    sources = [(landing, topic) for landing in project.landings for topic in landing.topics]
+    in_bronze = [source for source in sources if source[1].name == name]
+    return next(iter([*in_bronze, *(source for source in sources if source[1].topic == name)]), None)
+
+
+def _model_findings(project: Project, document: Document, file: _File) -> Iterator[Finding]:
+    tables = [model.table for model in project.models]
+    if file.model not in tables:
+        advice = did_you_mean(file.model, tables)
+        yield Finding(document.value_place("model"), "unknown-model", f"no model {file.model}.{advice}")
+    elif PurePosixPath(document.path).parent.name != file.model.split(".")[1]:
+        message = f"a case of {file.model} stands in a folder named {file.model.split('.')[1]}"
+        yield Finding(document.value_place("model"), "wrong-folder", message)
+    for name in file.vars.keys() - project.vars.keys():
+        advice = did_you_mean(name, project.vars)
+        yield Finding(document.key_place("vars", name), "unknown-variable", f"no variable {name}.{advice}")
+
+
+def _given_findings(project: Project, document: Document, file: _File) -> Iterator[Finding]:
+    names = [name for landing in project.landings for topic in landing.topics for name in (topic.name, topic.topic)]
+    for number, batch in enumerate(file.given):
+        if not any(batch.records.values()) and (batch.at is None or number == 0):
+            message = "nothing lands in this batch; give records or, after the first batch, only `at:` for a tick"
+            yield Finding(document.value_place("given", number), "empty-batch", message)
+        for name in batch.records:
+            if topic_named(project, name) is None:
+                place = document.key_place("given", number, name)
+                yield Finding(place, "unknown-topic", f"no source or topic {name}.{did_you_mean(name, names)}")
+    yield from _offset_findings(project, document, file)
+
+
+def _offset_findings(project: Project, document: Document, file: _File) -> Iterator[Finding]:
+    ends: dict[tuple[str, int], int] = {}
+    for number, batch in enumerate(file.given):
+        for name, records in batch.records.items():
+            source = topic_named(project, name)
+            for index, record in enumerate(records):
+                at = (source[1].topic if source else name, record.partition)
+                offset = ends.get(at, 0) if record.offset is None else record.offset
+                if offset < ends.get(at, 0):
+                    place = document.value_place("given", number, name, index, "offset")
+                    yield Finding(place, "bad-offset", f"offsets of a partition count up; the next one is {ends[at]}")
+                ends[at] = offset + 1
+
+
+def _expect_findings(project: Project, document: Document, file: _File, model: Model) -> Iterator[Finding]:
+    known = {other.table: other.materialized for other in project.models}
+    expect = file.expect
+    if not expect.model_fields_set - {"ordered"}:
+        yield Finding(document.value_place("expect"), "missing-key", "say what must come of it, such as `rows: []`")
+    for part, kinds in (("state", ("append", "upsert")), ("history", ("upsert",))):
+        for table in getattr(expect, part):
+            if known.get(table) not in kinds:
+                wanted = [name for name, kind in known.items() if kind in kinds]
+                message = f"{table} is no {' or '.join(kinds)} model.{did_you_mean(table, wanted)}"
+                yield Finding(document.key_place("expect", part, table), "unknown-table", message)
+    if model.materialized == "view":
+        reads = graph.reads(model, graph.by_table(project.models))
+        if expect.state or expect.history or not all(read.table.startswith("bronze.") for read in reads):
+            message = "a case of a view has rows and dead letters only, and the view reads only bronze tables"
+            yield Finding(document.value_place("model"), "bad-value", message)
+    if expect.published is not None and model.publish is None:
+        message = f"{model.table} publishes nothing"
+        yield Finding(document.key_place("expect", "published"), "not-published", message)

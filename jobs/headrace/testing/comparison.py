@@ -1,0 +1,143 @@
+"""What a case expects against what came of it, told cell by cell."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from chispa import DataFramesNotEqualError
+from chispa.formatting import Color, Format, FormattingConfig, Style
+from chispa.rows_comparer import assert_basic_rows_equality
+from pyspark.sql import DataFrame, Row
+
+from headrace.errors import Finding, InvalidProject, did_you_mean
+from headrace.testing import values
+from headrace.testing.case import Case, topic_named
+from headrace.testing.landed import Landed
+from headrace.testing.outcome import Outcome
+
+Cells = dict[str, str]
+
+_FORMATS = FormattingConfig(
+    mismatched_rows=Format(Color.RED),
+    matched_rows=Format(),
+    mismatched_cells=Format(Color.RED, [Style.BOLD]),
+    matched_cells=Format(),
+)
+
+
+def differences(case: Case, landed: Landed, outcome: Outcome) -> Iterator[str]:
+    """One text for each expectation that does not hold."""
+    expect = case.expect
+    if expect.rows is not None:
+        wanted, rows = _both(case, ("expect", "rows"), expect.rows, outcome.rows(case.model))
+        yield from _told(f"rows of {case.model.table}", wanted, rows, expect.ordered)
+    for table, given in expect.state.items():
+        wanted, rows = _both(case, ("expect", "state", table), given, outcome.rows(case.project.model(table)))
+        yield from _told(f"state of {table}", wanted, rows)
+    for table, keys in expect.history.items():
+        for key, given in keys.items():
+            changes = outcome.history(case.project.model(table), str(key))
+            wanted, rows = _both(case, ("expect", "history", table, key), given, changes)
+            yield from _told(f"history of {key} in {table}", wanted, rows, ordered=True)
+    yield from _dead_letters(case, landed)
+    yield from _published(case, outcome)
+    if expect.log is not None:
+        yield from _told("lines logged", _lines(expect.log), _lines(outcome.lines), ordered=True)
+
+
+def _both(
+    case: Case, at: tuple[str | int, ...], given: Sequence[Mapping[str, Any]], frame: DataFrame
+) -> tuple[list[Cells], list[Cells]]:
+    """Expected and found rows, with the columns that the expected ones name, or all of them if there are none."""
+    names = list(given[0]) if given else [name for name in frame.columns if not name.startswith("_")]
+    if missing := [name for name in names if name not in frame.columns]:
+        advice = did_you_mean(missing[0], frame.columns)
+        place = case.document.key_place(*at, 0, missing[0])
+        raise InvalidProject([Finding(place, "unknown-column", f"no column {missing[0]}.{advice}")])
+    frame = frame.select(*[f"`{name}`" for name in names])
+    wanted = [
+        {name: _cell(case, (*at, index, name), row[name], frame) for name in names} for index, row in enumerate(given)
+    ]
+    return wanted, [{name: values.found(row[name]) for name in names} for row in frame.collect()]
+
+
+def _cell(case: Case, at: tuple[str | int, ...], value: Any, frame: DataFrame) -> str:
+    try:
+        return values.expected(value, frame.schema[str(at[-1])].dataType)
+    except ValueError as error:
+        raise InvalidProject([Finding(case.document.value_place(*at), "bad-value", str(error))]) from None
+
+
+def _dead_letters(case: Case, landed: Landed) -> Iterator[str]:
+    if case.expect.dead_letters is None:
+        return
+    given = [{name: getattr(letter, name) for name in letter.model_fields_set} for letter in case.expect.dead_letters]
+    names = [name for name in ("topic", "key", "reject_reason") if not given or any(name in row for row in given)]
+    wanted = [{name: values.canonical(_told_of(case, name, row.get(name))) for name in names} for row in given]
+    rows = [{name: values.canonical(row[name]) for name in names} for row in landed.rejected]
+    yield from _told("dead letters", wanted, rows)
+
+
+def _told_of(case: Case, name: str, value: Any) -> Any:
+    if name == "topic":
+        source = topic_named(case.project, str(value))
+        return source[1].topic if source else value
+    return value if value is None else str(value)
+
+
+def _published(case: Case, outcome: Outcome) -> Iterator[str]:
+    """Records of different keys have no order between them."""
+    if case.expect.published is None:
+        return
+    names = ["topic", "key"] if any(message.topic for message in case.expect.published) else ["key"]
+    wanted = [
+        {name: values.canonical(_told_of(case, name, getattr(message, name))) for name in names}
+        | {"value": values.canonical(message.value)}
+        for message in case.expect.published
+    ]
+    rows = [
+        {name: values.canonical(row[name]) for name in names} | {"value": values.canonical_text(row["value"])}
+        for row in outcome.messages(case.model)
+    ]
+    wanted.sort(key=lambda cells: [cells[name] for name in names])
+    rows.sort(key=lambda cells: [cells[name] for name in names])
+    yield from _told("published records", wanted, rows, ordered=True)
+
+
+def _lines(lines: Iterable[str]) -> list[Cells]:
+    return [{"line": values.canonical(line)} for line in lines]
+
+
+def _told(title: str, wanted: Sequence[Cells], rows: Sequence[Cells], ordered: bool = False) -> Iterator[str]:
+    left, right = (list(rows), list(wanted)) if ordered else _unmatched(rows, wanted)
+    try:
+        assert_basic_rows_equality(_as_rows(left), _as_rows(right), formats=_FORMATS)
+    except DataFramesNotEqualError as error:
+        yield f"{title} (df1: found, df2: expected)\n{str(error).strip()}"
+
+
+def _unmatched(rows: Iterable[Cells], wanted: Iterable[Cells]) -> tuple[list[Cells], list[Cells]]:
+    """What one side has more than the other, each row beside the one most like it."""
+    found, due = (Counter(tuple(cells.items()) for cells in side) for side in (rows, wanted))
+    left = [dict(cells) for cells in (found - due).elements()]
+    right = [dict(cells) for cells in (due - found).elements()]
+    beside: list[Cells] = []
+    while left and right:
+        nearest = max(left, key=lambda cells: len(cells.items() & right[len(beside)].items()))
+        left.remove(nearest)
+        beside.append(nearest)
+        if len(beside) == len(right):
+            break
+    return [*beside, *left], right
+
+
+def _as_rows(side: Iterable[Cells]) -> list[Row]:
+    return [Row(**cells) for cells in side]
+
+
+def plain(text: str) -> str:
+    """A text without colours; what was marked by them stands between `>` and `<`."""
+    return re.sub(r"(?:\x1b\[\d+m)+(.*?)\x1b\[0m", r">\1<", text, flags=re.DOTALL)

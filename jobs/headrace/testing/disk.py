@@ -1,0 +1,162 @@
+"""Queries run over real tables, with restarts, and with a crash in the middle of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
+
+from headrace.engine.delta import CommitTable
+from headrace.engine.group import Group
+from headrace.engine.native import NativeQuery
+from headrace.engine.sources import stored
+from headrace.layout import Layout
+from headrace.project.model import Project
+from headrace.testing.landed import Landed, LandedBatch
+from headrace.testing.outcome import Outcome
+from headrace.testing.sandbox import Sandbox
+
+_EVERYTHING = 1_000_000
+
+
+class Crash(Exception):
+    """The process dies here."""
+
+
+@dataclass
+class Fuse:
+    """Counts the points before and after each commit down to the one where the process dies."""
+
+    points_left: int
+
+    def burn(self) -> None:
+        """Pass a point, or die there."""
+        self.points_left -= 1
+        if self.points_left == -1:
+            raise Crash
+
+    @property
+    def is_blown(self) -> bool:
+        """Whether the process has died."""
+        return self.points_left < 0
+
+
+class Process:
+    """The queries of a project as one run holds them; another object is the next run."""
+
+    def __init__(self, sandbox: Sandbox, project: Project, layout: Layout, fuse: Fuse | None = None) -> None:
+        self.lines: dict[tuple[str, int], Sequence[str]] = {}
+        self._queries = [sandbox.query(project, layout, query) for query in project.queries]
+        self._fuse = fuse
+        for query in self._queries:
+            _arm(query, fuse)
+
+    def advance(self) -> None:
+        """Process all that has landed, as far as the fuse allows."""
+        for query in self._queries:
+            if isinstance(query, Group):
+                self._step(query)
+            else:
+                self._flow(query)
+
+    def stop(self) -> None:
+        """End all queries."""
+        for query in self._queries:
+            if isinstance(query, NativeQuery):
+                query.stop()
+            else:
+                query.drop()
+
+    def _step(self, group: Group) -> None:
+        while report := group.step(_EVERYTHING):
+            self.lines[group.query.name, report.batch] = report.lines
+
+    def _flow(self, query: NativeQuery) -> None:
+        running = query.running or query.start()
+        try:
+            running.processAllAvailable()
+        except StreamingQueryException:
+            if self._fuse is not None and self._fuse.is_blown:
+                raise Crash from None
+            raise
+
+
+def run(sandbox: Sandbox, project: Project, landed: Landed, parts: Sequence[Sequence[int]]) -> Outcome:
+    """Process the parts one after another."""
+    layout = sandbox.layout(project)
+    process = Process(sandbox, project, layout)
+    for numbers in parts:
+        for batch in landed.within(numbers):
+            _land(sandbox, layout, batch)
+        process.advance()
+    process.stop()
+    return _outcome(sandbox, project, layout, process.lines)
+
+
+def run_with_restarts(
+    sandbox: Sandbox, project: Project, landed: Landed, parts: Sequence[Sequence[int]], random: Random
+) -> Outcome:
+    """Process each part in a process of its own; one of them dies at some point and is followed by another."""
+    layout = sandbox.layout(project)
+    lines: dict[tuple[str, int], Sequence[str]] = {}
+    fatal = random.randrange(len(parts))
+    for index, numbers in enumerate(parts):
+        for batch in landed.within(numbers):
+            _land(sandbox, layout, batch)
+        fuse = Fuse(random.randrange(2 * len(project.models))) if index == fatal else None
+        for one in (fuse, None) if index == fatal else (None,):
+            process = Process(sandbox, project, layout, one)
+            try:
+                process.advance()
+            except Crash:
+                continue
+            finally:
+                process.stop()
+                lines |= process.lines
+    return _outcome(sandbox, project, layout, lines)
+
+
+class _Fused(CommitTable):
+    """A table at which the process can die, before a commit or after it."""
+
+    def __init__(self, table: CommitTable, fuse: Fuse) -> None:
+        super().__init__(table.spark, table.path, table.schema)
+        self._fuse = fuse
+
+    def append(self, rows: DataFrame, marker: Mapping[str, Any]) -> int:
+        self._fuse.burn()
+        version = super().append(rows, marker)
+        self._fuse.burn()
+        return version
+
+
+def _arm(query: Group | NativeQuery, fuse: Fuse | None) -> None:
+    if fuse is None:
+        return
+    if isinstance(query, NativeQuery):
+        query.table = _Fused(query.table, fuse)
+    else:
+        for output in query.outputs.values():
+            output.table = _Fused(output.table, fuse)
+
+
+def _land(sandbox: Sandbox, layout: Layout, batch: LandedBatch) -> None:
+    table = sandbox.landing_table(layout, batch.landing)
+    records = 0 if batch.is_tick else len(batch.rows)
+    marker = {"query": f"ingest_{batch.landing}", "batch": batch.number, "records": records, "tick": batch.is_tick}
+    rows = sandbox.spark.createDataFrame(list(batch.rows), table.schema, verifySchema=False)
+    table.append(rows.coalesce(1), marker)
+
+
+def _outcome(
+    sandbox: Sandbox, project: Project, layout: Layout, lines: Mapping[tuple[str, int], Sequence[str]]
+) -> Outcome:
+    schemas = sandbox.schemas(project)
+    models = [model for query in project.queries for model in query.models]
+    tables = {model.table: stored(sandbox.spark, layout, model, schemas[model.table]) for model in models}
+    told = [line for at in sorted(lines) for line in lines[at]]
+    return Outcome({name: table.snapshot(sandbox.spark) for name, table in tables.items()}, tuple(told))

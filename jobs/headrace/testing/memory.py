@@ -1,0 +1,103 @@
+"""A group run without tables: the engine decides each micro-batch, and what it adds is kept here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from random import Random
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.types import StructType
+
+from headrace.engine.binding import Binder
+from headrace.engine.delta import CommitTable
+from headrace.engine.group import LOG_ROWS, Group
+from headrace.engine.inputs import Inputs
+from headrace.engine.outputs import AppendOutput, Output, UpsertOutput
+from headrace.engine.relations import bronze, landing_schema
+from headrace.engine.session import child, tune
+from headrace.layout import Layout
+from headrace.project.model import Input, Model, Project
+from headrace.testing.landed import Landed
+from headrace.testing.outcome import Outcome
+from headrace.testing.sandbox import Sandbox
+
+Parts = Sequence[Sequence[int]]
+
+
+def run_group(sandbox: Sandbox, project: Project, landed: Landed, parts: Parts, random: Random) -> Outcome:
+    """Run the only query of a project, one micro-batch for each part."""
+    (query,) = project.queries
+    group = Group(sandbox.spark, project, Layout(project.target.data_dir), query, sandbox.schemas(project))
+    tune(group.session, 1)
+    group.outputs = {table: _without_past(group.session, output) for table, output in group.outputs.items()}
+    group.recover()
+    added: dict[str, list[Row]] = {table: [] for table in group.outputs}
+    lines: list[str] = []
+    for batch, numbers in enumerate(parts):
+        read = {f"_landing.{name}": rows for name, rows in _frames(group.session, landed, numbers, random).items()}
+        if not read:
+            continue  # only ticks: no micro-batch
+        decided = group.decide(read, Inputs(batch))
+        rows = {table: found.frame.collect() for table, found in decided.items()}
+        group.settle(decided)
+        lines += _lines(query.models, rows)
+        for table, found in rows.items():
+            added[table] += found
+    stored = {table: _frame(group.session, rows, group.outputs[table].table.schema) for table, rows in added.items()}
+    upserts = [output for output in group.outputs.values() if isinstance(output, UpsertOutput)]
+    return Outcome(stored, tuple(lines), {output.model.table: output.before() for output in upserts})
+
+
+def run_view(sandbox: Sandbox, project: Project, landed: Landed, parts: Parts, model: Model, random: Random) -> Outcome:
+    """Read a view over what lands, part by part."""
+    session, rows = child(sandbox.spark, model.name), list[Row]()
+    tune(session, 1)
+    for macro in project.macros:
+        session.sql(macro.text)
+    for numbers in parts:
+        frames = _frames(session, landed, numbers, random)
+        rows += Binder(session, project, partial(_relation, session, project, frames)).run(model).collect()
+    return Outcome({model.table: _frame(session, rows, sandbox.schemas(project)[model.table])})
+
+
+class _Unwritten(CommitTable):
+    """A table that does not exist."""
+
+    def newest_version(self) -> int:
+        return -1
+
+    def snapshot(self, session: SparkSession, version: int | None = None) -> DataFrame:
+        return self.no_rows(session)
+
+
+def _without_past(session: SparkSession, output: Output) -> Output:
+    table = _Unwritten(session, output.table.path, output.table.schema)
+    if isinstance(output, UpsertOutput):
+        return UpsertOutput(session, output.model, table, table.path)
+    return AppendOutput(session, output.model, table)
+
+
+def _frames(session: SparkSession, landed: Landed, numbers: Sequence[int], random: Random) -> Mapping[str, DataFrame]:
+    """The landed rows of each landing, in no order: models must not rely on one."""
+    rows: dict[str, list[Row]] = {}
+    for batch in landed.within(numbers):
+        if not batch.is_tick:
+            rows.setdefault(batch.landing, []).extend(batch.rows)
+    return {name: _frame(session, random.sample(found, len(found)), landing_schema()) for name, found in rows.items()}
+
+
+def _frame(session: SparkSession, rows: Sequence[Row], schema: StructType) -> DataFrame:
+    return session.createDataFrame(list(rows), schema, verifySchema=False)
+
+
+def _relation(session: SparkSession, project: Project, frames: Mapping[str, DataFrame], ref: Input) -> DataFrame:
+    landing, topic = project.topic(ref.table.split(".")[1])
+    return bronze(frames.get(landing.name, _frame(session, [], landing_schema())), topic)
+
+
+def _lines(models: Sequence[Model], rows: Mapping[str, list[Row]]) -> Iterator[str]:
+    for model in models:
+        if model.log:
+            in_order = sorted(rows[model.table], key=lambda row: tuple(row["_arrival"]))
+            yield from [row[model.log] for row in in_order[:LOG_ROWS] if row[model.log]]

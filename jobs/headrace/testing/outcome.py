@@ -1,0 +1,46 @@
+"""What a case left behind, however it was run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
+
+from headrace.engine.publisher import message_rows
+from headrace.engine.state import newest_per_key
+from headrace.project.model import Model
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Rows as they are stored, by table: those of an append model, the changes of an upsert; and the lines logged."""
+
+    stored: Mapping[str, DataFrame]
+    lines: tuple[str, ...] = ()
+    states: Mapping[str, DataFrame] = field(default_factory=dict)
+    """Current rows as the engine itself keeps them, where it still runs."""
+
+    def rows(self, model: Model) -> DataFrame:
+        """The rows a reader of a model sees."""
+        stored = self.stored[model.table]
+        if model.materialized != "upsert":
+            return stored
+        return self.states.get(model.table, newest_per_key(stored, model.unique_key).where("not _deleted"))
+
+    def history(self, model: Model, key: str) -> DataFrame:
+        """The changes of one key, in order; of a key of several columns, their values as a JSON list."""
+        columns = [F.col(name).cast("string") for name in model.unique_key]
+        of_key = columns[0] if len(columns) == 1 else F.to_json(F.array(*columns))
+        return self.stored[model.table].where(of_key == key).orderBy("_batch", "_arrival")
+
+    def messages(self, model: Model) -> list[Row]:
+        """What a publisher would send, in order."""
+        assert model.publish is not None
+        stored = self.stored[model.table]
+        if "_arrival" in stored.columns:
+            return message_rows(stored, model.publish).collect()
+        batches = sorted(row[0] for row in stored.select("_batch").distinct().collect())
+        each = (message_rows(stored.where(F.col("_batch") == batch), model.publish) for batch in batches)
+        return [row for rows in each for row in rows.collect()]

@@ -1,0 +1,102 @@
+"""The one Spark session of a test run, what Spark knows of each project, and folders to throw away."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from headrace.engine import analysis
+from headrace.engine.delta import CommitTable
+from headrace.engine.group import Group
+from headrace.engine.native import NativeQuery
+from headrace.engine.relations import landing_schema
+from headrace.engine.session import start
+from headrace.layout import Layout
+from headrace.project.model import Project, Query, Target
+
+SMALL: Mapping[str, str] = {
+    # Tests are many small queries in a young JVM: planning and compiling cost more than any row.
+    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.default.parallelism": "1",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+
+
+class Sandbox:
+    """Spark starts when it is first asked for; `close` ends it, if it was started here, and removes the folders."""
+
+    def __init__(self) -> None:
+        self._temporary = TemporaryDirectory(prefix="headrace-")
+        self._folder = Path(self._temporary.name)
+        self._spark: SparkSession | None = None
+        self._is_ours = False
+        self._schemas: dict[Any, Mapping[str, StructType]] = {}
+        self._empty: dict[Any, Path] = {}
+        self._numbers = count()
+
+    @property
+    def spark(self) -> SparkSession:
+        """A session for small batches; one that is already there is taken as it is."""
+        if self._spark is None:
+            found = SparkSession.getActiveSession()
+            self._is_ours = found is None
+            target = Target("test", self._folder, spark_master="local[2]", spark_conf=SMALL)
+            self._spark = found or start(target, self._folder / "spark.log")
+        return self._spark
+
+    def schemas(self, project: Project) -> Mapping[str, StructType]:
+        """What Spark says of every model of a project; variables count only by their types."""
+        key = _identity(project)
+        if key not in self._schemas:
+            self._schemas[key] = analysis.check(self.spark, project)
+        return self._schemas[key]
+
+    def layout(self, project: Project) -> Layout:
+        """A data directory of its own, with all tables of a project, still empty."""
+        key = _identity(project)
+        if key not in self._empty:
+            self._empty[key] = self._new_folder()
+            self._create_tables(project, Layout(self._empty[key]))
+        folder = self._new_folder()
+        shutil.copytree(self._empty[key], folder)
+        return Layout(folder)
+
+    def query(self, project: Project, layout: Layout, query: Query) -> Group | NativeQuery:
+        """A query that knows nothing but what is stored."""
+        kind = NativeQuery if query.engine == "streaming" else Group
+        return kind(self.spark, project, layout, query, self.schemas(project))
+
+    def landing_table(self, layout: Layout, landing: str) -> CommitTable:
+        """The table in which a landing lands."""
+        return CommitTable(self.spark, layout.landing(landing), landing_schema())
+
+    def close(self) -> None:
+        """End what was started."""
+        if self._spark is not None and self._is_ours:
+            self._spark.stop()
+        self._spark = None
+        self._temporary.cleanup()
+
+    def _create_tables(self, project: Project, layout: Layout) -> None:
+        for landing in project.landings:
+            self.landing_table(layout, landing.name).create()
+        for query in project.queries:
+            self.query(project, layout, query).create_tables()
+
+    def _new_folder(self) -> Path:
+        return self._folder / f"data-{next(self._numbers)}"
+
+
+def _identity(project: Project) -> Any:
+    types = tuple(sorted((name, type(value).__name__) for name, value in project.vars.items()))
+    return project.root, tuple(model.table for model in project.models), types
