@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import psutil
 import pytest
@@ -22,10 +23,18 @@ STOPS_WITHIN = 30.0
 
 
 @pytest.fixture(scope="module")
-def live(stage: Stage) -> Iterator[Runner]:
-    """A runner at work, to which records come all the time."""
+def flow(stage: Stage) -> Iterator[ExitStack]:
+    """Records that come all the time, until this is closed."""
     stage.create({ORDERS: 1, MANUFACTURED: 1, SALES: 2})
-    with stage.sending(load(seed=2)), stage.runner() as runner:
+    with ExitStack() as flow:
+        flow.enter_context(stage.sending(load(seed=2)))
+        yield flow
+
+
+@pytest.fixture(scope="module")
+def live(stage: Stage, flow: ExitStack) -> Iterator[Runner]:
+    """A runner at work."""
+    with stage.runner() as runner:
         runner.heard(" published .*query=publish_shipment_ready ")
         yield runner
 
@@ -66,7 +75,8 @@ def test_sigterm_stops_cleanly(live: Runner, stage: Stage) -> None:
     assert "slow_stop" not in live.said
 
 
-def test_all_of_it_was_processed_once(stage: Stage) -> None:
+def test_all_of_it_was_processed_once(stage: Stage, flow: ExitStack) -> None:
+    flow.close()
     stage.send([sale("closing", 1)], timestamp=int(time.time() * 1000) + 3 * oracle.MINUTE_MS)
     stage.process_all()
     assert outcome.found(stage) == outcome.expected(stage.acked)

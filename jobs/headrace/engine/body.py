@@ -46,7 +46,8 @@ REASONS = (
 FAULTS = {reason: str(number) for number, reason in enumerate(REASONS, start=1)}
 """The reasons as numbers in SQL: of several faults the smallest counts."""
 
-DOCUMENT = "concat('{\"v\":', value, '}')"
+VALUE = "cast(value as string)"
+DOCUMENT = f"concat('{{\"v\":', {VALUE}, '}}')"
 """The value in a wrapping that makes every JSON type readable: `from_json` wants a struct."""
 
 TIMES = (TimestampType, TimestampNTZType, DateType)
@@ -96,7 +97,7 @@ def given(kind: DataType, place: str) -> str:
 
 def safe_to_read(body: DataType) -> str | None:
     """A condition for bodies with decimals: Spark would write a number such as 1e999999999 out in full."""
-    return "value not rlike '[eE][+-]?0*[1-9][0-9]{2}'" if holds(body, DecimalType) else None
+    return f"{VALUE} not rlike '[eE][+-]?0*[1-9][0-9]{{2}}'" if holds(body, DecimalType) else None
 
 
 def typed(body: DataType, place: str) -> str:

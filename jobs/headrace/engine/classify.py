@@ -7,7 +7,7 @@ whole document without a repeated field, and every token has the type that is du
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from pyspark.sql import Column, DataFrame
@@ -19,6 +19,7 @@ from headrace.engine.body import (
     FAULTS,
     REASONS,
     TIMES,
+    VALUE,
     body_type,
     given,
     holds,
@@ -39,6 +40,7 @@ from headrace.project.model import Topic
 _EARLIEST = "timestamp'2000-01-01 00:00:00Z'"
 _LATEST_MILLIS = "253402300799999"  # 9999-12-31; clamped to it, a number of any size is only out of range
 _NO_FAULT = "cast(null as int)"
+_STRICT = f"try_parse_json(concat('[', {VALUE}, ']')) is not null"
 _PAIRED_ESCAPES = (
     r"r'\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u(?![dD][89a-fA-F])[0-9a-fA-F]{4}|[^u])'"
 )
@@ -50,11 +52,9 @@ def classify(frame: DataFrame, topics: Sequence[Topic], landed_at: datetime | Co
     A rejected row has no event time. No record makes the query fail.
     """
     reasons = (*REASONS, *dict.fromkeys(rule for topic in topics for rule, _ in topic.reject))
-    verdict = F.lit(None).cast("bigint")
-    for topic in topics:
-        verdict = F.when(F.col("topic") == topic.topic, F.expr(_verdict(topic, reasons))).otherwise(verdict)
+    verdicts = [f"when {quoted(topic.topic)} then {_verdict(topic, reasons)}" for topic in topics]
     landed = landed_at if isinstance(landed_at, Column) else F.lit(landed_at)
-    judged = frame.withColumn("landed_at", landed).withColumn("_verdict", verdict)
+    judged = frame.withColumn("landed_at", landed).withColumn("_verdict", F.expr(f"case topic {' '.join(verdicts)} end"))
     return judged.withColumns({column: F.expr(sql) for column, sql in _columns(reasons).items()}).drop("_verdict")
 
 
@@ -78,29 +78,31 @@ def _columns(reasons: Sequence[str]) -> dict[str, str]:
 
 
 def _verdict(topic: Topic, reasons: Sequence[str]) -> str:
+    body = body_type(topic)
     cases = [] if topic.null_key else [("key is null", "null_key")]
     cases += [] if topic.null_value else [("value is null", "null_value")]
     cases += [("key is not null and try_validate_utf8(cast(key as string)) is null", "bad_key")]
-    whens = " ".join(f"when {condition} then {-1 - reasons.index(reason)}" for condition, reason in cases)
-    texts = let("key", "cast(key as string)", let("value", "cast(value as string)", _judged(topic, reasons)))
-    return f"case {whens} else {texts} end"
-
-
-def _judged(topic: Topic, reasons: Sequence[str]) -> str:
-    body = body_type(topic)
     data, safe = read(body), safe_to_read(body)
-    usable = let("event_time", _event_time(topic), f"coalesce({_broken_rule(topic, reasons)}, unix_micros(event_time))")
+    usable = _dated(topic, body, reasons)
     if safe:  # what was not read at first for fear of its numbers has been checked by now
         data, usable = f"if({safe}, {data}, null)", let("_data", f"coalesce(_data, {data})", usable)
-    return let("_data", data, let("_fault", _fault(topic, body), f"if(_fault is null, {usable}, -_fault)"))
+    judged = let("_data", data, f"coalesce(-{_fault(topic, body)}, {usable})")
+    return f"coalesce({_first(cases, reasons)}, {judged})"
+
+
+def _first(cases: Iterable[tuple[str, str]], reasons: Sequence[str]) -> str:
+    """The verdict on the first of some conditions that holds, null if none does."""
+    whens = " ".join(f"when {condition} then {-1 - reasons.index(reason)}L" for condition, reason in cases)
+    return f"case {whens} end" if whens else "cast(null as bigint)"
 
 
 def _fault(topic: Topic, body: DataType) -> str:
     """Number of the first fault in `value`, null if there is none."""
+    plain = f"{_given(topic, body)} and {_reads_back(body)}"
     return (
         f"case when value is null then null"
-        f" when {_given(topic, body)} and {_reads_back(body)} then {worst(body, '_data.v', text_fault) or _NO_FAULT}"
-        f" when try_validate_utf8(value) is null then {FAULTS['not_json']}"
+        f" when {plain} then {worst(body, '_data.v', text_fault) or _NO_FAULT}"
+        f" when try_validate_utf8({VALUE}) is null then {FAULTS['not_json']}"
         f" else {_close_look(topic, body)} end"
     )
 
@@ -115,10 +117,10 @@ def _given(topic: Topic, body: DataType) -> str:
 def _reads_back(body: DataType) -> str:
     if holds(body, MapType):  # Spark's maps keep repeated keys
         return "false"
-    nulls = "to_json(_data, map('ignoreNullFields', 'false'))"
-    blankless = f"replace({DOCUMENT}, ' ', '') in (replace(_written, ' ', ''), replace({nulls}, ' ', ''))"
-    longer = f"octet_length({DOCUMENT}) > octet_length(_written) and {blankless}"
-    return let("_written", "to_json(_data)", f"coalesce({DOCUMENT} = _written or {longer}, false)")
+    written, nulls = "to_json(_data)", "to_json(_data, map('ignoreNullFields', 'false'))"
+    blankless = f"replace({DOCUMENT}, ' ', '') in (replace({written}, ' ', ''), replace({nulls}, ' ', ''))"
+    longer = f"octet_length({DOCUMENT}) > octet_length({written}) and {blankless}"
+    return f"coalesce({DOCUMENT} = {written} or {longer}, false)"
 
 
 def _close_look(topic: Topic, body: DataType) -> str:
@@ -126,9 +128,8 @@ def _close_look(topic: Topic, body: DataType) -> str:
     null_scalar = "_data.v is null" if topic.scalar else "false"
     inside = worst(body, "_tokens.v", token_fault) or _NO_FAULT
     found = f"if(_tokens._bad is not null or {null_scalar}, {FAULTS['wrong_type']}, {inside})"
-    verdict = f"if(_strict and _worst is null and {_given(topic, body)}, null, {_diagnosis(topic)})"
-    strict = let("_strict", "try_parse_json(concat('[', value, ']')) is not null", verdict)
-    return let("_tokens", tokens(body), let("_worst", found, strict))
+    verdict = f"if(_worst is null and {_given(topic, body)} and {_STRICT}, null, {_diagnosis(topic)})"
+    return let("_tokens", tokens(body), let("_worst", found, verdict))
 
 
 def _diagnosis(topic: Topic) -> str:
@@ -137,36 +138,42 @@ def _diagnosis(topic: Topic) -> str:
     shape = f"struct<{', '.join(f'{field}: string' for field in required or ['_'])}>" if topic.fields else "string"
     no_object = "_raw.v[0] is null" if topic.fields else "false"
     missing = " or ".join(f"_raw.v[0].{field} is null" for field in required) or "false"
-    unpaired = f"contains(regexp_replace(value, {_PAIRED_ESCAPES}, ''), r'\\')"
+    unpaired = f"contains(regexp_replace({VALUE}, {_PAIRED_ESCAPES}, ''), r'\\')"
     no_json = f"_raw._bad is not null or size(_raw.v) <> 1 or {no_object} or {unpaired}"
     unwrapped = f"{lenient(DOCUMENT, 'v string')}._bad is not null"
     return let(
         "_raw",
-        lenient("concat('{\"v\":[', value, ']}')", f"v array<{shape}>"),
+        lenient(f"concat('{{\"v\":[', {VALUE}, ']}}')", f"v array<{shape}>"),
         f"case when {no_json} or {unwrapped} then {FAULTS['not_json']}"
         f" when {missing} then {FAULTS['missing_field']}"
         f" when _worst = {FAULTS['wrong_type']} then _worst"
-        f" when not _strict then {FAULTS['duplicate_field']} else _worst end",
+        f" when not {_STRICT} then {FAULTS['duplicate_field']} else _worst end",
     )
 
 
-def _event_time(topic: Topic) -> str:
-    for field in topic.fields:
-        if field.name == topic.event_time:
-            place, kind = f"_data.v.{name(field.name)}", DataType.fromDDL(field.type)
-            millis = f"timestamp_millis(greatest(0, least({place}, {_LATEST_MILLIS})))"
-            return f"if({place} is null, timestamp, {typed(kind, place) if isinstance(kind, TIMES) else millis})"
-    return "timestamp"
+def _dated(topic: Topic, body: DataType, reasons: Sequence[str]) -> str:
+    early_or_late = f"not coalesce(event_time between {_EARLIEST} and landed_at + interval 1 day, false)"
+    in_time = f"coalesce({_first([(early_or_late, 'time_out_of_range')], reasons)}, {_broken_rule(topic, body, reasons)}, unix_micros(event_time))"
+    return let("event_time", _event_time(topic, body), in_time)
 
 
-def _broken_rule(topic: Topic, reasons: Sequence[str]) -> str:
-    """Number of the first rule that rejects; one that cannot be computed for a record does not."""
-    in_time = f"coalesce(event_time between {_EARLIEST} and landed_at + interval 1 day, false)"
-    rules = [(f"not {in_time}", "time_out_of_range"), *((_holds_true(text), rule) for rule, text in topic.reject)]
-    result = f"case {' '.join(f'when {rule} then {-1 - reasons.index(reason)}' for rule, reason in rules)} end"
-    for field in topic.fields:  # a variable named as the field hides the landing column of that name
-        if any(re.search(rf"\b{re.escape(field.name)}\b", text, re.IGNORECASE) for _, text in topic.reject):
-            result = let(name(field.name), typed(DataType.fromDDL(field.type), f"_data.v.{name(field.name)}"), result)
+def _event_time(topic: Topic, body: DataType) -> str:
+    if topic.event_time is None or not isinstance(body, StructType):
+        return "timestamp"
+    place, kind = f"_data.v.{name(topic.event_time)}", body[topic.event_time].dataType
+    millis = f"timestamp_millis(greatest(0, least({place}, {_LATEST_MILLIS})))"
+    return f"if({place} is null, timestamp, {typed(kind, place) if isinstance(kind, TIMES) else millis})"
+
+
+def _broken_rule(topic: Topic, body: DataType, reasons: Sequence[str]) -> str:
+    """The verdict on the first rule that rejects; one that cannot be computed for a record does not."""
+    result = _first([(_holds_true(text), rule) for rule, text in topic.reject], reasons)
+    members = body.fields if isinstance(body, StructType) else []
+    values = {member.name: typed(member.dataType, f"_data.v.{name(member.name)}") for member in members}
+    columns = {"key": "cast(key as string)", "value": VALUE}
+    for column, value in (*values.items(), *columns.items()):  # the inner of two variables of a name hides the outer
+        if any(re.search(rf"\b{re.escape(column)}\b", text, re.IGNORECASE) for _, text in topic.reject):
+            result = let(name(column), value, result)
     return result
 
 

@@ -83,19 +83,20 @@ class Group:
                     return self._run(last, replay=True)
             inputs = self._plan(max_rows)
             report = self._run(inputs, replay=False) if inputs else None
-            self._store_current()
+            if time.monotonic() - self._stored_at >= CURRENT_SECONDS:
+                self.store_current()
             return report
         except BaseException:
             self.drop()
             raise
 
-    def _store_current(self) -> None:
-        """Every half minute, let plain Delta readers see the current rows; the change log has had them all along."""
-        if time.monotonic() - self._stored_at >= CURRENT_SECONDS:
+    def store_current(self) -> None:
+        """Let plain Delta readers see the current rows; the change log has had them all along."""
+        if self._ready:
             for output in self.outputs.values():
                 if isinstance(output, UpsertOutput):
                     output.store_current(self.query.name, self._next - 1)
-            self._stored_at = time.monotonic()
+        self._stored_at = time.monotonic()
 
     def recover(self) -> Inputs | None:
         """Load all state as it stood before the last recorded batch, and return that batch's inputs."""

@@ -131,9 +131,14 @@ class UpsertOutput:
 
     def store_current(self, query: str, batch: int) -> None:
         """Write the rows as of `batch` for plain Delta readers, if any has changed since the last time."""
-        if self._unstored:
+        if self._unstored and not self._is_stored(query, batch):
             self.state.store_current(self._current, query, batch)
-            self._unstored = False
+        self._unstored = False
+
+    def _is_stored(self, query: str, batch: int) -> bool:
+        """Whether a former run has written the rows as of this batch, which was only run again."""
+        newest = CommitTable(self._session, self._current, self.table.schema).newest_marker(query)
+        return newest is not None and newest.batch >= batch
 
     def drop(self) -> None:
         self.state.drop()

@@ -54,6 +54,7 @@ class Supervised:
                     break
                 if not worked:
                     self._wait(stop)
+            self.task.finish()
             self.state = "stopped"
             self.task.close()
         finally:

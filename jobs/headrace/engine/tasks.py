@@ -74,6 +74,9 @@ class Task(Protocol):
     def step(self) -> bool:
         """Do the next piece of work; False if there was none."""
 
+    def finish(self) -> None:
+        """Do what is due once at a clean end."""
+
     def close(self) -> None:
         """Let go of what a new attempt would open again; called between steps only."""
 
@@ -125,6 +128,9 @@ class LandingTask:
                 self._bells.ring(self.table)
         return False
 
+    def finish(self) -> None:
+        """Nothing is left to do."""
+
     def close(self) -> None:
         self.query.forget()
 
@@ -162,6 +168,9 @@ class GroupTask:
         told = {"batch": report.batch, "rows": report.input_rows, "out": rows_out}
         self._say("batch", query=self.name, **told, s=round(report.seconds, 3))
         return True
+
+    def finish(self) -> None:
+        self.group.store_current()
 
     def close(self) -> None:
         self.group.drop()
@@ -208,6 +217,9 @@ class NativeTask:
             if progress["numInputRows"]:
                 self._say("batch", query=self.name, batch=self._last, rows=progress["numInputRows"])
 
+    def finish(self) -> None:
+        """Nothing is left to do."""
+
     def close(self) -> None:
         self.query.stop()
         self.query.running = None
@@ -241,6 +253,9 @@ class PublisherTask:
         if sent:
             self._say("published", query=self.name, version=self.publisher.version - 1, rows=sent)
         return True
+
+    def finish(self) -> None:
+        """Nothing is left to do."""
 
     def close(self) -> None:
         self.publisher.close()
