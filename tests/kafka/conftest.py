@@ -1,15 +1,12 @@
-"""Brokers and a Spark for the tests: what many share, and stages that a module has to itself."""
+"""Brokers for the tests: what many share, and stages that a module has to itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
-from pyspark.sql import SparkSession
 
-from headrace.engine import session
 from headrace.environment.broker import Broker
-from headrace.project.model import Target
 from tests.kafka.cluster import Cluster
 from tests.kafka.stage import Stage
 
@@ -36,11 +33,3 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     with broker.running() as state:
         assert state.bootstrap is not None
         yield Stage(state.bootstrap, folder, broker)
-
-
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """Spark in this process, for tests that take a run's parts step by step."""
-    folder = tmp_path_factory.mktemp("spark")
-    with session.start(Target("test", folder, spark_master="local[2]"), folder / "spark.log") as spark:
-        yield spark

@@ -6,7 +6,7 @@ import json
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from confluent_kafka import KafkaException, Producer
@@ -17,6 +17,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from headrace.engine import publisher
 from headrace.engine.delta import CommitTable
 from headrace.engine.publisher import Outlet, Publisher
+from headrace.errors import InvalidProject
 from headrace.project.model import Model, Publish
 from tests.kafka.cluster import Cluster
 from tests.kafka.crash import Crash, Point
@@ -57,11 +58,12 @@ class Press:
         self.cluster.admin.create_topics([topic])[self.name].result(30)
         self.table = CommitTable(self.spark, self.folder / "table", SCHEMA)
         self.table.create()
+        self.publisher().open()
 
-    def publisher(self, name: str = "one") -> Publisher:
+    def publisher(self, name: str = "one", start: Literal["earliest", "latest"] | None = None) -> Publisher:
         config = {"bootstrap.servers": self.cluster.bootstrap, "log_level": 0}
         outlet = Outlet(config, f"{self.name}-progress", f"{self.name}.{name}")
-        publish = Publish(topic=self.name, key="name", value=(("text", "text"),))
+        publish = Publish(topic=self.name, key="name", value=(("text", "text"),), start=start)
         inputs: tuple[Any, ...] = ()
         model = Model("gold", name, "news", "news.sql", "", "", "append", "micro_batch", None, inputs, publish=publish)
         return Publisher(self.spark, model, self.table, outlet, self.folder / "set_aside")
@@ -168,6 +170,21 @@ def test_open_transaction_of_another_hides_no_progress(press: Press) -> None:
 def test_two_publishers_share_the_progress_topic(press: Press) -> None:
     press.add("a")
     exhaust(press.publisher("one"))
-    exhaust(press.publisher("two"))
+    exhaust(press.publisher("two", start="earliest"))
     exhaust(press.publisher("one"))
     assert press.seen == ["a", "a"]
+
+
+def test_table_with_history_asks_what_becomes_of_it(press: Press) -> None:
+    press.add("a")
+    with pytest.raises(InvalidProject, match="publish-history"):
+        press.publisher("late").open()
+
+
+@pytest.mark.parametrize(("start", "due"), [("earliest", ["a", "b"]), ("latest", ["b"])])
+def test_history_is_sent_as_declared(press: Press, start: Literal["earliest", "latest"], due: list[str]) -> None:
+    press.add("a")
+    press.publisher("late", start).open()
+    press.add("b")
+    exhaust(press.publisher("late"))
+    assert press.seen == due

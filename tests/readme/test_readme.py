@@ -24,7 +24,7 @@ pytestmark = pytest.mark.readme
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 TYPED = re.findall(r"^\$ (.*)$", README, flags=re.MULTILINE)
-PARTS = ("Makefile", "conf", "macros", "manifest.yml", "sql")
+PARTS = ("Makefile", "conf", "macros", "manifest.yml", "requirements.lock", "sql")
 PATIENCE = 600
 
 
@@ -36,22 +36,28 @@ class Reader:
         self.environ = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
         self.environ["PYTHONPATH"] = str(ROOT / "jobs")
         for part in PARTS:
-            copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+            copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
             copy(ROOT / part, folder / part)
+        (folder / ".venv").symlink_to(sys.prefix)  # set up already, as for whoever types `make demo` again
 
     def words(self, command: str) -> list[str]:
         """A command of the README, for the interpreter of the tests."""
         assert command in TYPED
-        return [sys.executable, "-m", "headrace", *shlex.split(command)[1:]]
+        program, *rest = shlex.split(command)
+        return [program, *rest] if program == "make" else [sys.executable, "-m", "headrace", *rest]
 
-    def types(self, command: str, exit_code: int = 0, timeout: float = PATIENCE) -> str:
+    def types(self, command: str) -> str:
         """Run a command to its end and return what it prints."""
+        return self.run(command).stdout
+
+    def run(self, command: str, exit_code: int = 0) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end, with the exit code that is due."""
         words, nothing = self.words(command), subprocess.DEVNULL
         done = subprocess.run(
-            words, cwd=self.folder, env=self.environ, stdin=nothing, capture_output=True, text=True, timeout=timeout
+            words, cwd=self.folder, env=self.environ, stdin=nothing, capture_output=True, text=True, timeout=PATIENCE
         )
         assert done.returncode == exit_code, done.stderr
-        return done.stdout
+        return done
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +68,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
 @pytest.fixture(scope="module")
 def told(reader: Reader) -> str:
     """What the demo prints."""
-    return reader.types("headrace demo")
+    return reader.types("make demo")
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +100,11 @@ def test_demo_shows_the_tables(told: str, story: Script) -> None:
     assert sorted(news) == sorted(product for product, _, _ in story.notifications)
 
 
+def test_table_after_the_demo_has_what_was_shipped(reader: Reader, story: Script) -> None:
+    rows = reader.types("headrace show gold.shipment_ready").splitlines()[2:]
+    assert sorted(row.split()[0] for row in rows) == sorted(story.shipped)
+
+
 def test_queries_after_the_demo_show_its_leftovers(reader: Reader, story: Script) -> None:
     waiting, letters = (reader.types(command).splitlines()[2:] for command in TYPED if "headrace sql" in command)
     assert ([line.split()[0] for line in waiting], len(letters)) == (list(story.waiting), story.rejected)
@@ -103,7 +114,7 @@ def test_model_is_added_checked_and_run(reader: Reader, story: Script) -> None:
     model = reader.folder / "sql/gold/sales/big_sales.sql"
     text = re.findall(r"^```sql\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)[1]
     model.write_text(text.replace("stream silver.sales\n", "stream silver.sale\n"), "utf-8")
-    assert "Did you mean silver.sales?" in reader.types("headrace check --offline", exit_code=3)
+    assert "Did you mean silver.sales?" in reader.run("headrace check --offline", exit_code=3).stderr
     model.write_text(text, "utf-8")
     reader.types("headrace check --offline")
     reader.types("headrace run --select big_sales --available-now")

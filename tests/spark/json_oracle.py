@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal, InvalidOperation
+from functools import cache
 from typing import Any
 
 from pyspark.sql import types as t
@@ -62,7 +64,7 @@ class Oracle:
 
     def judge(self, key: bytes | None, value: bytes | None, timestamp: datetime, landed_at: datetime) -> Opinion:
         """Give the first reason that applies, else what the record says."""
-        kind, body = t.DataType.fromDDL(self.topic.ddl), None
+        kind, body = _kind(self.topic.ddl), None
         if key is None and not self.topic.null_key:
             return _no("null_key")
         if value is None and not self.topic.null_value:
@@ -72,7 +74,7 @@ class Oracle:
         if value is not None:
             try:
                 body = _read(value)
-            except ValueError:
+            except (ValueError, RecursionError):
                 return _no("not_json")
             if isinstance(kind, t.StructType) and not isinstance(body, Members):
                 return _no("not_json")
@@ -108,6 +110,11 @@ class Oracle:
             whole = given if -(10**14) < given < 10**14 else -(10**13)
             return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=whole) if abs(whole) < 10**14 else None
         return given.replace(tzinfo=UTC) if given is not None else timestamp
+
+
+@cache
+def _kind(ddl: str) -> t.DataType:
+    return t.DataType.fromDDL(ddl)
 
 
 def _no(*reasons: str) -> Opinion:
@@ -191,7 +198,7 @@ def _fits(kind: t.DataType, body: Any) -> bool:
             limit = 2 ** RANGES[type(kind)]
             return body.whole and -limit <= int(body.text) < limit
         case ((t.DoubleType() | t.FloatType()), Number()):
-            return abs(float(body.text)) < float("inf")
+            return abs(_floating(kind, body)) < float("inf")
         case t.DecimalType(), Number():
             try:
                 number = Decimal(body.text)
@@ -246,7 +253,27 @@ def _typed(kind: t.DataType, body: Any) -> Any:
         case t.DecimalType(), _:
             return Decimal(body.text)
         case ((t.DoubleType() | t.FloatType()), _):
-            return float(body.text)
+            return _floating(kind, body)
         case t.VariantType(), _:
-            return None
+            return _untyped(body)
     return int(body.text) if isinstance(body, Number) else body
+
+
+def _floating(kind: t.DataType, number: Number) -> float:
+    """The nearest number that a type can hold."""
+    double = float(number.text)
+    try:
+        return float(struct.unpack("f", struct.pack("f", double))[0]) if isinstance(kind, t.FloatType) else double
+    except OverflowError:
+        return float("inf")
+
+
+def _untyped(body: Any) -> Any:
+    match body:
+        case Number():
+            return float(body.text) if re.search("[eE]", body.text) or len(body.text) > 38 else Decimal(body.text)
+        case Members():
+            return {name: _untyped(each) for name, each in body.pairs}
+        case list():
+            return [_untyped(each) for each in body]
+    return body

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, NullType, StructField, StructType
 
 from headrace.engine.binding import Binder, view_of
@@ -46,6 +48,8 @@ def analyse(spark: SparkSession, project: Project) -> Analysis:
             continue  # the model it reads has a finding of its own
         try:
             schemas[model.table] = _settled(session, project, model, schemas)
+            if model.run == "streaming":
+                _refuse_unstreamable(session, project, model, schemas)
             findings += _contract(model, schemas[model.table])
         except PySparkException as error:
             findings.append(_finding(model, error))
@@ -80,6 +84,30 @@ def _settled(session: SparkSession, project: Project, model: Model, known: Mappi
             break
         schemas[model.table] = frame.schema
     return frame.schema
+
+
+def _refuse_unstreamable(
+    session: SparkSession, project: Project, model: Model, schemas: Mapping[str, StructType]
+) -> None:
+    """Let Spark's own checker judge the model over streams; AnalysisException where its engine cannot run it."""
+
+    def moving(ref: Input) -> DataFrame:
+        rows = _empty(session, project, schemas, ref)
+        return _as_stream(session, rows) if ref.stream else rows
+
+    frame = Binder(session, project, moving).run(model)
+    jvm: Any = session._jvm
+    modes = jvm.org.apache.spark.sql.streaming.OutputMode
+    mode = modes.Update() if model.output_mode == "update" else modes.Append()
+    checker = jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
+    checker.checkForStreaming(frame._jdf.queryExecution().analyzed(), mode)
+
+
+def _as_stream(session: SparkSession, rows: DataFrame) -> DataFrame:
+    """A stream with the columns of a frame, which is never started."""
+    clock = session.readStream.format("rate").load()
+    nulls = [F.lit(None).cast(field.dataType).alias(field.name) for field in rows.schema]
+    return clock.select(*nulls)
 
 
 def _lookups(project: Project, model: Model) -> Iterator[str]:

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, MapType, StructType
+from pyspark.sql.types import DataType, MapType, StructType, VariantType
 
 from headrace.engine.body import (
     DOCUMENT,
@@ -54,7 +54,9 @@ def classify(frame: DataFrame, topics: Sequence[Topic], landed_at: datetime | Co
     reasons = (*REASONS, *dict.fromkeys(rule for topic in topics for rule, _ in topic.reject))
     verdicts = [f"when {quoted(topic.topic)} then {_verdict(topic, reasons)}" for topic in topics]
     landed = landed_at if isinstance(landed_at, Column) else F.lit(landed_at)
-    judged = frame.withColumn("landed_at", landed).withColumn("_verdict", F.expr(f"case topic {' '.join(verdicts)} end"))
+    judged = frame.withColumn("landed_at", landed).withColumn(
+        "_verdict", F.expr(f"case topic {' '.join(verdicts)} end")
+    )
     return judged.withColumns({column: F.expr(sql) for column, sql in _columns(reasons).items()}).drop("_verdict")
 
 
@@ -125,7 +127,9 @@ def _reads_back(body: DataType) -> str:
 
 def _close_look(topic: Topic, body: DataType) -> str:
     """The check token by token, in two kinds of brackets: no text can close both of them and go on."""
-    null_scalar = "_data.v is null" if topic.scalar else "false"
+    # a variant is not read where a field in it is repeated, its token is
+    scalar = "_tokens.v" if isinstance(body, VariantType) else "_data.v"
+    null_scalar = f"{scalar} is null" if topic.scalar else "false"
     inside = worst(body, "_tokens.v", token_fault) or _NO_FAULT
     found = f"if(_tokens._bad is not null or {null_scalar}, {FAULTS['wrong_type']}, {inside})"
     verdict = f"if(_worst is null and {_given(topic, body)} and {_STRICT}, null, {_diagnosis(topic)})"
@@ -153,8 +157,9 @@ def _diagnosis(topic: Topic) -> str:
 
 def _dated(topic: Topic, body: DataType, reasons: Sequence[str]) -> str:
     early_or_late = f"not coalesce(event_time between {_EARLIEST} and landed_at + interval 1 day, false)"
-    in_time = f"coalesce({_first([(early_or_late, 'time_out_of_range')], reasons)}, {_broken_rule(topic, body, reasons)}, unix_micros(event_time))"
-    return let("event_time", _event_time(topic, body), in_time)
+    outside = _first([(early_or_late, "time_out_of_range")], reasons)
+    verdict = f"coalesce({outside}, {_broken_rule(topic, body, reasons)}, unix_micros(event_time))"
+    return let("event_time", _event_time(topic, body), verdict)
 
 
 def _event_time(topic: Topic, body: DataType) -> str:
@@ -178,5 +183,6 @@ def _broken_rule(topic: Topic, body: DataType, reasons: Sequence[str]) -> str:
 
 
 def _holds_true(predicate: str) -> str:
-    # try_add on a date is null whatever its operand raises; a comment may end the predicate
-    return f"try_add(date'1970-01-01', if(({predicate}\n), 1, 0)) > date'1970-01-01'"
+    # try_add on a date is null whatever its operand raises; an interval keeps the optimizer from taking both apart.
+    # A comment may end the predicate.
+    return f"try_add(date'1970-01-01', make_dt_interval(if(({predicate}\n), 1, 0))) > date'1970-01-01'"

@@ -1,15 +1,23 @@
-"""An append-only Delta table read commit by commit: one commit is one batch of one query."""
+"""An append-only Delta table read and written commit by commit: one commit is one batch of one query.
+
+A commit is written as the Delta protocol describes it (writer version 2): data files first, by Spark, then one
+entry of the log, which must not exist before. Spark's own Delta sink rebuilds the state of the table for every
+commit, which no append needs (bench/RESULTS.md).
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import time
+import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from delta.tables import DeltaTable
+from deltalake import DeltaTable, Schema
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -17,9 +25,11 @@ from pyspark.sql.types import StructType
 from headrace.errors import HeadraceError
 
 MARKER = "headrace"
+CHECKPOINT_INTERVAL = 100
+_WRITER_VERSION = 2
 _PROPERTIES = {
     "delta.appendOnly": "true",
-    "delta.checkpointInterval": "100",
+    "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
     # The log is the order of arrival: readers walk it commit by commit, long after a commit is old.
     "delta.logRetentionDuration": "interval 3650 days",
 }
@@ -51,29 +61,38 @@ class CommitTable:
         self.spark = spark
         self.path = path
         self.schema = schema
+        self._newest = -1
 
     def create(self) -> None:
-        """Create the table if it is missing and add columns that are new; anything else is refused."""
-        create_plain(self.spark, self.path, self.schema, _PROPERTIES)
-        self._evolve()
+        """Create the table if it is missing, else add columns that are new; anything else is refused."""
+        if not create_plain(self.path, self.schema, _PROPERTIES):
+            self._evolve()
 
     def append(self, rows: DataFrame, marker: Mapping[str, Any]) -> int:
         """Append rows in one commit with this marker; return its version."""
-        text = json.dumps({MARKER: dict(marker)}, separators=(",", ":"))
-        rows.write.format("delta").mode("append").option("userMetadata", text).save(str(self.path))
-        return self.version()
+        folder = f"batch-{uuid.uuid4().hex}"
+        rows.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(f"{self.path}/{folder}")
+        self._commit([_info(marker), *map(self._add, sorted((self.path / folder).glob("*.parquet")))])
+        if self._newest % CHECKPOINT_INTERVAL == 0:
+            DeltaTable(self.path).create_checkpoint()
+        return self._newest
 
     def version(self) -> int:
-        """The newest version this process has seen."""
-        return int(self._log().unsafeVolatileSnapshot().version())
+        """The newest version this object has seen."""
+        return self._newest
 
     def newest_version(self) -> int:
         """The newest version there is, whoever wrote it; -1 for a table that does not exist yet."""
-        return int(self._log().update(False, self._none(), self._none()).version())
+        if self._newest < 0:
+            self._newest = max((int(entry.stem) for entry in self._log.glob("[0-9]*.json")), default=-1)
+        while self._entry(self._newest + 1).exists():
+            self._newest += 1
+        return self._newest
 
     def id(self) -> str:
         """The table's own id: a table that was dropped and made again has another."""
-        return str(self._log().update(False, self._none(), self._none()).metadata().id())
+        first = (json.loads(line) for line in self._entry(0).read_text("utf-8").splitlines())
+        return str(next(action["metaData"]["id"] for action in first if "metaData" in action))
 
     def commits(self, after: int) -> Iterator[Commit]:
         """Every commit newer than version `after`, oldest first, up to the newest now."""
@@ -102,7 +121,7 @@ class CommitTable:
         Valid because the table is append-only, has no deletion vectors and keeps added files until
         maintenance has folded them away.
         """
-        files = [self._absolute(name) for commit in commits for name in commit.files]
+        files = [f"{self.path}/{unquote(name)}" for commit in commits for name in commit.files]
         if not files:
             return self.no_rows(session)
         return session.read.schema(self.schema).parquet(*files)
@@ -118,8 +137,18 @@ class CommitTable:
             reader = reader.option("versionAsOf", version)
         return reader.load(str(self.path))
 
+    def before(self, session: SparkSession, batch: int) -> DataFrame:
+        """All rows of the batches before one; the table has the column `_batch`."""
+        return self.snapshot(session).where(F.col("_batch") < batch) if batch else self.no_rows(session)
+
     def _evolve(self) -> None:
-        stored = self.spark.read.format("delta").load(str(self.path)).schema
+        table = DeltaTable(self.path)
+        if table.protocol().min_writer_version > _WRITER_VERSION:
+            raise HeadraceError(
+                f"{self.path}: somebody has given the table features that headrace does not write "
+                f"(writer version {table.protocol().min_writer_version}); make it anew with `headrace reset`"
+            )
+        stored = StructType.fromJson(json.loads(table.schema().to_json()))
         known = {f.name: f.dataType for f in stored}
         changed = [f.name for f in self.schema if f.name in known and known[f.name] != f.dataType]
         gone = [name for name in known if name not in self.schema.names]
@@ -132,35 +161,55 @@ class CommitTable:
             empty = self.spark.createDataFrame([], _nullable(self.schema))
             empty.write.format("delta").mode("append").option("mergeSchema", "true").save(str(self.path))
 
-    def _actions(self, version: int) -> list[dict[str, Any]]:
-        log = self._log()
-        jvm: Any = self.spark._jvm
-        file = jvm.org.apache.spark.sql.delta.util.FileNames.unsafeDeltaFile(log.logPath(), version)
+    def _commit(self, actions: list[Mapping[str, Any]]) -> None:
+        """Write the next entry of the log, whole or not at all; an error if somebody else has written it."""
+        entry = self._entry(self.newest_version() + 1)
+        draft = self._log / f".{uuid.uuid4().hex}.tmp"
+        with draft.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(action, separators=(",", ":")) + "\n" for action in actions)
+            file.flush()
+            os.fsync(file.fileno())
         try:
-            lines = log.store().read(file, log.newDeltaHadoopConf())
-        except Exception as error:
+            os.link(draft, entry)  # unlike a rename, it never replaces
+        except FileExistsError as error:
+            raise HeadraceError(f"{self.path}: another process writes to this table") from error
+        finally:
+            draft.unlink()
+        self._newest += 1
+
+    def _add(self, file: Path) -> Mapping[str, Any]:
+        found = file.stat()
+        name = f"{file.parent.name}/{file.name}"
+        told = {"path": name, "partitionValues": {}, "size": found.st_size, "dataChange": True}
+        return {"add": {**told, "modificationTime": int(found.st_mtime * 1000)}}
+
+    def _actions(self, version: int) -> list[dict[str, Any]]:
+        try:
+            lines = self._entry(version).read_text("utf-8").splitlines()
+        except FileNotFoundError as error:
             raise HeadraceError(f"{self.path}: version {version} is no longer in the table's log") from error
-        return [json.loads(lines.apply(i)) for i in range(lines.size())]
+        return [json.loads(line) for line in lines]
 
-    def _absolute(self, name: str) -> str:
-        return f"{self.path}/{unquote(name)}"
+    @property
+    def _log(self) -> Path:
+        return self.path / "_delta_log"
 
-    def _log(self) -> Any:
-        jvm: Any = self.spark._jvm
-        return jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self.spark._jsparkSession, str(self.path))
-
-    def _none(self) -> Any:
-        jvm: Any = self.spark._jvm
-        return jvm.scala.Option.empty()
+    def _entry(self, version: int) -> Path:
+        return self._log / f"{version:020}.json"
 
 
-def create_plain(
-    spark: SparkSession, path: Path, schema: StructType, properties: Mapping[str, str] | None = None
-) -> None:
-    """Create a Delta table that is missing, without rows."""
-    if not DeltaTable.isDeltaTable(spark, str(path)):
-        empty = spark.createDataFrame([], _nullable(schema))
-        empty.write.format("delta").options(**properties or {}).save(str(path))
+def _info(marker: Mapping[str, Any]) -> Mapping[str, Any]:
+    text = json.dumps({MARKER: dict(marker)}, separators=(",", ":"))
+    told = {"timestamp": int(time.time() * 1000), "operation": "WRITE", "operationParameters": {"mode": "Append"}}
+    return {"commitInfo": {**told, "isBlindAppend": True, "engineInfo": "headrace", "userMetadata": text}}
+
+
+def create_plain(path: Path, schema: StructType, properties: Mapping[str, str] | None = None) -> bool:
+    """Create a Delta table that is missing, without rows and without Spark, which takes a second for it when young."""
+    if DeltaTable.is_deltatable(str(path)):
+        return False
+    DeltaTable.create(path, Schema.from_json(_nullable(schema).json()), configuration=dict(properties or {}))
+    return True
 
 
 def _nullable(schema: StructType) -> StructType:

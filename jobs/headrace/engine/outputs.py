@@ -66,12 +66,11 @@ class AppendOutput:
 
     def load(self, before_batch: int) -> None:
         self._batch = before_batch
-        if self._once:
+        if self._once and before_batch:
             self._once.load(self.before())
 
     def before(self) -> DataFrame:
-        past = self.table.snapshot(self._session).where(F.col("_batch") < self._batch)
-        return past.drop("_batch")
+        return self.table.before(self._session, self._batch).drop("_batch")
 
     def decide(self, rows: DataFrame, batch: int) -> Materialized:
         if self._once is None:
@@ -104,13 +103,12 @@ class UpsertOutput:
     def create(self) -> None:
         self.table.create()
         columns = [f for f in self.table.schema if f.name != "_deleted"]
-        create_plain(self._session, self._current, StructType(columns))
+        create_plain(self._current, StructType(columns))
 
     def load(self, before_batch: int) -> None:
         self.state.load(before_batch)
-        if self._closed:
-            past = self.table.snapshot(self._session).where(F.col("_batch") < before_batch)
-            self._closed.load(past.where(self._closing()))
+        if self._closed and before_batch:
+            self._closed.load(self.table.before(self._session, before_batch).where(self._closing()))
 
     def before(self) -> DataFrame:
         return self.state.read()

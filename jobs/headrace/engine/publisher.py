@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from headrace.engine.broker_admin import BrokerAdmin
 from headrace.engine.delta import Commit, CommitTable
 from headrace.engine.session import child, tune
-from headrace.errors import EnvironmentFault
+from headrace.errors import EnvironmentFault, Finding, InvalidProject, Place
 from headrace.project.model import Model, Publish
 
 CHUNK_ROWS = 5_000
@@ -81,7 +81,7 @@ class Publisher:
     def step(self) -> int | None:
         """Send what has been committed since the last step; the number of rows, or None if there was nothing new."""
         if self._producer is None:
-            self._open()
+            self.open()
         commits = list(self._table.commits(self._progress.version - 1))
         if not commits:
             return None
@@ -107,11 +107,22 @@ class Publisher:
         """Give up the producer; the next step opens another and reads the progress again."""
         self._producer = None
 
-    def _open(self) -> None:
-        producer, table_id = self._connect(), self._table.id()
+    def open(self) -> None:
+        """Find out where to go on; InvalidProject if nothing says whether rows of former times are to be sent."""
+        self._producer, table_id = self._connect(), self._table.id()
         found = read_progress(self._outlet)
-        self._progress = found if found and found.table_id == table_id else Progress(table_id)
-        self._producer = producer
+        if found is None:
+            self._progress = self._first_progress(table_id)
+            self._try_send([], self._progress)
+        else:
+            self._progress = found if found.table_id == table_id else Progress(table_id)
+
+    def _first_progress(self, table_id: str) -> Progress:
+        """Where a table begins that was never published; one with rows has to say so."""
+        history = [commit for commit in self._table.commits(-1) if commit.batch >= 0]
+        if history and self._publish.start is None:
+            raise InvalidProject([_history_finding(self.model, len(history))])
+        return Progress(table_id, history[-1].version + 1 if history and self._publish.start == "latest" else 0)
 
     def _connect(self) -> Producer:
         """A producer; whatever its predecessors have left open is aborted, and they are fenced off."""
@@ -183,6 +194,14 @@ class Publisher:
         with (self._notes / f"{self.model.name}.ndjson").open("a") as file:
             note = {"topic": row.topic, "key": row.key, "bytes": len(row.value or ""), "reason": "too_large"}
             file.write(json.dumps(note) + "\n")
+
+
+def _history_finding(model: Model, commits: int) -> Finding:
+    message = (
+        f"{model.table} has rows in {commits} commits and has never been published here; add to publish "
+        "`start: earliest` to send them too, or `start: latest` to send only what comes from now on"
+    )
+    return Finding(model.header_places.get("publish", Place(model.path)), "publish-history", message)
 
 
 def message_rows(rows: DataFrame, publish: Publish) -> DataFrame:

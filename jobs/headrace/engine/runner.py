@@ -19,6 +19,7 @@ from headrace.engine.publisher import Outlet, Publisher
 from headrace.engine.sources import stored
 from headrace.engine.supervisor import Failure, Supervised, Supervisor, wait_until
 from headrace.engine.tasks import Bells, GroupTask, LandingTask, NativeTask, PublisherTask, Say, Task
+from headrace.errors import Finding, InvalidProject
 from headrace.layout import Layout
 from headrace.project.model import Model, Project
 from headrace.project.resets import read_note
@@ -70,6 +71,7 @@ class Run:
         self._create_topics()
         running = [model for declared in project.queries for model in declared.models]
         self._publishers = [self._publisher(model, schemas) for model in running if model.publish]
+        self._open_publishers()
 
     def start(self) -> None:
         """Start every task, sources first."""
@@ -127,6 +129,17 @@ class Run:
         ensure(kafka, wanted)
         if published:  # compacted: the broker's retention must never take what tells how far a table has been sent
             ensure(kafka, {PROGRESS_TOPIC: 1}, {"cleanup.policy": "compact"})
+
+    def _open_publishers(self) -> None:
+        """Let every publisher find its place; all that do not are told at once."""
+        findings: list[Finding] = []
+        for publisher in self._publishers:
+            try:
+                publisher.open()
+            except InvalidProject as error:
+                findings += error.findings
+        if findings:
+            raise InvalidProject(findings)
 
     def _publisher(self, model: Model, schemas: Mapping[str, StructType]) -> Publisher:
         project, target = self.project, self.project.target

@@ -106,9 +106,12 @@ def tune(session: SparkSession, rows: int) -> Tuning:
     """Set the session up for a batch of about `rows` rows."""
     small = rows <= SMALL_BATCH_ROWS
     tuning = Tuning(1 if small else session.sparkContext.defaultParallelism, not small)
+    factory = "FALLBACK" if tuning.codegen else "NO_CODEGEN"
     session.conf.set("spark.sql.shuffle.partitions", str(tuning.partitions))
     session.conf.set("spark.sql.codegen.wholeStage", str(tuning.codegen).lower())
-    session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if tuning.codegen else "NO_CODEGEN")
+    session.conf.set("spark.sql.codegen.factoryMode", factory)
+    # Tasks of a job that is no SQL execution of its own (see `materialize`) know only the thread's properties.
+    session.sparkContext.setLocalProperty("spark.sql.codegen.factoryMode", factory)
     return tuning
 
 
@@ -129,13 +132,16 @@ def _jars_for_running_jvm() -> str:
 
 
 def _launch_confs(target: Target, log_file: Path | None) -> dict[str, str]:
-    confs = {"spark.jars": ",".join(str(jar) for jar in resolve("spark"))}
-    confs["spark.master"] = target.spark_master or "local[2]"
+    confs = {"spark.master": target.spark_master or "local[2]"}
+    jars = [str(jar) for jar in resolve("spark")]
     options = _JAVA_OPTIONS
     if log_file is not None:
         settings = Path(__file__).with_name("log4j2.properties")
         options += f" -Dlog4j2.configurationFile={settings} -Dheadrace.log={log_file}"
     confs["spark.driver.extraJavaOptions"] = options
-    if confs["spark.master"].startswith("local"):
-        confs.update(_LOCAL)
+    if confs["spark.master"].startswith("local["):
+        # First of all jars: in `spark.jars`, each of their classes would be looked for in Spark's 280 jars before.
+        confs |= {**_LOCAL, "spark.driver.extraClassPath": os.pathsep.join(jars)}
+    else:
+        confs["spark.jars"] = ",".join(jars)
     return confs

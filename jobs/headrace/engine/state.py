@@ -51,8 +51,9 @@ class KeyedState:
     def load(self, before_batch: int) -> None:
         """Rebuild both layers from the log, as the state stood before a batch."""
         self.drop()
-        past = self._log.snapshot(self._session).where(F.col("_batch") < before_batch)
-        self._base = materialize(newest_per_key(past, self._keys).where("not _deleted"))
+        past = self._log.before(self._session, before_batch)
+        rows = newest_per_key(past, self._keys).where("not _deleted") if before_batch else past
+        self._base = materialize(rows)
 
     def read(self) -> DataFrame:
         """The rows as of the last finished batch, without bookkeeping columns."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -67,6 +67,7 @@ class _Publish(Shape):
     key: str
     value: Annotated[dict[str, str], Field(min_length=1)]
     tombstone_when: Expression | None = None
+    start: Literal["earliest", "latest"] | None = None
 
 
 class HeaderKeys(Settings):
@@ -112,7 +113,7 @@ def _publish(given: _Publish | None) -> Publish | None:
     if given is None:
         return None
     value = tuple(given.value.items())
-    return Publish(given.key, value, given.topic.name, given.topic.column, given.tombstone_when)
+    return Publish(given.key, value, given.topic.name, given.topic.column, given.tombstone_when, given.start)
 
 
 def _places(document: Document) -> dict[str, Place]:

@@ -89,13 +89,17 @@ class Landing:
 
 @dataclass(frozen=True)
 class Publish:
-    """Where a model's rows go in Kafka: topic (or the column that names it), key and JSON value."""
+    """Where a model's rows go in Kafka: topic (or the column that names it), key and JSON value.
+
+    `start` says what becomes of rows that were there before the model was published: `earliest` sends them too.
+    """
 
     key: str
     value: tuple[tuple[str, str], ...]
     topic: str | None = None
     topic_column: str | None = None
     tombstone_when: str | None = None
+    start: Literal["earliest", "latest"] | None = None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from random import Random
 
 from headrace.testing.case import Cut
 
-_MOST_PARTS = 3
+_MOST_PARTS = 2
 """A restart costs seconds: more of them find nothing new."""
 
 

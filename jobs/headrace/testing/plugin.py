@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from random import Random, randrange
+from threading import Lock
 from typing import Any
 
 import pytest
@@ -20,11 +22,15 @@ from headrace.testing.case import Case, Cut
 from headrace.testing.comparison import differences, plain
 from headrace.testing.landed import Landed, land
 from headrace.testing.sandbox import Sandbox
-from headrace.testing.trial import outcome_of
+from headrace.testing.trial import Models, outcome_of
 
 _SANDBOX = pytest.StashKey[Sandbox]()
 _PROJECTS = pytest.StashKey[dict[Path, Project]]()
 _SEED = pytest.StashKey[int]()
+_WORKERS = pytest.StashKey[ThreadPoolExecutor]()
+
+_AT_ONCE = 2
+"""How many cuts run beside each other: a small batch is mostly planning, which keeps one core busy."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,12 +45,14 @@ def pytest_configure(config: pytest.Config) -> None:
     given = config.getoption("--cut-seed")
     config.stash[_SEED] = randrange(1_000_000) if given is None else given
     config.stash[_PROJECTS] = {}
+    config.stash[_SANDBOX] = Sandbox()
+    config.stash[_WORKERS] = ThreadPoolExecutor(_AT_ONCE, "case")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End what was started."""
-    if _SANDBOX in config.stash:
-        config.stash[_SANDBOX].close()
+    config.stash[_WORKERS].shutdown(cancel_futures=True)
+    config.stash[_SANDBOX].close()
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.File | None:
@@ -59,8 +67,21 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Fil
     return CaseFile.from_parent(parent, path=file_path) if file_path.parent.parent in paths else None
 
 
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    """Start the next cuts with this one."""
+    items = item.session.items
+    for each in items[items.index(item) :][:_AT_ONCE]:
+        if not isinstance(each, CaseItem):
+            break  # another test may need the machine for itself
+        each.start()
+
+
 class CaseFile(pytest.File):
     """One case."""
+
+    def __init__(self, **rest: Any) -> None:
+        super().__init__(**rest)
+        self._landing = Lock()
 
     def collect(self) -> Iterator[CaseItem]:
         try:
@@ -76,9 +97,14 @@ class CaseFile(pytest.File):
         project = _project(self.config, manifest.find_root(self.path.parent))
         return cases.read(project, self.path.relative_to(project.root).as_posix())
 
-    @cached_property
+    @property
     def landed(self) -> Landed:
         """What lands, the same for each cut."""
+        with self._landing:
+            return self._landed
+
+    @cached_property
+    def _landed(self) -> Landed:
         return land(sandbox_of(self.config).spark, self.case.project, self.case.given)
 
 
@@ -89,12 +115,22 @@ class CaseItem(pytest.Item):
         super().__init__(**rest)
         self.cut = cut
         self.add_marker("spark")
+        self._found: Future[list[str]] | None = None
+
+    def start(self) -> Future[list[str]]:
+        """Find the differences on a thread, once."""
+        if self._found is None:
+            self._found = self.config.stash[_WORKERS].submit(self._differences)
+        return self._found
 
     def runtest(self) -> None:
+        if found := self.start().result():
+            raise HeadraceError("\n\n".join(found))
+
+    def _differences(self) -> list[str]:
         file, random = self._file, Random(f"{self._seed} {self.nodeid}")
         outcome = outcome_of(sandbox_of(self.config), file.case, file.landed, self.cut, random)
-        if found := list(differences(file.case, file.landed, outcome)):
-            raise HeadraceError("\n\n".join(found))
+        return list(differences(file.case, file.landed, outcome))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The differences or the findings; only what is no fault of the case has a traceback."""
@@ -128,10 +164,14 @@ def spark(sandbox: Sandbox) -> SparkSession:
     return sandbox.spark
 
 
+@pytest.fixture(scope="session")
+def models(sandbox: Sandbox, pytestconfig: pytest.Config) -> Models:
+    """The project's models, to be run over a few records."""
+    return Models(sandbox, _project(pytestconfig, manifest.find_root(pytestconfig.rootpath)))
+
+
 def sandbox_of(config: pytest.Config) -> Sandbox:
     """The sandbox of a test run."""
-    if _SANDBOX not in config.stash:
-        config.stash[_SANDBOX] = Sandbox()
     return config.stash[_SANDBOX]
 
 

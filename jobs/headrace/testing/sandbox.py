@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import RLock
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -43,30 +44,34 @@ class Sandbox:
         self._schemas: dict[Any, Mapping[str, StructType]] = {}
         self._empty: dict[Any, Path] = {}
         self._numbers = count()
+        self._making = RLock()  # cases run on threads
 
     @property
     def spark(self) -> SparkSession:
         """A session for small batches; one that is already there is taken as it is."""
-        if self._spark is None:
-            found = SparkSession.getActiveSession()
-            self._is_ours = found is None
-            target = Target("test", self._folder, spark_master="local[2]", spark_conf=SMALL)
-            self._spark = found or start(target, self._folder / "spark.log")
-        return self._spark
+        with self._making:
+            if self._spark is None:
+                found = SparkSession.getActiveSession()
+                self._is_ours = found is None
+                target = Target("test", self._folder, spark_master="local[2]", spark_conf=SMALL)
+                self._spark = found or start(target, self._folder / "spark.log")
+            return self._spark
 
     def schemas(self, project: Project) -> Mapping[str, StructType]:
         """What Spark says of every model of a project; variables count only by their types."""
         key = _identity(project)
-        if key not in self._schemas:
-            self._schemas[key] = analysis.check(self.spark, project)
-        return self._schemas[key]
+        with self._making:
+            if key not in self._schemas:
+                self._schemas[key] = analysis.check(self.spark, project)
+            return self._schemas[key]
 
     def layout(self, project: Project) -> Layout:
         """A data directory of its own, with all tables of a project, still empty."""
         key = _identity(project)
-        if key not in self._empty:
-            self._empty[key] = self._new_folder()
-            self._create_tables(project, Layout(self._empty[key]))
+        with self._making:
+            if key not in self._empty:
+                self._empty[key] = self._new_folder()
+                self._create_tables(project, Layout(self._empty[key]))
         folder = self._new_folder()
         shutil.copytree(self._empty[key], folder)
         return Layout(folder)

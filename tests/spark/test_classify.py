@@ -1,0 +1,188 @@
+"""The verdict on landed records: by hand, for every set of faults at once, and at random beside a second opinion."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from random import Random
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headrace.engine import session
+from headrace.engine.body import REASONS
+from headrace.project.model import Topic
+from tests.spark.json_cases import (
+    ANY,
+    CASES,
+    EVENT_TIMES,
+    ISO,
+    LOOSE,
+    MILLIS,
+    NEEDY,
+    RATIO,
+    ROW,
+    RULED,
+    THING,
+    Case,
+    topic,
+)
+from tests.spark.json_mutations import records
+from tests.spark.json_oracle import Opinion, Oracle, Rule
+from tests.spark.judging import LANDED_AT, Record, Verdict, judge
+
+pytestmark = pytest.mark.spark
+
+SEED = int(os.environ.get("HEADRACE_TEST_SEED") or Random().randrange(10**6))
+DOCUMENTS = 1_000
+"""Random documents per topic."""
+
+FAULTY = topic(
+    *("faulty", "id string!", "n int", "seen timestamp", "at timestamp", "one int", "two int"),
+    event_time="at",
+    reject=(("first_rule", "one = 1"), ("second_rule", "two = 1")),
+)
+SOUND = {"id": '"a"', "n": "1", "seen": '"2026-01-31"', "at": '"2026-01-31"', "one": "0", "two": "0"}
+FAULTS: Mapping[str, Mapping[str, str | None]] = {
+    "not_json": {"broken": "x"},
+    "missing_field": {"id": None},
+    "wrong_type": {"n": '"1"'},
+    "duplicate_field": {"twice": '1, "twice": 1'},
+    "bad_timestamp": {"seen": '"soon"'},
+    "time_out_of_range": {"at": '"1999-12-31"'},
+    "first_rule": {"one": "1"},
+    "second_rule": {"two": "1"},
+}
+"""What each fault changes in a sound record; all can be combined."""
+
+KEYS = {None: b"a", "null_key": None, "bad_key": b"\xff"}
+ORDER = (*REASONS, "first_rule", "second_rule")
+
+ORDERS = topic(
+    *("orders", "id string!", "orderDate timestamp", "items array<struct<id: bigint, name: string>>!"),
+    event_time="orderDate",
+    reject=(("key_mismatch", "id <> key"), ("empty_order", "size(items) = 0")),
+)
+SALES = topic("sales", "product string", "value bigint!", null_value=True)
+FUZZED: Mapping[Topic, Mapping[str, Rule]] = {
+    ORDERS: {
+        "key_mismatch": lambda key, order: order["id"] != key,
+        "empty_order": lambda key, order: not order["items"],
+    },
+    RULED: {
+        "key_mismatch": lambda key, row: row["id"] not in (None, key),
+        "too_small": lambda key, row: bool(row["n"]) and 10 / row["n"] > 5,
+        "no_number": lambda key, row: row["id"] == "7",
+    },
+    **{t: {} for t in (SALES, THING, LOOSE, NEEDY, ISO, MILLIS, ANY, ROW, RATIO)},
+    **{topic(f"bare_{i}", scalar=ddl): {} for i, ddl in enumerate(("bigint", "string", "decimal(10,2)", "timestamp"))},
+}
+
+
+@pytest.fixture(scope="module")
+def landing(spark: SparkSession) -> SparkSession:
+    """A session as a landing has it for a small batch."""
+    child = session.child(spark, "classify")
+    session.tune(child, 1)
+    return child
+
+
+@pytest.fixture(scope="module")
+def judged(landing: SparkSession) -> Mapping[str, Verdict]:
+    """The verdicts on all records by hand, by name."""
+    named = [(case.topic, case.name, case.record) for case in CASES]
+    named += [(kind, f"event_time_{name}", record) for name, kind, record, _ in EVENT_TIMES]
+    found: dict[str, Verdict] = {}
+    for kind in dict.fromkeys(kind for kind, _, _ in named):
+        of_kind = {name: record for other, name, record in named if other is kind}
+        found.update(zip(of_kind, judge(landing, kind, [*of_kind.values()]), strict=True))
+    return found
+
+
+@pytest.fixture(scope="module", params=[1, session.SMALL_BATCH_ROWS + 1], ids=["interpreted", "compiled"])
+def fuzzed(request: pytest.FixtureRequest, landing: SparkSession) -> Iterator[list[tuple[Topic, Record, Verdict]]]:
+    """Random records and the verdicts on them, planned as a batch of some size is."""
+    print(f"HEADRACE_TEST_SEED={SEED}")
+    session.tune(landing, request.param)
+    yield [found for kind in FUZZED for found in _fuzzed(landing, kind)]
+    session.tune(landing, 1)
+
+
+def test_cases_have_names_of_their_own():
+    assert len({case.name for case in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.reason or 'usable'}-{case.name}")
+def test_record_by_hand(judged: Mapping[str, Verdict], case: Case):
+    verdict = judged[case.name]
+    assert (verdict.reason, verdict.data) == (case.reason, case.data)
+
+
+@pytest.mark.parametrize(("name", "expected"), [(name, moment) for name, _, _, moment in EVENT_TIMES])
+def test_event_time_by_hand(judged: Mapping[str, Verdict], name: str, expected):
+    assert judged[f"event_time_{name}"].event_time == expected.replace(tzinfo=None)
+
+
+def test_first_of_several_faults_is_given(landing: SparkSession):
+    expected = [*_combinations()]
+    verdicts = judge(landing, FAULTY, [record for record, _ in expected])
+    wrong = [(r, reason, v.reason) for (r, reason), v in zip(expected, verdicts, strict=True) if v.reason != reason]
+    assert not wrong
+
+
+def test_second_opinion_knows_the_cases_by_hand():
+    opinions = [(case, _opinion(case.topic, case.record)) for case in CASES]
+    wrong = [(case, o) for case, o in opinions if case.reason not in o.reasons or case.data != o.data]
+    assert not wrong
+
+
+def test_random_records_are_judged_as_by_the_second_opinion(fuzzed: Sequence[tuple[Topic, Record, Verdict]]):
+    wrong = [(record, verdict) for kind, record, verdict in fuzzed if not _agrees(_opinion(kind, record), verdict)]
+    assert not wrong, f"HEADRACE_TEST_SEED={SEED}"
+
+
+def test_random_records_are_of_every_sort(fuzzed: Sequence[tuple[Topic, Record, Verdict]]):
+    assert {verdict.reason for _, _, verdict in fuzzed} >= {None, *REASONS, *FUZZED[ORDERS]}
+
+
+def test_whatever_lands_is_kept_as_it_was(fuzzed: Sequence[tuple[Topic, Record, Verdict]]):
+    wrong = [(record, verdict) for _, record, verdict in fuzzed if not _kept(record, verdict)]
+    assert not wrong
+
+
+def _combinations() -> Iterator[tuple[Record, str | None]]:
+    """Every set of faults that one record can have, and the reason due."""
+    for key, raw in KEYS.items():
+        yield Record(None, raw), "null_key" if key == "null_key" else "null_value"
+        for chosen in product((False, True), repeat=len(FAULTS)):
+            faults = [fault for fault, is_chosen in zip(FAULTS, chosen, strict=True) if is_chosen]
+            yield Record(_faulty(faults), raw), min([*faults, *filter(None, [key])], key=ORDER.index, default=None)
+
+
+def _faulty(faults: Iterable[str]) -> bytes:
+    members: dict[str, str | None] = dict(SOUND)
+    for fault in faults:
+        members |= FAULTS[fault]
+    written = ", ".join(f'"{name}": {text}' for name, text in members.items() if text)
+    return f"{{{written}}}".encode()
+
+
+def _fuzzed(landing: SparkSession, kind: Topic) -> Iterator[tuple[Topic, Record, Verdict]]:
+    made = records(kind, DOCUMENTS, Random(f"{SEED} {kind.name}"))
+    return ((kind, record, verdict) for record, verdict in zip(made, judge(landing, kind, made), strict=True))
+
+
+def _opinion(kind: Topic, record: Record) -> Opinion:
+    return Oracle(kind, FUZZED.get(kind, {})).judge(record.key, record.value, record.timestamp, LANDED_AT)
+
+
+def _agrees(opinion: Opinion, verdict: Verdict) -> bool:
+    moment = opinion.event_time and opinion.event_time.replace(tzinfo=None)
+    return verdict.reason in opinion.reasons and (verdict.event_time, verdict.data) == (moment, opinion.data)
+
+
+def _kept(record: Record, verdict: Verdict) -> bool:
+    """Text as it was, or the bytes beside text that was made valid."""
+    pairs = [(record.key, verdict.key, verdict.key_bytes), (record.value, verdict.value, verdict.value_bytes)]
+    return all(raw == (None if text is None else text.encode() if kept is None else kept) for raw, text, kept in pairs)
