@@ -17,7 +17,7 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from tests.kafka.oracle import Acked
 
-PATIENCE = 240.0
+PATIENCE = 60.0
 """Seconds within which anything that is waited for must have come, on a machine that is busy with other things."""
 
 Event = tuple[str, str | bytes | None, str | bytes | None]

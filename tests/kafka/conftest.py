@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from pyspark.sql import SparkSession
 
 from headrace.environment.broker import Broker
 from tests.kafka.cluster import Cluster
@@ -26,10 +27,10 @@ def cluster(bootstrap: str) -> Cluster:
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+def stage(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Stage]:
     """A broker, a data directory and the fixed topics of the project, for one module."""
     folder = tmp_path_factory.mktemp("stage")
     broker = Broker(folder / "broker")
     with broker.running() as state:
         assert state.bootstrap is not None
-        yield Stage(state.bootstrap, folder, broker)
+        yield Stage(state.bootstrap, folder, broker, spark)

@@ -6,13 +6,21 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import SparkSession
+
+from headrace.engine.runner import Options, Run
 from headrace.environment.broker import Broker
+from headrace.environment.lock import runner_lock
+from headrace.layout import Layout
+from headrace.project import loader
+from headrace.project.model import Project
 from tests.kafka.cluster import PATIENCE, Cluster
 from tests.kafka.runner import Runner
 
@@ -25,6 +33,7 @@ class Stage(Cluster):
 
     folder: Path
     broker: Broker
+    spark: SparkSession
 
     @property
     def data_dir(self) -> Path:
@@ -43,9 +52,26 @@ class Stage(Cluster):
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def process_all(self) -> None:
-        """Run until all that has been sent is processed and published."""
-        done = self.call("run", "--available-now")
-        assert done.returncode == 0, done.stderr
+        """Run until all that has been sent is processed and published: as `run --available-now`, in this process."""
+        jvm: Any = self.spark._jvm
+        jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # a reset by another process has made tables anew
+        with runner_lock(Layout(self.data_dir).locks):
+            run = Run(self.spark, self.project, Options(available_now=True), say=lambda *_, **__: None)
+            run.prepare()
+            run.start()
+            too_late = threading.Event()
+            alarm = threading.Timer(PATIENCE, too_late.set)
+            alarm.start()
+            failures = run.wait(too_late)
+            alarm.cancel()
+        assert (failures, too_late.is_set()) == ((), False), run.status().to_json()
+
+    @property
+    def project(self) -> Project:
+        """The project of the checkout, on this stage's broker and data directory."""
+        declared = loader.load(PROJECT, "test")
+        kafka = replace(declared.target.kafka, bootstrap=self.bootstrap)
+        return replace(declared, target=replace(declared.target, kafka=kafka, data_dir=self.data_dir))
 
     @contextmanager
     def runner(self, *words: str) -> Iterator[Runner]:

@@ -86,7 +86,7 @@ def _description_end(text: str, start: int, end: int) -> int:
     body = text[start:end]
     first = re.match(r"\s*", body)
     offset = first.end() if first else 0
-    if re.match(r"\w+:(\s|$)", body[offset:]):
+    if re.match(r"[a-z]\w*:(\s|$)", body[offset:]):  # keys are lower-case, sentences are not
         return start
     paragraph = re.search(r"\n[ \t]*\n", body[offset:])
     return start + offset + paragraph.start() if paragraph else end

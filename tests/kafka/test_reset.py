@@ -1,0 +1,67 @@
+"""Forgetting what a query did: it works anew from what has landed, and nobody is told twice unless asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.kafka import outcome
+from tests.kafka.events import made, order, sale
+from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
+from tests.kafka.outcome import Outcome
+from tests.kafka.stage import Stage
+
+pytestmark = pytest.mark.kafka
+
+
+def without_minutes(found: Outcome) -> Outcome:
+    """An outcome but for the minutes, which no record of these tests closes."""
+    return replace(found, per_minute=[])
+
+
+@pytest.fixture(scope="module")
+def processed(stage: Stage) -> Iterator[Stage]:
+    """A stage whose records have been processed once."""
+    stage.create({ORDERS: 1, MANUFACTURED: 1, SALES: 1})
+    stage.send([order("a", 1), made("a", 1), order("waiting", 1), sale("p", 2500), sale("q", 1)])
+    stage.process_all()
+    yield stage
+
+
+def reset(stage: Stage, *words: str) -> None:
+    done = stage.call("reset", *words, "--yes")
+    assert done.returncode == 0, done.stderr
+
+
+def test_queries_work_anew_and_tell_only_what_is_new(processed: Stage) -> None:
+    before = without_minutes(outcome.found(processed))
+    for query in ("shipping", "sales"):
+        reset(processed, query)
+    assert processed.rows("gold.shipment_ready") == []
+    processed.process_all()
+    assert without_minutes(outcome.found(processed)) == before
+    processed.send([order("b", 1), made("b", 1), sale("p", 1)])
+    processed.process_all()
+    assert without_minutes(outcome.found(processed)) == without_minutes(outcome.expected(processed.acked))
+
+
+def test_rows_are_sent_again_when_asked_for(processed: Stage) -> None:
+    before = [record.key for record in processed.committed("shipping")]
+    reset(processed, "shipping", "--republish")
+    processed.process_all()
+    assert sorted(record.key for record in processed.committed("shipping")) == sorted(before * 2)
+
+
+def test_landing_starts_where_it_is_told(processed: Stage) -> None:
+    sales = [record for record in processed.acked if record.topic == SALES]
+    reset(processed, "ingest_sales", "--from", json.dumps({SALES: {"0": sales[-1].offset}}))
+    refused = processed.call("run", "--select", "sales", "--available-now")
+    assert (refused.returncode, "headrace reset sales --yes" in refused.stderr) == (1, True)
+    for query in ("sales", "sales_per_minute"):
+        reset(processed, query)
+    done = processed.call("run", "--select", "sales", "--available-now")
+    assert done.returncode == 0, done.stderr
+    assert [(row["product"], row["total"]) for row in processed.rows("silver.sales_totals")] == [("p", 1)]
