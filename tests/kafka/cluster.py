@@ -17,7 +17,7 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from tests.kafka.oracle import Acked
 
-PATIENCE = 60.0
+PATIENCE = 240.0
 """Seconds within which anything that is waited for must have come, on a machine that is busy with other things."""
 
 Event = tuple[str, str | bytes | None, str | bytes | None]
@@ -37,9 +37,9 @@ class Sent:
 class Sender:
     """A producer that remembers what the broker has acknowledged, also over an outage."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, acked: Iterable[Acked] = ()) -> None:
         settings = {"bootstrap.servers": bootstrap, "enable.idempotence": True, "log_level": 0, "linger.ms": 2}
-        self.acked: list[Acked] = []
+        self.acked: list[Acked] = [*acked]
         self._refused: list[KafkaError] = []
         self._producer = Producer({**settings, "message.timeout.ms": 300_000, "reconnect.backoff.max.ms": 500})
 
@@ -83,20 +83,26 @@ class Cluster:
         return self.sender.acked
 
     def create(self, partitions: Mapping[str, int]) -> None:
-        """Create topics."""
+        """Create topics, and wait until the sender knows of them."""
         wanted = [NewTopic(name, count) for name, count in partitions.items()]
         for made in self.admin.create_topics(wanted).values():
             made.result(30)
+        for name, count in partitions.items():
+            self._wait_for_partitions(name, count)
 
     def widen(self, topic: str, partitions: int) -> None:
         """Give a topic more partitions, and wait until the sender knows of them."""
         self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(30)
-        wait_for(lambda: self.sender.partitions(topic) == partitions, f"more partitions of {topic}")
+        self._wait_for_partitions(topic, partitions)
+
+    def _wait_for_partitions(self, topic: str, count: int) -> None:
+        wait_for(lambda: self.sender.partitions(topic) == count, f"{count} partitions of {topic}")
 
     def delete(self, topic: str) -> None:
         """Delete a topic and wait until the broker has forgotten it."""
         self.admin.delete_topics([topic])[topic].result(30)
         wait_for(lambda: topic not in self.admin.list_topics(timeout=10).topics, f"the end of {topic}")
+        self.sender = Sender(self.bootstrap, self.acked)  # the former would go on counting where the old topic ended
 
     def send(self, events: Iterable[Event], timestamp: int = 0) -> None:
         """Send records and wait until all are acknowledged."""

@@ -70,7 +70,9 @@ class Stage(Cluster):
     def project(self) -> Project:
         """The project of the checkout, on this stage's broker and data directory."""
         declared = loader.load(PROJECT, "test")
-        kafka = replace(declared.target.kafka, bootstrap=self.bootstrap)
+        # Spark keeps consumers for later by their group alone, also when the broker is another.
+        options = {**declared.target.kafka.options, "group.id": f"tests-at-{self.bootstrap}"}
+        kafka = replace(declared.target.kafka, bootstrap=self.bootstrap, options=options)
         return replace(declared, target=replace(declared.target, kafka=kafka, data_dir=self.data_dir))
 
     @contextmanager

@@ -44,6 +44,7 @@ class NativeQuery:
         self.table: CommitTable = stored(self.session, layout, self.model, schemas[self.model.table])
         self._project = project
         self._checkpoint = layout.checkpoint(query.name)
+        self._idle_note = self._checkpoint / "idle"
         self._tables = Tables(self.session, project, layout, schemas)
         self._replays = True
         self.running: StreamingQuery | None = None
@@ -59,6 +60,7 @@ class NativeQuery:
     def start(self, available_now: bool = False) -> StreamingQuery:
         """Start the query where its checkpoint says."""
         self._replays = True
+        self._idle_note.unlink(missing_ok=True)
         offset_log.mend(self._checkpoint, _CONFS[offset_log.PARTITIONS])
         frame = self._frame()
         writer = frame.writeStream.foreachBatch(self._write).queryName(self.model.name)
@@ -71,6 +73,8 @@ class NativeQuery:
         """Stop between two batches."""
         if self.running is not None:
             self.running.stop()
+            if self.progress and not self.state_rows:
+                self._idle_note.touch()
 
     @property
     def watermark(self) -> datetime | None:
@@ -78,6 +82,13 @@ class NativeQuery:
         told = self.progress.get("eventTime", {}).get("watermark")
         moment = datetime.fromisoformat(told.replace("Z", "+00:00")) if told else None
         return moment if moment and moment.year > 1970 else None
+
+    @property
+    def waits(self) -> bool:
+        """Whether rows wait for time to pass; of a query that has not started yet, whether they did when it ended."""
+        if self.running is None:
+            return self._checkpoint.exists() and not self._idle_note.exists()
+        return self.state_rows > 0
 
     @property
     def state_rows(self) -> int:

@@ -109,7 +109,7 @@ class Run:
         target = self.project.target
         task = LandingTask(query, target.ingest_interval, target.max_rows, self._bells, self._say)
         natives = [q for q in self._queries if isinstance(q, NativeQuery) and task.table in q.sources]
-        task.waiting = lambda: any(native.state_rows for native in natives)
+        task.waiting = lambda: any(native.waits for native in natives)
         task.tick_after = float(self.project.vars.get("idle_tick", 5))
         if self._options.available_now:
             task.upto = query.ends()

@@ -98,7 +98,7 @@ class LandingTask:
         self.upto: Offsets | None = None
         self.waiting: Callable[[], bool] = lambda: False
         self.tick_after = 5.0
-        self._moved = time.monotonic()
+        self._moved, self._at_start = time.monotonic(), True
         self._interval, self._max_rows, self._bells, self._say = interval, max_rows, bells, say
         self._counters = Counters()
         self._next = 0.0
@@ -111,7 +111,7 @@ class LandingTask:
         if report is None:
             self._counters.idle()
             return self._tick()
-        self._moved = time.monotonic()
+        self._moved, self._at_start = time.monotonic(), False
         self._next = started + (self._interval if self.upto is None else 0.0)
         self._counters.took(report.batch, report.records)
         self._counters.rejected += report.rejected
@@ -121,8 +121,14 @@ class LandingTask:
         return True
 
     def _tick(self) -> bool:
-        """Let time pass where something waits for it and nothing comes; Kafka has answered, so it is up."""
-        if self.upto is None and time.monotonic() - self._moved >= self.tick_after and self.waiting():
+        """Let time pass where something waits for it and nothing comes; Kafka has answered, so it is up.
+
+        A run over what is there does so at its start only, and not if there is something to read: until all of that
+        has been read, its own times count.
+        """
+        due = self._at_start if self.upto else time.monotonic() - self._moved >= self.tick_after
+        self._at_start = False
+        if due and self.waiting():
             self._moved = time.monotonic()
             if self.query.tick() is not None:
                 self._bells.ring(self.table)
