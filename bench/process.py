@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,8 +29,12 @@ class Job:
     @property
     def jvm(self) -> psutil.Process | None:
         """The child's JVM, once it has one."""
-        found = [p for p in self.process.children(recursive=True) if p.name() == "java"]
-        return max(found, key=lambda p: p.memory_info().rss, default=None)
+        found: dict[psutil.Process, int] = {}
+        for child in self.process.children(recursive=True):
+            with suppress(psutil.NoSuchProcess):  # the shell that starts a JVM is gone soon
+                if child.name() == "java":
+                    found[child] = child.memory_info().rss
+        return max(found, key=lambda child: found[child], default=None)
 
     def cpu(self) -> float:
         """CPU-seconds of the JVM so far."""

@@ -2,7 +2,7 @@
 
 A commit is written as the Delta protocol describes it (writer version 2): data files first, by Spark, then one
 entry of the log, which must not exist before. Spark's own Delta sink rebuilds the state of the table for every
-commit, which no append needs (bench/RESULTS.md).
+commit, which no append needs (docs/speed.md).
 """
 
 from __future__ import annotations

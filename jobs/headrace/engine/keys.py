@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
+
+from headrace.engine.delta import Materialized, count_where
 
 LOOKUP_KEYS = 100
 """Up to here a batch's keys are looked up one by one in the sorted index instead of joined with it."""
@@ -21,16 +23,19 @@ class KeyIndex:
     not grow with the number of keys. Keys closed since the index was sorted wait in a bounded list on the driver.
     """
 
-    def __init__(self, session: SparkSession, keys: Sequence[str]) -> None:
+    def __init__(self, session: SparkSession, keys: Sequence[str], closes: str = "true") -> None:
+        """`closes` is the predicate of rows that close their key."""
         self._session = session
         self._keys = list(keys)
+        self._closes = closes
+        self._hashed: tuple[DataFrame, list[Row]] | None = None
         self._sorted: DataFrame | None = None
         self._recent: set[tuple[int, int]] = set()
 
-    def load(self, closed: DataFrame) -> None:
-        """Start from the rows whose keys are closed."""
+    def load(self, rows: DataFrame) -> None:
+        """Start from all rows there are."""
         self.drop()
-        self._sort(closed.select(*self._fingerprint()))
+        self._sort(self._closing(rows))
 
     def drop(self) -> None:
         """Forget everything; the tables still hold it."""
@@ -38,23 +43,37 @@ class KeyIndex:
             self._sorted.unpersist()
         self._sorted = None
         self._recent = set()
+        self._hashed = None
 
-    def unseen(self, rows: DataFrame, count: int) -> DataFrame:
-        """Those of `count` rows whose key is not closed."""
-        if count == 0 or self._empty():
-            return rows
-        if count > LOOKUP_KEYS:
-            return self._unseen_by_join(rows)
-        asked = {(r[0], r[1]) for r in rows.select(*self._fingerprint()).collect()}
-        closed = self._lookup(asked)
-        return rows.where(~self._is_any_of(closed)) if closed else rows
+    def unseen(self, rows: Materialized) -> DataFrame:
+        """Those rows whose key is not closed."""
+        if rows.count == 0 or self._empty():
+            return rows.frame
+        if rows.count > LOOKUP_KEYS:
+            return self._unseen_by_join(rows.frame)
+        closed = self._lookup({(h1, h2) for h1, h2, _ in self._hashes(rows)})
+        return rows.frame.where(~self._is_any_of(closed)) if closed else rows.frame
 
-    def add(self, rows: DataFrame, count: int) -> None:
-        """Close the keys of `count` committed rows."""
-        if count + len(self._recent) > _RECENT_KEYS:
-            self._sort(self._all().unionByName(rows.select(*self._fingerprint())))
-        elif count:
-            self._recent.update((r[0], r[1]) for r in rows.select(*self._fingerprint()).collect())
+    def add(self, rows: Materialized) -> None:
+        """Close the keys of committed rows that close them."""
+        if rows.count <= LOOKUP_KEYS:
+            self._recent.update((h1, h2) for h1, h2, closes in self._hashes(rows) if closes)
+        elif count_where(rows, self._closes) + len(self._recent) <= _RECENT_KEYS:
+            self._recent.update((h1, h2) for h1, h2 in self._closing(rows.frame).collect())
+        else:
+            self._sort(self._all().unionByName(self._closing(rows.frame)))
+
+    def _hashes(self, rows: Materialized) -> list[Row]:
+        """Fingerprint of each of a few rows, and whether it closes its key; asked for twice, computed once."""
+        if rows.count == 0:
+            return []
+        if self._hashed is None or self._hashed[0] is not rows.frame:
+            found = rows.frame.select(*self._fingerprint(), F.expr(self._closes)).collect()
+            self._hashed = (rows.frame, found)
+        return self._hashed[1]
+
+    def _closing(self, rows: DataFrame) -> DataFrame:
+        return rows.where(self._closes).select(*self._fingerprint())
 
     def _fingerprint(self) -> tuple[Column, Column]:
         names = [F.col(name) for name in self._keys]

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from headrace.engine.delta import Commit, CommitTable, Materialized, count_where, create_plain, materialize, with_batch
+from headrace.engine.delta import Commit, CommitTable, Materialized, create_plain, materialize, with_batch
 from headrace.engine.keys import KeyIndex
 from headrace.engine.sources import stored
 from headrace.engine.state import KeyedState
@@ -76,12 +76,12 @@ class AppendOutput:
         if self._once is None:
             return materialize(with_batch(rows, batch))
         first = materialize(with_batch(_first_per_key(rows, self.model.once_per), batch))
-        return _narrowed(first, self._once.unseen(first.frame, first.count))
+        return _narrowed(first, self._once.unseen(first))
 
     def settle(self, added: Materialized) -> None:
         self._batch += 1
         if self._once:
-            self._once.add(added.frame, added.count)
+            self._once.add(added)
 
     def drop(self) -> None:
         if self._once:
@@ -98,7 +98,7 @@ class UpsertOutput:
         self._current = current
         self._unstored = False
         self._session = session
-        self._closed = KeyIndex(session, model.unique_key) if model.close_when else None
+        self._closed = KeyIndex(session, model.unique_key, _closing(model)) if model.close_when else None
 
     def create(self) -> None:
         self.table.create()
@@ -108,7 +108,7 @@ class UpsertOutput:
     def load(self, before_batch: int) -> None:
         self.state.load(before_batch)
         if self._closed and before_batch:
-            self._closed.load(self.table.before(self._session, before_batch).where(self._closing()))
+            self._closed.load(self.table.before(self._session, before_batch))
 
     def before(self) -> DataFrame:
         return self.state.read()
@@ -117,7 +117,7 @@ class UpsertOutput:
         changes = materialize(with_batch(self._ended(rows), batch))
         if self._closed is None:
             return changes
-        return _narrowed(changes, self._closed.unseen(changes.frame, changes.count))
+        return _narrowed(changes, self._closed.unseen(changes))
 
     def settle(self, added: Materialized) -> None:
         if not added.count:
@@ -125,7 +125,7 @@ class UpsertOutput:
         self.state.apply(added)
         self._unstored = True
         if self._closed:
-            self._closed.add(added.frame.where(self._closing()), count_where(added, self._closing()))
+            self._closed.add(added)
 
     def store_current(self, query: str, batch: int) -> None:
         """Write the rows as of `batch` for plain Delta readers, if any has changed since the last time."""
@@ -142,9 +142,6 @@ class UpsertOutput:
         self.state.drop()
         if self._closed:
             self._closed.drop()
-
-    def _closing(self) -> str:
-        return f"_deleted and coalesce({self.model.close_when}, false)"
 
     def _ended(self, rows: DataFrame) -> DataFrame:
         """Mark the rows that end a key and refuse two changes of a key that came at the same moment."""
@@ -163,6 +160,11 @@ class UpsertOutput:
             return marked
         after_close = F.coalesce(F.max(close).over(so_far), F.lit(False))
         return marked.withColumn("_after_close", after_close).where("not _after_close").drop("_after_close")
+
+
+def _closing(model: Model) -> str:
+    """The changes that close their key for ever."""
+    return f"_deleted and coalesce({model.close_when}, false)"
 
 
 def committed_rows(session: SparkSession, output: Output, commit: Commit) -> Materialized:

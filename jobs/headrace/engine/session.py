@@ -15,7 +15,7 @@ from headrace.environment.jars import resolve
 from headrace.project.model import Target
 
 SMALL_BATCH_ROWS = 20_000
-"""Up to here generating code costs more than it saves (see bench/RESULTS.md)."""
+"""Up to here generating code costs more than it saves (see docs/speed.md)."""
 
 _STATIC: Mapping[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
