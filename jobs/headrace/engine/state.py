@@ -63,7 +63,14 @@ class KeyedState:
 
     def apply(self, changes: Materialized) -> None:
         """Take a committed batch's changes in."""
-        newest = newest_per_key(changes.frame, self._keys)
+        if changes.count <= _FOLD_ROWS:
+            self._take_in(changes, newest_per_key(changes.frame, self._keys))
+            return
+        newest = materialize(newest_per_key(changes.frame, self._keys))  # it is read twice
+        self._take_in(newest, newest.frame)
+        newest.release()
+
+    def _take_in(self, changes: Materialized, newest: DataFrame) -> None:
         if self._recent is not None:
             newest = _without(self._recent.frame, newest, self._keys).unionByName(newest)
         former, self._recent = self._recent, None
