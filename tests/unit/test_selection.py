@@ -88,6 +88,19 @@ def test_selecting_nothing_is_a_usage_error(project, selector):
         selection.select(project, [selector])
 
 
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        ("", "bronze.orders bronze.sales gold.ready gold.report gold.sums silver.open silver.orders"),
+        ("bronze.orders", "bronze.orders"),
+        ("+silver.orders", "bronze.orders silver.orders"),
+        ("shipping", "bronze.orders gold.ready silver.open silver.orders"),
+    ],
+)
+def test_sources_are_listed_with_models(project, selector, expected):
+    assert selection.listed(project, [selector] if selector else []) == frozenset(expected.split())
+
+
 def test_excluding_nothing_is_a_usage_error(project):
     with pytest.raises(UsageError):
         selection.select(project, [], ["redy"])

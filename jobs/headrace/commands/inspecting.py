@@ -36,10 +36,8 @@ def report(error: InvalidProject, folder: Path) -> int:
 
 def list_models(workspace: Workspace, select: tuple[str, ...], exclude: tuple[str, ...], as_json: bool) -> int:
     """List sources and models."""
-    rows = listing.describe(workspace.declared)
-    if select or exclude:
-        chosen = selection.select(workspace.declared, select, exclude)
-        rows = [row for row in rows if row["model"] in chosen]
+    chosen = selection.listed(workspace.declared, select, exclude)
+    rows = [row for row in listing.describe(workspace.declared) if row["model"] in chosen]
     if as_json:
         printing.write_lines(json.dumps(row) for row in rows)
     else:

@@ -84,7 +84,7 @@ class CommitTable:
     def newest_version(self) -> int:
         """The newest version there is, whoever wrote it; -1 for a table that does not exist yet."""
         if self._newest < 0:
-            self._newest = max((int(entry.stem) for entry in self._log.glob("[0-9]*.json")), default=-1)
+            self._newest = max((int(entry.stem) for entry in self._log.glob("[0-9]" * 20 + ".json")), default=-1)
         while self._entry(self._newest + 1).exists():
             self._newest += 1
         return self._newest

@@ -30,6 +30,12 @@ def select(project: Project, selectors: Sequence[str], excludes: Sequence[str] =
     return left
 
 
+def listed(project: Project, selectors: Sequence[str], excludes: Sequence[str] = ()) -> frozenset[str]:
+    """Return the tables of the selected models and of the sources that the same words name or reach."""
+    chosen = _union(project, selectors) if _words(selectors) else frozenset(_names(project))
+    return chosen - _union(project, excludes)
+
+
 def queries_of(project: Project, tables: Iterable[str]) -> tuple[Query, ...]:
     """Return the queries that write any of some tables, in order; models of one query run together."""
     wanted = set(tables)
