@@ -47,6 +47,11 @@ class Layout:
         return self.data_dir / "broker"
 
     @property
+    def verdict(self) -> Path:
+        """Schemas of a project that Spark has found good."""
+        return self.data_dir / "verdict.json"
+
+    @property
     def status(self) -> Path:
         """What the runner last said of itself, replaced every second."""
         return self.data_dir / "status.json"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.engine import analysis
+from headrace.engine import analysis, verdict
 from headrace.errors import Finding
 from headrace.project import loader
 
@@ -78,3 +79,15 @@ def test_fault_is_found_at_its_place(found: dict[str, list[Finding]], name: str)
 
 def test_models_as_they_are_have_no_findings(found: dict[str, list[Finding]]) -> None:
     assert set(found) == {*(f"native_{name}" for name in UNSTREAMABLE), *WRONG}
+
+
+def test_verdict_is_kept_until_the_project_changes(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, file = loader.load(ROOT, "test"), tmp_path / "verdict.json"
+    first = verdict.schemas(spark, project, file)
+    asked: list[str] = []
+    monkeypatch.setattr(analysis, "check", lambda *_: asked.append("again") or first)
+    assert (verdict.schemas(spark, project, file), asked) == (first, [])
+    verdict.schemas(spark, replace(project, vars={**project.vars, "sales_threshold": 1}), file)
+    assert asked == ["again"]

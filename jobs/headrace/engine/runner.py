@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.engine import analysis
+from headrace.engine import verdict
 from headrace.engine.group import Group
 from headrace.engine.landing import KafkaSource, LandingQuery
 from headrace.engine.native import NativeQuery
@@ -55,7 +55,7 @@ class Run:
 
     def prepare(self) -> None:
         """Check the project with Spark, then create topics and tables; nothing is started before all of it holds."""
-        schemas = analysis.check(self._spark, self.project)
+        schemas = verdict.schemas(self._spark, self.project, self.layout.verdict)
         spark, project, layout = self._spark, self.project, self.layout
         source = KafkaSource.of(project.target.kafka, f"headrace-{project.name}-{project.target.name}")
         for landing in project.landings:
