@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test unit check format bench lock
+.PHONY: help setup demo test unit check format bench schemas lock
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ format: $(VENV)/.installed  ## Format the code and mend what lint can mend
 
 bench: setup  ## Measure speed and latency
 	@$(BIN)/python -m bench
+
+schemas: $(VENV)/.installed  ## Write the JSON schemas of the project's YAML
+	@$(BIN)/headrace schemas
 
 lock:  ## Write requirements.lock anew from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.10 --generate-hashes \

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import scenarios
+from bench import analyst, five, scenarios
 from bench.scenarios import HANDWRITTEN, HEADRACE, Figures
 
 RESULTS = Path(__file__).parent / "results"
@@ -23,10 +23,16 @@ def measurements(folder: Path, quick: bool) -> dict[str, Callable[[], Figures]]:
     """Every scenario by name; quick ones are a tenth of the size and prove only that they run."""
     share = 10 if quick else 1
     return {
+        "check": analyst.check,
         "latency": lambda: scenarios.latency(folder, 180 / share),
         "backlog": lambda: scenarios.backlog(folder, 100_000 // share, HEADRACE),
         "backlog_handwritten": lambda: scenarios.backlog(folder, 100_000 // share, HANDWRITTEN),
         "idle": lambda: scenarios.idle(folder, 60 / share),
+        "five": lambda: five.five(folder, 180 / share),
+        "idle_five": lambda: five.idle_five(folder, 60 / share, snapshots=False),
+        "idle_five_snapshots": lambda: five.idle_five(folder, 60 / share, snapshots=True),
+        "shop_backlog": lambda: five.shop_backlog(folder, 200_000 // share),
+        "rest": lambda: five.rest(folder, 50 // share),
         "state": lambda: scenarios.state(folder, 1_000_000 // share),
     }
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from confluent_kafka import Producer
@@ -36,6 +37,20 @@ def backlog(orders: int, duplicates: float = 0.01, seed: int = 7) -> list[Messag
     found += chance.sample(found, int(len(found) * duplicates))
     chance.shuffle(found)
     return found
+
+
+@contextmanager
+def sender(bootstrap: str) -> Iterator[Callable[[Iterable[Message]], None]]:
+    """A function that sends records at once."""
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "partitioner": "murmur2_random"})
+
+    def send(found: Iterable[Message]) -> None:
+        for topic, key, value in found:
+            producer.produce(topic, key=key or None, value=value)
+        producer.poll(0)
+
+    yield send
+    producer.flush(30)
 
 
 def send_all(bootstrap: str, found: list[Message]) -> None:

@@ -7,7 +7,7 @@ import shutil
 import statistics
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,15 @@ Figures = dict[str, Any]
 Times = dict[str, float]
 """When something was sent or seen, by order id."""
 ROOT = Path(__file__).parent.parent
-TOPICS = {"orders": 1, "manufactured": 1, "shipping": 1, "sales-events-v1": 1, "notifications-events-v1": 1}
+TOPICS = dict.fromkeys(
+    (
+        *("orders", "manufactured", "shipping", "sales-events-v1", "notifications-events-v1"),
+        *("analyticsTopic", "metricsTopic", "shop-orders", "payments", "customers", "warehouse-inventory"),
+        *("validation-rules", "order-validations-external", "order-validations", "logs", "products"),
+    ),
+    1,
+)
+FIRST_TWO = ("--select", "shipping", "--select", "sales")
 
 
 @dataclass(frozen=True)
@@ -36,10 +44,9 @@ class Contestant:
     name: str
     table: str
 
-    def command(self, bootstrap: str, folder: Path, select: str | None = "shipping") -> list[str]:
+    def command(self, bootstrap: str, folder: Path, chosen: Sequence[str]) -> list[str]:
         if self.name == "handwritten":
             return ["-m", "bench.handwritten", bootstrap, str(folder)]
-        chosen = ["--select", select] if select else []
         return ["-m", "headrace", "-C", str(ROOT), "-t", "local", "run", *chosen]
 
 
@@ -58,8 +65,10 @@ def stage(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def contest(one: Contestant, bootstrap: str, folder: Path, select: str | None = "shipping") -> Iterator[Job]:
-    """The job of a contestant, started and ready."""
+def contest(
+    one: Contestant, bootstrap: str, folder: Path, chosen: Sequence[str] = ("--select", "shipping")
+) -> Iterator[Job]:
+    """The job of a contestant, started and ready; `chosen` is which queries headrace runs."""
     data = folder / one.name
     data.mkdir()
     environment = {
@@ -67,14 +76,21 @@ def contest(one: Contestant, bootstrap: str, folder: Path, select: str | None = 
         "HEADRACE_DATA_DIR": str(data),
         "PYTHONPATH": f"{ROOT}:{ROOT / 'jobs'}",
     }
-    with job(one.command(bootstrap, data, select), data, environment) as running:
+    with job(one.command(bootstrap, data, chosen), data, environment) as running:
         wait_for(lambda: running.says("started"), f"the start of {one.name}")
         yield running
 
 
 def shipped(one: Contestant, folder: Path) -> int:
     """How many orders a contestant has shipped, in Delta."""
-    table = DeltaTable(str(folder / one.name / one.table))
+    return rows_in(folder / one.name / one.table)
+
+
+def rows_in(path: Path) -> int:
+    """How many rows a Delta table has; none while it does not exist."""
+    if not DeltaTable.is_deltatable(str(path)):
+        return 0
+    table = DeltaTable(str(path))
     rows = QueryBuilder().register("t", table).execute("select count(*) as n from t").read_all()
     return int(rows["n"][0].as_py())
 
@@ -113,8 +129,11 @@ def latency(folder: Path, seconds: float) -> Figures:
 
 
 def idle(folder: Path, seconds: float) -> Figures:
-    """CPU-seconds per second with all systems running and nothing to do."""
-    with stage(folder) as bootstrap, contest(HEADRACE, bootstrap, folder, None) as running:
+    """CPU-seconds per second with shipping and sales running and nothing to do."""
+    with (
+        stage(folder) as bootstrap,
+        contest(HEADRACE, bootstrap, folder, FIRST_TWO) as running,
+    ):
         for _ in load.paced(bootstrap, 20):
             pass
         wait_for(lambda: shipped(HEADRACE, folder) >= 20, "the warm-up")
@@ -157,7 +176,7 @@ def _watched(bootstrap: str, folder: Path, seconds: float) -> tuple[Times, Times
     sent: Times = {}
     kafka: Times = {}
     delta: Times = {}
-    rows = _DeltaRows(folder / HEADRACE.name / HEADRACE.table)
+    rows = DeltaRows(folder / HEADRACE.name / HEADRACE.table)
     source = load.paced(bootstrap, seconds)
     feeder = _Feeder(source, sent)
     feeder.start()
@@ -172,11 +191,11 @@ def _watched(bootstrap: str, folder: Path, seconds: float) -> tuple[Times, Times
     return sent, delta, kafka
 
 
-class _DeltaRows:
-    """New order ids of the shipments, from the files that each new commit adds."""
+class DeltaRows:
+    """New values of a table's column, from the batches that each new commit adds."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, column: str = "order_id") -> None:
+        self._path, self._column = path, column
         self._version = DeltaTable(str(path)).version()
 
     def new(self) -> list[str]:
@@ -186,9 +205,9 @@ class _DeltaRows:
             table = DeltaTable(str(self._path), version=self._version)
             batch = json.loads(json.loads(log.read_text().splitlines()[0])["commitInfo"].get("userMetadata") or "{}")
             number = batch.get("headrace", {}).get("batch", -1)
-            sql = f"select order_id from t where _batch = {number}"
+            sql = f"select {self._column} as found from t where _batch = {number}"
             rows = QueryBuilder().register("t", table).execute(sql).read_all()
-            found += [value.as_py() for value in rows["order_id"]]
+            found += [value.as_py() for value in rows["found"]]
         return found
 
 

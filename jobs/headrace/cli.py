@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -9,10 +10,8 @@ from typing import Annotated
 
 import typer
 
-from headrace import __version__
-from headrace.commands import demonstrating, inspecting, producing, running, upkeep
-from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode, HeadraceError, InvalidProject
+from headrace.version import __version__
 
 app = typer.Typer(
     name="headrace",
@@ -30,6 +29,10 @@ produce_app = typer.Typer(
     no_args_is_help=True,
 )
 app.add_typer(produce_app, name="produce")
+export_app = typer.Typer(
+    help="Write the project in the form of another tool.\n\nExample: headrace export sdp pipeline", no_args_is_help=True
+)
+app.add_typer(export_app, name="export")
 shipping_app = typer.Typer(
     help="Orders, and products made for them.\n\nExample: headrace produce shipping order", no_args_is_help=True
 )
@@ -47,15 +50,21 @@ Data = Annotated[
 Seed = Annotated[int, typer.Option(help="The same seed gives the same events.")]
 RunId = Annotated[str | None, typer.Option("--run-id", help="Part of every made-up key; fresh each time if not given.")]
 
+_OBJECTS = 100_000
+"""New objects between two garbage collections: reading a project makes very many at once, and keeps them."""
+
 
 def main(words: list[str] | None = None) -> None:
     """Run one command; every failure of the user's world is one line on stderr, without a traceback."""
+    gc.set_threshold(_OBJECTS)
     words = sys.argv[1:] if words is None else words
     command = typer.main.get_command(app)
     try:
         code = command.main(words, prog_name="headrace", standalone_mode=False)
     except InvalidProject as error:
-        code = inspecting.report(error, _folder(words))
+        from headrace.commands import checking
+
+        code = checking.report(error, _folder(words))
     except HeadraceError as error:
         print(f"headrace: {error}", file=sys.stderr)
         code = error.exit_code
@@ -111,6 +120,8 @@ def settings(
 
     Example: headrace -C shop -t prod status
     """
+    from headrace.commands.workspace import Workspace
+
     os.environ["TZ"] = "UTC"
     context.obj = Workspace(project, target)
 
@@ -123,7 +134,35 @@ def setup() -> int:
 
     Example: headrace setup
     """
+    from headrace.commands import upkeep
+
     return upkeep.setup()
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="The folder of the new project; its name is the project's.")],
+) -> int:
+    """Make a new project that runs and passes its test at once.
+
+    Example: headrace init shop
+    """
+    from headrace.commands import starting
+
+    return starting.init(folder)
+
+
+@app.command()
+def schemas(
+    out: Annotated[Path, typer.Option(help="Where to.")] = Path("schemas"),
+) -> int:
+    """Write JSON schemas of the project's YAML, for editors.
+
+    Example: headrace schemas --out schemas
+    """
+    from headrace.commands import schemas as shipped
+
+    return shipped.write(out)
 
 
 @app.command()
@@ -132,6 +171,8 @@ def doctor(context: typer.Context, json: Json = False) -> int:
 
     Example: headrace doctor
     """
+    from headrace.commands import upkeep
+
     return upkeep.doctor(context.obj, json)
 
 
@@ -141,6 +182,8 @@ def list_models(context: typer.Context, select: Select = None, exclude: Exclude 
 
     Example: headrace ls --select +gold.shipment_ready
     """
+    from headrace.commands import inspecting
+
     return inspecting.list_models(context.obj, tuple(select or ()), tuple(exclude or ()), json)
 
 
@@ -148,13 +191,58 @@ def list_models(context: typer.Context, select: Select = None, exclude: Exclude 
 def check(
     context: typer.Context,
     offline: Annotated[bool, typer.Option("--offline", help="Without Spark: names, headers, order.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Check again whenever a file is saved, until Ctrl-C.")] = False,
     json: Json = False,
 ) -> int:
     """Check every file, and let Spark analyse every model.
 
     Example: headrace check --offline
     """
-    return inspecting.check(context.obj, offline, json)
+    from headrace.commands import checking
+
+    return checking.watch(context.obj, offline, json) if watch else checking.check(context.obj, offline, json)
+
+
+@app.command()
+def plan(
+    context: typer.Context,
+    select: Select = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the live and the edited form of what differs.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Say what an edit does to what is running, model by model.
+
+    Example: headrace plan --explain
+    """
+    from headrace.commands import planning
+
+    return planning.tell(context.obj, tuple(select or ()), explain, json)
+
+
+@app.command()
+def test(
+    context: typer.Context,
+    select: Select = None,
+    exclude: Exclude = None,
+    data: Annotated[bool, typer.Option("--data", help="Run the data tests of headers over what is stored.")] = False,
+    junit: Annotated[Path | None, typer.Option("--junit", metavar="<file>", help="Write a JUnit report.")] = None,
+    record: Annotated[
+        tuple[str, int] | None,
+        typer.Option("--record", metavar="<model> <n>", help="Write a case of the last n landing batches."),
+    ] = None,
+) -> int:
+    """Run the model tests, or the data tests, of the selected models.
+
+    Example: headrace test --select shipment_ready
+    """
+    from headrace.commands import testing
+
+    if record is not None:
+        return testing.record(context.obj, *record)
+    run_tests = testing.run_data_tests if data else testing.run_cases
+    return run_tests(context.obj, tuple(select or ()), tuple(exclude or ()), junit)
 
 
 @app.command()
@@ -166,13 +254,20 @@ def run(
         bool, typer.Option("--available-now", help="End when all that is there now is processed and sent.")
     ] = False,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="End at the first query that fails for good.")] = False,
+    accept_mix: Annotated[
+        str | None,
+        typer.Option("--accept-mix", metavar="<why>", help="Go on where the plan says MIX; the reason is kept."),
+    ] = None,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Reset first what the plan says cannot go on.")] = False,
 ) -> int:
     """Run the project's queries until Ctrl-C.
 
     Example: headrace run --select shipping
     """
+    from headrace.commands import running
+
     flags = {"available_now": available_now, "fail_fast": fail_fast}
-    return running.run(context.obj, tuple(select or ()), tuple(exclude or ()), flags)
+    return running.run(context.obj, tuple(select or ()), tuple(exclude or ()), flags, accept_mix, rebuild)
 
 
 @app.command()
@@ -183,7 +278,25 @@ def demo(context: typer.Context) -> int:
 
     Example: headrace demo
     """
+    from headrace.commands import demonstrating
+
     return demonstrating.demo(context.obj)
+
+
+@app.command()
+def serve(
+    context: typer.Context,
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8080,
+    waiters: Annotated[int, typer.Option(min=1, help="So many requests may wait at a time.")] = 2000,
+) -> int:
+    """Answer HTTP: orders, and every stored table.
+
+    Example: headrace serve --port 8080
+    """
+    from headrace.commands import serving
+
+    return serving.serve(context.obj, host, port, waiters)
 
 
 @app.command()
@@ -199,6 +312,8 @@ def tail(
 
     Example: headrace tail shipping --json
     """
+    from headrace.commands import inspecting
+
     return inspecting.tail(context.obj, name, start, limit, timeout, json)
 
 
@@ -216,6 +331,8 @@ def show(
 
     Example: headrace show silver.open_orders --history order-1
     """
+    from headrace.commands import inspecting
+
     return inspecting.show(context.obj, table, key, history, where, limit, json)
 
 
@@ -229,6 +346,8 @@ def sql(
 
     Example: headrace sql "select reject_reason, count(*) from bronze.dead_letters group by 1"
     """
+    from headrace.commands import inspecting
+
     return inspecting.sql(context.obj, text, json)
 
 
@@ -238,7 +357,57 @@ def status(context: typer.Context, json: Json = False) -> int:
 
     Example: headrace status --json
     """
+    from headrace.commands import inspecting
+
     return inspecting.status(context.obj, json)
+
+
+@app.command()
+def lineage(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="A column such as gold.shipment_ready.completed_at, or a table.")],
+    down: Annotated[bool, typer.Option("--down", help="What is made of it, not what it is made of.")] = False,
+    form: Annotated[str, typer.Option("--format", help="text or mermaid.")] = "text",
+    json: Json = False,
+) -> int:
+    """Follow a column to the Kafka fields that it is made of.
+
+    Example: headrace lineage gold.shipment_ready.completed_at
+    """
+    from headrace.commands import documenting
+
+    return documenting.trace(context.obj, name, form, down, json)
+
+
+@app.command()
+def docs(
+    context: typer.Context,
+    out: Annotated[Path | None, typer.Option(help="Where to, if not <data_dir>/target.")] = None,
+) -> int:
+    """Write one page about the project, and manifest.json.
+
+    Example: headrace docs --out public
+    """
+    from headrace.commands import documenting
+
+    return documenting.document(context.obj, out)
+
+
+@app.command()
+def mail(
+    context: typer.Context,
+    topic: Annotated[str, typer.Argument(help="A topic of notices.")] = "order-emails",
+    send: Annotated[bool, typer.Option("--send", help="Send the letters; without this only show them.")] = False,
+    limit: Annotated[int | None, typer.Option(help="End after so many notices.")] = None,
+    timeout: Annotated[float | None, typer.Option(help="End after so many seconds without anything new.")] = None,
+) -> int:
+    """Tell customers of their orders: one letter for each order of a topic.
+
+    Example: headrace mail order-emails --timeout 5
+    """
+    from headrace.commands import mailing
+
+    return mailing.mail(context.obj, topic, send, limit, timeout)
 
 
 @app.command()
@@ -259,7 +428,24 @@ def reset(
 
     Example: headrace reset shipping --yes
     """
+    from headrace.commands import upkeep
+
     return upkeep.reset(context.obj, query, yes, start, republish)
+
+
+@export_app.command("sdp")
+def export_sdp(
+    context: typer.Context, folder: Annotated[Path, typer.Argument(help="A new folder for the pipeline.")]
+) -> int:
+    """Write a Spark Declarative Pipelines project.
+
+    Models that such a pipeline cannot run are named, with the reason.
+
+    Example: headrace export sdp pipeline
+    """
+    from headrace.commands import exporting
+
+    return exporting.export_sdp(context.obj, folder)
 
 
 @broker_app.command("start")
@@ -268,6 +454,8 @@ def broker_start(context: typer.Context, data: Data = None, json: Json = False) 
 
     Example: headrace broker start --json
     """
+    from headrace.commands import upkeep
+
     return upkeep.broker(context.obj, "start", data, json)
 
 
@@ -277,6 +465,8 @@ def broker_stop(context: typer.Context, data: Data = None, json: Json = False) -
 
     Example: headrace broker stop
     """
+    from headrace.commands import upkeep
+
     return upkeep.broker(context.obj, "stop", data, json)
 
 
@@ -286,6 +476,8 @@ def broker_status(context: typer.Context, data: Data = None, json: Json = False)
 
     Example: headrace broker status --json
     """
+    from headrace.commands import upkeep
+
     return upkeep.broker(context.obj, "status", data, json)
 
 
@@ -299,6 +491,8 @@ def produce_order(
 
     Example: headrace produce shipping order --id a --items "1:Iphone,2:Samsung"
     """
+    from headrace.commands import producing
+
     return producing.order(context.obj, id, items)
 
 
@@ -312,6 +506,8 @@ def produce_manufactured(
 
     Example: headrace produce shipping manufactured a 1
     """
+    from headrace.commands import producing
+
     return producing.manufactured(context.obj, order_id, product_id)
 
 
@@ -328,6 +524,8 @@ def produce_manufacturer(
 
     Example: headrace produce shipping manufacturer --delay 1
     """
+    from headrace.commands import producing
+
     return producing.manufacturer(context.obj, delay, rate, seed)
 
 
@@ -342,7 +540,71 @@ def produce_shipping_demo(
 
     Example: headrace produce shipping demo --orders 100 --seed 7
     """
+    from headrace.commands import producing
+
     return producing.shipping(context.obj, orders, seed, run_id)
+
+
+@produce_app.command("calls")
+def produce_calls(
+    context: typer.Context,
+    half: Annotated[
+        list[str] | None,
+        typer.Argument(help="`analytics <user1> <user2> <text>` or `metrics ...`; none: a stream of halves."),
+    ] = None,
+    rate: Annotated[float | None, typer.Option(help="Halves a second; 5 if not given.")] = None,
+    count: Annotated[int | None, typer.Option(help="End after so many; else at Ctrl-C.")] = None,
+    seed: Seed = 0,
+    run_id: RunId = None,
+) -> int:
+    """Send one half of a call, or a stream of halves.
+
+    Example: headrace produce calls metrics anna bela "340 s"
+    """
+    from headrace.commands import producing
+
+    return producing.calls(context.obj, tuple(half or ()), rate, count, seed, run_id)
+
+
+@produce_app.command("clicks")
+def produce_clicks(
+    context: typer.Context,
+    event: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="`view <browser> <product>`, `verified <browser>` or `name <product> [<name>]`; none: visits."
+        ),
+    ] = None,
+    rate: Annotated[float | None, typer.Option(help="Events a second; 5 if not given.")] = None,
+    count: Annotated[int | None, typer.Option(help="End after so many; else at Ctrl-C.")] = None,
+    seed: Seed = 0,
+    run_id: RunId = None,
+) -> int:
+    """Send one event of a browser, or a stream of visits.
+
+    Example: headrace produce clicks view b1 7
+    """
+    from headrace.commands import producing
+
+    return producing.clicks(context.obj, tuple(event or ()), rate, count, seed, run_id)
+
+
+@produce_app.command("shop")
+def produce_shop(
+    context: typer.Context,
+    words: Annotated[list[str] | None, typer.Argument(help="`ship <id>`; none: a stream of trade.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Records a second; 5 if not given.")] = None,
+    count: Annotated[int | None, typer.Option(help="End after so many; else at Ctrl-C.")] = None,
+    seed: Seed = 0,
+    run_id: RunId = None,
+) -> int:
+    """Send customers, stock, orders and payments, or ship an order.
+
+    Example: headrace produce shop --rate 5
+    """
+    from headrace.commands import producing
+
+    return producing.shop(context.obj, tuple(words or ()), rate, count, seed, run_id)
 
 
 @produce_app.command("sales")
@@ -360,4 +622,6 @@ def produce_sales(
 
     Example: headrace produce sales event espresso 1500
     """
+    from headrace.commands import producing
+
     return producing.sales(context.obj, tuple(event or ()), rate, count, seed, run_id)

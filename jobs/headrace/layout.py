@@ -25,9 +25,31 @@ class Layout:
         """The change log of an upsert model: every change of every key, never rewritten."""
         return self.data_dir / "tables" / "_changes" / table
 
+    def late(self, table: str) -> Path:
+        """The rows that came too late for a model in the streaming engine."""
+        return self.data_dir / "tables" / "_late" / table
+
+    def failed(self, query: str) -> Path:
+        """Rows that data tests keep out of the tables of a query."""
+        return self.data_dir / "tables" / "_failed" / query
+
     def checkpoint(self, query: str) -> Path:
         """Progress of one query: recorded inputs, or Spark's own checkpoint."""
         return self.data_dir / "checkpoints" / query
+
+    def mail(self, topic: str) -> Path:
+        """Which letters have been sent for the notices of a topic."""
+        return self.data_dir / "mail" / f"{topic}.sqlite"
+
+    @property
+    def checkpoints(self) -> Path:
+        """The progress of every query."""
+        return self.data_dir / "checkpoints"
+
+    @property
+    def declared(self) -> Path:
+        """Declarations that running queries were started with."""
+        return self.data_dir / "declared"
 
     @property
     def locks(self) -> Path:
@@ -50,6 +72,11 @@ class Layout:
     def verdict(self) -> Path:
         """Schemas of a project that Spark has found good."""
         return self.data_dir / "verdict.json"
+
+    @property
+    def artifacts(self) -> Path:
+        """Documentation, manifest.json and run_results.json."""
+        return self.data_dir / "target"
 
     @property
     def status(self) -> Path:

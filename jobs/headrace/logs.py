@@ -15,10 +15,10 @@ from typing import Any
 import structlog
 
 
-def speaker(folder: Path, quiet: bool = False) -> Callable[..., None]:
-    """Return the function that logs events: to a file always, to stderr unless told to be quiet."""
+def speaker(folder: Path, quiet: bool = False, name: str = "headrace") -> Callable[..., None]:
+    """Return the function that logs events: to a file of that name always, to stderr unless told to be quiet."""
     folder.mkdir(parents=True, exist_ok=True)
-    file = RotatingFileHandler(folder / "headrace.log", maxBytes=20_000_000, backupCount=3)
+    file = RotatingFileHandler(folder / f"{name}.log", maxBytes=20_000_000, backupCount=3)
     file.setFormatter(logging.Formatter("%(message)s"))
     # Spark's Python side repeats every SQL error as JSON on stderr; ours says it once, in one line.
     for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j"):

@@ -26,6 +26,8 @@ from tests.kafka.cluster import PATIENCE, Cluster
 from tests.kafka.runner import Runner
 
 PROJECT = Path(__file__).parents[2]
+DOMAINS = ("shipping", "sales")
+"""What runs where a test names nothing else."""
 
 
 @dataclass
@@ -56,13 +58,18 @@ class Stage(Cluster):
         """Run until all that has been sent is processed and published."""
         assert self.failures() == ()
 
-    def failures(self, *select: str) -> tuple[Failure, ...]:
+    def failures(self, *select: str, project: Project | None = None) -> tuple[Failure, ...]:
         """Do what `run --available-now` does, in this process, and return which queries failed."""
+        declared = project or self.project
         jvm: Any = self.spark._jvm
         jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # a reset by another process has made tables anew
-        with runner_lock(Layout(self.data_dir).locks):
-            project = selection.narrowed(self.project, select, ()) if select else self.project
-            run = Run(self.spark, project, Options(available_now=True), say=lambda *_, **__: None)
+        with runner_lock(Layout(declared.target.data_dir).locks):
+            run = Run(
+                self.spark,
+                selection.narrowed(declared, select or DOMAINS, ()),
+                Options(available_now=True),
+                say=lambda *_, **__: None,
+            )
             run.prepare()
             run.start()
             too_late = threading.Event()
@@ -76,16 +83,21 @@ class Stage(Cluster):
     @property
     def project(self) -> Project:
         """The project of the checkout, on this stage's broker and data directory."""
-        declared = loader.load(PROJECT, "test")
+        return self.project_of("test", self.data_dir)
+
+    def project_of(self, target: str, data_dir: Path) -> Project:
+        """The project for some target, on this stage's broker."""
+        declared = loader.load(PROJECT, target)
         # Spark keeps consumers for later by their group alone, also when the broker is another.
         options = {**declared.target.kafka.options, "group.id": f"tests-at-{self.bootstrap}"}
         kafka = replace(declared.target.kafka, bootstrap=self.bootstrap, options=options)
-        return replace(declared, target=replace(declared.target, kafka=kafka, data_dir=self.data_dir))
+        return replace(declared, target=replace(declared.target, kafka=kafka, data_dir=data_dir))
 
     @contextmanager
     def runner(self, *words: str) -> Iterator[Runner]:
         """A runner for as long as the block lasts."""
-        runner = Runner(command("run", *words), self.environ, self.folder, self.data_dir)
+        chosen = words or tuple(word for domain in DOMAINS for word in ("--select", domain))
+        runner = Runner(command("run", *chosen), self.environ, self.folder, self.data_dir)
         try:
             yield runner
         finally:

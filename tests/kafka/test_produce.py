@@ -12,6 +12,7 @@ import pytest
 from confluent_kafka import Producer
 
 from headrace.demo import manufacturer, sales, shipping
+from headrace.demo.newest import newest_value
 from headrace.demo.records import Record
 from headrace.demo.sending import Sender, send
 from headrace.errors import EnvironmentFault, UsageError
@@ -169,3 +170,16 @@ def test_sender_waits_for_acknowledgements(kafka: Kafka, topic: str) -> None:
     with Sender(kafka) as sender:
         sender.send(Record(topic, "k", "1"))
     assert sender.acknowledged == 1
+
+
+def test_newest_value_of_a_key_is_found(kafka: Kafka, topic: str) -> None:
+    send(kafka, [Record(topic, "a", '{"n": 1}'), Record(topic, "b", '{"n": 2}'), Record(topic, "a", '{"n": 3}')])
+    assert (newest_value(kafka, topic, "a"), newest_value(kafka, topic, "c")) == ({"n": 3}, None)
+
+
+def test_topic_is_followed_from_given_offsets(kafka: Kafka, topic: str) -> None:
+    send(kafka, (Record(topic, f"k{n}", str(n)) for n in range(100)))
+    rows = list(tail_topic(kafka, topic, until=Until(quiet=2)))
+    ends = {partition: 1 + max(row["offset"] for row in rows if row["partition"] == partition) for partition in (0, 1)}
+    send(kafka, [Record(topic, "k0", "100"), Record(topic, "k1", "101")])
+    assert {row["value"] for row in tail_topic(kafka, topic, ends, Until(quiet=2))} == {100, 101}

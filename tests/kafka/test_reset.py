@@ -55,6 +55,22 @@ def test_rows_are_sent_again_when_asked_for(processed: Stage) -> None:
     assert sorted(record.key for record in processed.committed("shipping")) == sorted(before * 2)
 
 
+def half(one: str, other: str, minute: int) -> tuple[str, None, str]:
+    """The analytics half of a call."""
+    value = {"user1": one, "user2": other, "timestamp": 1_767_261_600_000 + minute * 60_000, "analytics": "x"}
+    return "analyticsTopic", None, json.dumps(value)
+
+
+def test_streaming_query_tells_only_what_is_new(processed: Stage) -> None:
+    processed.send([half("a", "b", 0), half("c", "d", 10)])
+    assert processed.failures("calls") == ()
+    assert [record.key for record in processed.committed("outputTopic")] == ['["a","b"]']
+    reset(processed, "calls")
+    processed.send([half("e", "f", 20)])
+    assert processed.failures("calls") == ()
+    assert [record.key for record in processed.committed("outputTopic")] == ['["a","b"]', '["c","d"]']
+
+
 def test_landing_starts_where_it_is_told(processed: Stage) -> None:
     sales = [record for record in processed.acked if record.topic == SALES]
     reset(processed, "ingest_sales", "--from", json.dumps({SALES: {"0": sales[-1].offset}}))

@@ -41,6 +41,7 @@ class Reader:
             copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
             copy(ROOT / part, folder / part)
         (folder / ".venv").symlink_to(sys.prefix)  # set up already, as for whoever types `make demo` again
+        os.utime(folder / "requirements.lock", (0, 0))  # older than the set-up, or make would clear the tests' own
 
     def words(self, command: str) -> list[str]:
         """A command of the README, for the interpreter of the tests."""

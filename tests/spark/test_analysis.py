@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 
 from headrace.engine import analysis, verdict
 from headrace.errors import Finding
-from headrace.project import loader
+from headrace.project import checks, loader
+from tests.unit.test_stream_rules import FAILS_LATER, SHAPES
 
 pytestmark = pytest.mark.spark
 
@@ -38,11 +39,22 @@ WRONG = {
     "unknown_function": ("select key,\n    sum_up(key) as x\nfrom stream bronze.sales", "sum_up"),
     "wrong_type": ("select\n\n  date_add(product, array(1)) as d from stream silver.sales", "date_add"),
 }
+CONTRACTS = {
+    "contract_of_another_type": ("columns: {product: bigint}", "select product from stream silver.sales", 1),
+    "contract_with_a_column_too_many": ("columns: {price: int}", "select product from stream silver.sales", 1),
+    "contract_that_is_closed": (
+        "columns: {product: string}\nextra_columns: refuse",
+        "with a as (select product, sold_at, _arrival from stream silver.sales), b as (select key from bronze.sales) "
+        "select * from a left join b on a.product = b.key",
+        2,
+    ),
+    "contract_that_is_open": ("columns: {product: string}", "select product, sold_at from stream silver.sales", 0),
+}
 
 
 @pytest.fixture(scope="module")
 def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Finding]]:
-    """The findings of each model of a project to which all of the above were added."""
+    """Spark's own findings, of each model of a project to which all of the above were added."""
     root = tmp_path_factory.mktemp("project")
     for part in ("conf", "macros", "manifest.yml", "sql"):
         copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
@@ -50,17 +62,30 @@ def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict
     texts = {f"native_{name}": STREAMING + sql for name, sql in UNSTREAMABLE.items()}
     texts |= {f"batch_{name}": PER_BATCH + UNSTREAMABLE[name] for name in BATCHABLE}
     texts |= {name: PER_BATCH + sql for name, (sql, _) in WRONG.items()}
+    for name, (keys, sql, _) in CONTRACTS.items():
+        texts[name] = PER_BATCH.replace("*/", f"{keys}\n*/") + sql
+    texts |= {f"shape_{at}": f"/*\nOne row.\n\n{keys}\n*/\n{sql}" for at, (sql, keys, _) in enumerate(SHAPES)}
     for name, text in texts.items():
         (root / f"sql/gold/sales/{name}.sql").write_text(text, "utf-8")
     by_model: dict[str, list[Finding]] = {}
-    for finding in analysis.analyse(spark, loader.load(root, "test")).findings:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checks, "RULES", ())
+        project = loader.load(root, "test")
+    for finding in analysis.analyse(spark, project).findings:
         by_model.setdefault(Path(finding.place.path).stem, []).append(finding)
     return by_model
 
 
 @pytest.mark.parametrize("shape", UNSTREAMABLE)
 def test_what_no_stream_can_do_is_refused(found: dict[str, list[Finding]], shape: str) -> None:
-    assert [finding.code for finding in found[f"native_{shape}"]] == ["spark"]
+    assert [finding.code for finding in found[f"native_{shape}"]] == ["cannot-stream"]
+
+
+@pytest.mark.parametrize("at", range(len(SHAPES)))
+def test_offline_rules_agree_with_spark(found: dict[str, list[Finding]], at: int) -> None:
+    query, _, offline = SHAPES[at]
+    is_refused = bool({"cannot-stream", "outer-join"} & {*offline}) and query not in FAILS_LATER
+    assert [finding.code for finding in found.get(f"shape_{at}", [])] == ["cannot-stream"] * is_refused
 
 
 @pytest.mark.parametrize("shape", BATCHABLE)
@@ -77,8 +102,14 @@ def test_fault_is_found_at_its_place(found: dict[str, list[Finding]], name: str)
     assert word in finding.message
 
 
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_contract_is_held(found: dict[str, list[Finding]], name: str) -> None:
+    assert [finding.code for finding in found.get(name, [])] == ["contract"] * CONTRACTS[name][2]
+
+
 def test_models_as_they_are_have_no_findings(found: dict[str, list[Finding]]) -> None:
-    assert set(found) == {*(f"native_{name}" for name in UNSTREAMABLE), *WRONG}
+    ours = {name for name in found if not name.startswith(("shape_", "contract_"))}
+    assert ours == {*(f"native_{name}" for name in UNSTREAMABLE), *WRONG}
 
 
 def test_verdict_is_kept_until_the_project_changes(

@@ -57,6 +57,14 @@ class Store:
         """One commit of rows to an append table."""
         self._append(self.layout.table(table), " union all ".join(f"select {row}" for row in rows))
 
+    def late(self, table: str, *rows: str) -> None:
+        """One commit of rows that came too late for a model."""
+        self._append(self.layout.late(table), " union all ".join(f"select {row}" for row in rows))
+
+    def fail(self, query: str, row: str) -> None:
+        """One commit of a row that failed a data test of a query."""
+        self._append(self.layout.failed(query), f"select {row}")
+
     def change(self, batch: int, *changes: tuple[str, int, int, bool]) -> None:
         """One commit of (order id, offset, made, deleted) to the change log of silver.open_orders."""
         self._append(self.layout.changes("silver.open_orders"), _open_orders(batch, changes))

@@ -12,6 +12,9 @@ READY = "sql/gold/shipping/shipment_ready.sql"
 NEW = "sql/gold/shipping/new.sql"
 
 
+RELATED = "tests: {columns: {order_id: {relationships: "
+
+
 def sql(query: str, keys: str = "") -> str:
     """A model file whose query starts in line 6 when its header has at most one key."""
     return f"/*\nOne row.\n\n{keys}\n*/\n{query}\n"
@@ -53,6 +56,10 @@ def test_valid_project_has_no_findings(project_files):
         (READY, "topic: shipping", "topic: {column: where_to}", "5:27 unknown-column"),
         (READY, "publish:", "log: words\npublish:", "5:6 unknown-column"),
         (READY, "publish:", "columns: {words: string}\npublish:", "5:18 unknown-column"),
+        (READY, "publish:", "tests: {columns: {ordr_id: unique}}\npublish:", "5:28 unknown-column"),
+        (READY, "publish:", "tests: {rows: {good: words > 1}}\npublish:", "5:22 unknown-column"),
+        (READY, "publish:", f"{RELATED}{{to: silver.open, field: x}}}}}}}}\npublish:", "5:29 unknown-table"),
+        (READY, "publish:", f"{RELATED}{{to: silver.orders, field: x}}}}}}}}\npublish:", "5:29 unknown-table"),
         (OPEN, "unique_key:", "delete_when: done\nunique_key:", "5:14 unknown-column"),
         (OPEN, "unique_key:", "close_when: size(missing) = 0\nunique_key:", "5:13 unknown-column"),
         (READY, "_arrival\nfrom", "now() as n\nfrom", "7:18 non-deterministic"),
@@ -62,6 +69,7 @@ def test_valid_project_has_no_findings(project_files):
         (READY, "_arrival\nfrom", "row_number() over (partition by order_id) as n\nfrom", "7:18 non-deterministic"),
         (ORDERS, "size(data.items)", "rand()", "4:29 non-deterministic"),
         (READY, "once_per:", "output_mode: update\nonce_per:", "4:14 wrong-engine"),
+        (READY, "value: {orderId: order_id}", "value: {json: order}", "5:57 unknown-column"),
     ],
 )
 def test_edit_gives_one_finding(project_files, path, old, new, expected):
@@ -75,6 +83,7 @@ ROWS = "select order_id, _arrival from stream silver.orders"
 SNAPSHOT = "select order_id, _arrival from silver.orders"
 WATERMARKED = "select key, timestamp from stream bronze.orders watermark timestamp delay of interval 1 minute"
 PUBLISH = "publish: {topic: t, key: order_id, value: {a: order_id}}"
+KEY_IS_AN_ORDER = "columns: {key: {relationships: {to: silver.open_orders, field: order_id}}}"
 UPSERT = "materialized: upsert\nunique_key: order_id"
 
 
@@ -84,16 +93,32 @@ UPSERT = "materialized: upsert\nunique_key: order_id"
         (ROWS, "once_per: order_id", []),
         (ROWS, PUBLISH, []),
         (ROWS.replace("_arrival", "first(item_count) over (order by _arrival) as n"), "log: n", []),
-        (ROWS.replace("_arrival", "now() as n"), "run: streaming", []),
-        (SNAPSHOT, "materialized: snapshot", []),
+        (ROWS.replace("_arrival", "now() as n"), "run: streaming", ["current-time"]),
+        (SNAPSHOT, "materialized: snapshot\nevery: 5", []),
+        (SNAPSHOT, "materialized: snapshot\nevery: :limit", []),
+        (SNAPSHOT.replace("_arrival", ":snapshot_at as at"), f"materialized: snapshot\nevery: 5\n{PUBLISH}", []),
+        (SNAPSHOT, "materialized: snapshot", ["missing-key"]),
+        (SNAPSHOT, "materialized: snapshot\nevery: 0", ["bad-value"]),
+        (SNAPSHOT, "materialized: snapshot\nevery: true", ["bad-value"]),
+        (SNAPSHOT, "materialized: snapshot\nevery: often", ["bad-value"]),
+        (SNAPSHOT, "materialized: snapshot\nevery: :limits", ["missing-parameter"]),
+        (ROWS, "materialized: snapshot\nevery: 5", ["wrong-engine"]),
+        (ROWS, "every: 5", ["append-needs-no-every"]),
+        (ROWS.replace("_arrival", ":snapshot_at as at"), "tags: x", ["missing-parameter"]),
         (WATERMARKED, "output_mode: update", []),
         (ROWS, f"materialized: view\n{PUBLISH}", ["view-needs-no-publish"]),
         (ROWS, "materialized: view\nonce_per: order_id", ["view-needs-no-once-per"]),
+        (ROWS, "materialized: view\ntests: {columns: {order_id: unique}}", ["view-needs-no-tests"]),
+        (WATERMARKED, f"tests: {{on_failure: dead_letter, {KEY_IS_AN_ORDER}}}", ["wrong-engine"]),
+        (WATERMARKED, f"tests: {{on_failure: stop, {KEY_IS_AN_ORDER}}}", []),
         (ROWS, "close_when: order_id is null", ["append-needs-no-close-when"]),
         (ROWS, f"{UPSERT}\nonce_per: order_id", ["upsert-needs-no-once-per"]),
-        (SNAPSHOT, "materialized: snapshot\nonce_per: order_id", ["snapshot-needs-no-once-per"]),
-        (ROWS, f"{UPSERT}\nrun: streaming", ["wrong-engine"]),
-        (ROWS, "materialized: snapshot\nrun: streaming", ["wrong-engine"]),
+        (SNAPSHOT, "materialized: snapshot\nevery: 5\nonce_per: order_id", ["snapshot-needs-no-once-per"]),
+        (ROWS, f"{UPSERT}\nrun: streaming", []),
+        (SNAPSHOT.replace(", _arrival", ""), UPSERT, ["no-order", "missing-stream"]),
+        (WATERMARKED.replace("key", "key as order_id"), f"{UPSERT}\noutput_mode: update", []),
+        (ROWS, f"{UPSERT}\nrun: streaming\nclose_when: order_id is null", ["wrong-engine"]),
+        (SNAPSHOT, "materialized: snapshot\nevery: 5\nrun: micro_batch", ["snapshot-needs-no-run"]),
         (WATERMARKED, "run: micro_batch", ["wrong-engine"]),
         (WATERMARKED, "query: other", ["wrong-engine"]),
         (ROWS, PUBLISH.replace("topic: t", "topic: shipping"), ["two-publishers"]),
@@ -147,7 +172,10 @@ def test_cycle_is_found(project_files):
 
 
 def test_view_of_streaming_models_may_be_unstable(project_files):
-    project_files.write("sql/silver/other/late.sql", sql("select key, timestamp, now() as n from stream bronze.orders"))
+    allowed = "allow: {current-time: only people read it}"
+    project_files.write(
+        "sql/silver/other/late.sql", sql("select key, timestamp, now() as n from stream bronze.orders", allowed)
+    )
     watermark = "watermark timestamp delay of interval 1 minute"
     project_files.write(NEW, sql(f"select key, n from stream silver.late {watermark}"))
     assert project_files.findings() == []

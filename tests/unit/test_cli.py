@@ -15,7 +15,16 @@ def ended(*words: str) -> int:
 
 
 @pytest.mark.parametrize(
-    "words", [("nope",), ("ls", "--nope"), ("show",), ("tail", "x", "--limit", "many"), ("-t",), ("broker", "nope")]
+    "words",
+    [
+        ("nope",),
+        ("ls", "--nope"),
+        ("show",),
+        ("produce", "shop", "ship"),
+        ("tail", "x", "--limit", "many"),
+        ("-t",),
+        ("broker", "nope"),
+    ],
 )
 def test_misuse_is_one_line_and_code_2(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     code = ended(*words)

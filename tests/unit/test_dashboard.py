@@ -109,3 +109,8 @@ def test_watermark_of_another_day_has_its_date() -> None:
 def test_line_names_values() -> None:
     words = status_line(replace(BUSY, rejected=2), AT).split()
     assert {"query=orders", "state=running", "batch=7", "behind_by=3", "rejected=2"} <= set(words)
+
+
+def test_failed_tests_are_summed() -> None:
+    words = status_line(replace(BUSY, failed={"gold.x.small": 2, "gold.x.named": 1}), AT).split()
+    assert "failed=3" in words

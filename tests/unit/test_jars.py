@@ -46,7 +46,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
 
 def test_shipped_lock_names_each_jar_once() -> None:
     sets = {name: [jar.file_name for jar in jars.locked(name)] for name in jars.SET_NAMES}
-    assert {name: len(set(files)) for name, files in sets.items()} == {"spark": 11, "broker": 46}
+    assert {name: len(set(files)) for name, files in sets.items()} == {"spark": 12, "broker": 46}
 
 
 def test_empty_cache_is_filled(repository: Repository) -> None:

@@ -38,6 +38,16 @@ def test_schema_may_be_a_bare_scalar(project_files):
     assert (topic.scalar, topic.fields, topic.ddl) == ("bigint", (), "bigint")
 
 
+def test_clock_of_a_landing_is_a_relation(project_files):
+    landing, clock = project_files.load().topic("shipping_clock")
+    assert (landing.name, clock.is_clock, clock in landing.topics) == ("shipping", True, False)
+
+
+def test_source_cannot_be_named_as_a_clock(project_files):
+    project_files.edit(PATH, "  manufactured:", "  shipping_clock:")
+    assert project_files.findings() == [f"{PATH}:8:3 bad-name"]
+
+
 @pytest.mark.parametrize(
     ("start", "expected"),
     [

@@ -40,3 +40,12 @@ def test_column_that_names_the_topic_is_shown(project_files):
     path = "sql/gold/shipping/shipment_ready.sql"
     project_files.edit(path, "topic: shipping", "topic: {column: order_id}")
     assert listing.describe(project_files.load())[-1]["outputs"] == ["gold.shipment_ready", "kafka:{order_id}"]
+
+
+def test_clock_is_told_where_it_is_read(project_files):
+    path = "sql/silver/shipping/late.sql"
+    text = "/*\nLandings, one row each.\n*/\nselect landed_at, is_tick, _arrival from stream bronze.shipping_clock\n"
+    project_files.write(path, text)
+    rows = {row["model"]: row for row in listing.describe(project_files.load())}
+    assert (rows["bronze.shipping_clock"]["kind"], rows["bronze.shipping_clock"]["inputs"]) == ("clock", [])
+    assert rows["silver.late"]["streams"] == ["bronze.shipping_clock"]

@@ -146,3 +146,13 @@ def test_project_of_this_repository_is_valid(monkeypatch):
     monkeypatch.delenv("HEADRACE_KAFKA_BOOTSTRAP", raising=False)
     project = load(Path(__file__).parents[2], "test")
     assert {landing.name for landing in project.landings} >= {"shipping", "sales"}
+
+
+def test_suffix_of_a_target_is_part_of_what_it_publishes(project_files):
+    project_files.write("conf/dev.yml", "like: local\nsuffix: _ann\n")
+    project = load(project_files.root, "dev")
+    published = {model.publish.topic for model in project.models if model.publish}
+    assert (published, {topic.topic for topic in project.landings[0].topics}) == (
+        {"shipping_ann"},
+        {"orders", "manufactured"},
+    )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from headrace.errors import EnvironmentFault, UsageError
-from headrace.project.model import LANDING_COLUMNS
+from headrace.project.model import FAILED_COLUMNS, LANDING_COLUMNS, Query
 from headrace.reading.rows import query
 from headrace.reading.stored import NotStored, Relation, changes, names, relation, streams
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Store
+
+TIME = "arrow_cast('2026-01-01T10:00:00Z', 'Timestamp(Microsecond, Some(\"UTC\"))')"
 
 
 def read(found: Relation, columns: str = "*") -> list[dict[str, Any]]:
@@ -43,6 +46,13 @@ def test_slice_is_named_by_relation_not_topic(store: Store) -> None:
     assert len(read(found)) == 1
 
 
+def test_clock_has_a_row_per_landing_batch(store: Store) -> None:
+    store.land("shipping", 0, ("orders", 0, "a", None), ("manufactured", 0, "b", None))
+    store.land("shipping", 1, ("_tick", 0, "a", None))
+    found = relation(store.project, store.layout, "bronze.shipping_clock")
+    assert [(row["landing_batch"], row["is_tick"]) for row in read(found)] == [(0, False), (1, True)]
+
+
 def test_ticks_are_in_no_relation(store: Store) -> None:
     store.land("shipping", 0, ("_tick", 0, "a", None))
     found = relation(store.project, store.layout, "bronze.orders")
@@ -53,6 +63,21 @@ def test_landing_columns_known_before_landing(store: Store) -> None:
     found = relation(store.project, store.layout, "bronze.orders")
     rows = query(f"select * from {found.name}", found.tables, {found.name: found.sql})
     assert rows.columns == tuple(name for name, _ in LANDING_COLUMNS)
+
+
+def test_failed_rows_span_all_queries(store: Store) -> None:
+    queries = tuple(Query(name, "micro_batch", ()) for name in ("shipping", "sales", "idle"))
+    for each in queries[:2]:
+        row = f"'gold.{each.name}' as model, 'small' as test, '{{}}' as row, 3 as batch, now() as failed_at"
+        store.fail(each.name, row)
+    found = relation(replace(store.project, queries=queries), store.layout, "bronze.failed_rows")
+    assert [row["model"] for row in read(found, "model")] == ["gold.sales", "gold.shipping"]
+
+
+def test_failed_rows_have_columns_before_any(store: Store) -> None:
+    found = relation(store.project, store.layout, "bronze.failed_rows")
+    rows = query(f"select * from {found.name}", found.tables, {found.name: found.sql})
+    assert rows.columns == tuple(name for name, _ in FAILED_COLUMNS)
 
 
 def test_dead_letters_span_all_landings(store: Store) -> None:
@@ -66,6 +91,19 @@ def test_dead_letters_before_second_landing(store: Store) -> None:
     store.land("sales", 0, ("sales-events-v1", 0, "b", "wrong_type"))
     found = relation(store.project, store.layout, "bronze.dead_letters")
     assert [row["key"] for row in read(found, "key")] == ["b"]
+
+
+def test_late_rows_name_their_model(store: Store) -> None:
+    late = f"'[\"a\"]' as key, {TIME} as event_time, {TIME} as watermark, 3 as _batch"
+    store.late("gold.shipment_ready", late)
+    found = relation(store.project, store.layout, "bronze.late_rows")
+    assert [(row["model"], row["key"]) for row in read(found, "model, key")] == [("gold.shipment_ready", '["a"]')]
+
+
+def test_late_rows_have_columns_before_the_first(store: Store) -> None:
+    found = relation(store.project, store.layout, "bronze.late_rows")
+    rows = query(f"select * from {found.name}", found.tables, {found.name: found.sql})
+    assert rows.columns == ("model", "key", "event_time", "watermark", "_batch")
 
 
 def test_append_table_is_read_as_stored(store: Store) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from headrace.errors import InvalidProject, UsageError
 from headrace.project import target
+from headrace.project.model import InputBounds
 
 
 @pytest.fixture
@@ -102,3 +103,74 @@ def test_unknown_target_lists_the_others(conf, tmp_path):
     (tmp_path / "conf" / "prod.yml").touch()
     with pytest.raises(UsageError, match=r"Did you mean local\? Targets here: local, prod"):
         target.read(tmp_path, "locall", {})
+
+
+def test_mail_is_read_and_its_secret_stays_unseen(conf):
+    mail = conf("mail: {host: h, sender: s@h, security: starttls, username: u, password: env:P}", P="secret").mail
+    assert (mail.host, mail.port, mail.security, mail.password, mail.timeout) == ("h", 25, "starttls", "secret", 30.0)
+    assert "secret" not in repr(mail)
+
+
+@pytest.mark.parametrize("text", ["mail: {host: h}", "mail: {host: h, sender: s, security: no}"])
+def test_mail_without_what_it_needs_is_refused(conf, text):
+    with pytest.raises(InvalidProject):
+        conf(text)
+
+
+DEV = """
+like: local
+suffix: _ann
+input: {start: 1h, max_records: 50}
+kafka: {options: {b: 2}}
+vars: {y: 2}
+"""
+
+
+@pytest.fixture
+def dev(tmp_path: Path, conf):
+    def read(text: str):
+        conf("kafka: {bootstrap: 'h:1', options: {a: 1}}\ndata_dir: data\nvars: {x: 1, y: 1}")
+        (tmp_path / "conf" / "dev.yml").write_text(text, encoding="utf-8")
+        return target.read(tmp_path, "dev", {})
+
+    return read
+
+
+def test_target_takes_from_the_one_it_is_like_what_it_does_not_say(dev):
+    read = dev(DEV)
+    assert (read.kafka.bootstrap, read.kafka.options) == ("h:1", {"a": "1", "b": "2"})
+    assert read.vars == {"x": 1, "y": 2}
+
+
+def test_target_like_another_keeps_its_own_tables_and_names(dev, tmp_path):
+    read = dev(DEV)
+    assert (read.data_dir, read.broker_of) == (tmp_path / ".headrace" / "dev", tmp_path / "data")
+    assert (read.suffix, read.identity) == ("_ann", "dev_ann")
+
+
+def test_suffix_is_the_name_if_not_given(dev):
+    assert dev("like: local").suffix == "_dev"
+
+
+@pytest.mark.parametrize(("text", "start"), [("1h", 3600.0), ("latest", "latest"), ("earliest", "earliest")])
+def test_input_starts_where_it_says(dev, text, start):
+    assert dev(f"like: local\ninput: {{start: {text}, max_records: 7}}").input == InputBounds(start, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("like: locl", (1, 7, "bad-value")),
+        ("like: dev", (1, 7, "bad-value")),
+        ("like: local\ndata_dir: ./data", (2, 11, "bad-value")),
+        ("like: local\nsuffix: a b", (2, 9, "bad-value")),
+        ("like: local\ninput: {start: yesterday}", (2, 16, "bad-value")),
+        ("like: local\ninput: {max_records: 0}", (2, 22, "bad-value")),
+        ("suffix: _x", (1, 1, "bad-value")),
+        ("input: {start: latest}", (1, 1, "bad-value")),
+    ],
+)
+def test_broken_likeness_has_findings(dev, text, expected):
+    with pytest.raises(InvalidProject) as caught:
+        dev(text)
+    assert [(found.place.line, found.place.column, found.code) for found in caught.value.findings] == [expected]

@@ -19,6 +19,7 @@ from headrace.demo.sending import send
 from headrace.environment.lock import runner_lock
 from headrace.errors import HeadraceError
 from headrace.logs import speaker
+from headrace.project import selection
 from headrace.project.model import Project
 from headrace.reading.dashboard import Arrival
 from headrace.reading.live import watch
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 TOPICS = ("shipping", "notifications-events-v1")
 PATIENCE_SECONDS = 120.0
 SHOWN = 200
+DOMAINS = ("shipping", "sales")
+"""The systems that the story is about."""
 
 
 class Demo:
@@ -105,7 +108,7 @@ def demo(workspace: Workspace) -> int:
     with runner_lock(workspace.layout.locks), stop_on_signals() as stopped, workspace.with_broker() as project:
         _create(project)
         telling = Demo(project, console)
-        code = run_project(project, {}, stopped, say, telling.tell)
+        code = run_project(selection.narrowed(project, DOMAINS, ()), {}, stopped, say, telling.tell)
     if code in (0, 130):
         telling.show()
         _show_tables(workspace)

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from itertools import islice
-from pathlib import Path
 from typing import Any, Literal, cast
 
 from rich.console import Console
 
 from headrace.commands.workspace import Workspace
-from headrace.errors import ExitCode, InvalidProject, UsageError
-from headrace.layout import Layout
-from headrace.project import listing, manifest, selection
-from headrace.project import report as findings_report
-from headrace.project.model import Project
+from headrace.errors import ExitCode, UsageError
+from headrace.project import listing, selection
 from headrace.reading import printing, stored
 from headrace.reading import tail as following
 from headrace.reading.dashboard import status_view
@@ -26,14 +21,6 @@ from headrace.reading.status import read_status
 from headrace.reading.stored import NotStored
 
 
-def report(error: InvalidProject, folder: Path) -> int:
-    """Print findings with their lines; the project was not touched."""
-    print(findings_report.render(error.findings, manifest.find_root(folder)), file=sys.stderr)
-    number = len(error.findings)
-    print(f"headrace: {number} finding{'s' if number != 1 else ''}, nothing was started", file=sys.stderr)
-    return error.exit_code
-
-
 def list_models(workspace: Workspace, select: tuple[str, ...], exclude: tuple[str, ...], as_json: bool) -> int:
     """List sources and models."""
     chosen = selection.listed(workspace.declared, select, exclude)
@@ -42,21 +29,6 @@ def list_models(workspace: Workspace, select: tuple[str, ...], exclude: tuple[st
         printing.write_lines(json.dumps(row) for row in rows)
     else:
         printing.print_lines(_listing(rows), Console(), left_out_first=("engine", "outputs"))
-    return ExitCode.OK
-
-
-def check(workspace: Workspace, offline: bool, as_json: bool) -> int:
-    """Check the files; unless offline, also with Spark."""
-    try:
-        project = workspace.declared
-        if not offline:
-            _spark_check(project)
-    except InvalidProject as error:
-        if not as_json:
-            raise
-        printing.write_lines(json.dumps(_finding(finding)) for finding in error.findings)
-        return error.exit_code
-    print(f"{len(project.models)} models, no findings", file=sys.stderr)
     return ExitCode.OK
 
 
@@ -127,27 +99,6 @@ def tail(workspace: Workspace, name: str, start: str, limit: int | None, timeout
     line = following.table_line if table else following.topic_line
     printing.write_lines(to_json(row) if as_json else line(row) for row in islice(rows, limit))
     return ExitCode.OK
-
-
-def _spark_check(project: Project) -> None:
-    from headrace.engine import analysis, session
-
-    spark = session.start(project.target, Layout(project.target.data_dir).spark_log())
-    try:
-        analysis.check(spark, project)
-    finally:
-        spark.stop()
-
-
-def _finding(finding: Any) -> dict[str, Any]:
-    place = finding.place
-    return {
-        "path": place.path,
-        "line": place.line,
-        "column": place.column,
-        "code": finding.code,
-        "message": finding.message,
-    }
 
 
 def _listing(rows: list[dict[str, Any]]) -> list[dict[str, str]]:

@@ -14,6 +14,7 @@ from headrace.commands.workspace import Workspace
 from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode, UsageError, did_you_mean
 from headrace.layout import Layout
+from headrace.planning import declared
 from headrace.project import graph
 from headrace.project.model import Landing, Model, Project, Query
 from headrace.project.resets import ResetNote, Start
@@ -31,12 +32,22 @@ def reset(workspace: Workspace, name: str, yes: bool, start: str | None, republi
     if not yes:
         print("nothing was changed; say --yes to do it", file=sys.stderr)
         return ExitCode.OK
-    note = ResetNote(_start(start), {} if republish else _barrier(project, layout, chosen))
     with runner_lock(layout.locks):
-        for path in paths:
-            shutil.rmtree(path)
-        note.write(layout.checkpoint(name))
+        forget(project, layout, chosen, _start(start), republish)
     return ExitCode.OK
+
+
+def forget(
+    project: Project, layout: Layout, chosen: Query | Landing, start: Start | None = None, republish: bool = False
+) -> None:
+    """Remove what a query has stored, and leave a note for its next start; the runner's lock must be held."""
+    name = chosen.query if isinstance(chosen, Landing) else chosen.name
+    note = ResetNote(start, {} if republish else _barrier(project, layout, chosen))
+    for path in _stored(layout, chosen):
+        if path.exists():
+            shutil.rmtree(path)
+    declared.forget(layout, name)
+    note.write(layout.checkpoint(name))
 
 
 def _chosen(project: Project, name: str) -> Query | Landing:
@@ -80,7 +91,9 @@ def _stored(layout: Layout, chosen: Query | Landing) -> Iterator[Path]:
         yield layout.landing(chosen.name)
         return
     yield layout.checkpoint(chosen.name)
+    yield layout.failed(chosen.name)
     for model in chosen.models:
         yield layout.table(model.table)
-        if model.materialized == "upsert":
-            yield layout.changes(model.table)
+        yield layout.changes(model.table)  # of an upsert, or of a model that was one
+        if model.run == "streaming":
+            yield layout.late(model.table)

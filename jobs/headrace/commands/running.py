@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
+from headrace.catalogue import artifacts
+from headrace.commands import planning
 from headrace.commands.workspace import Workspace
 from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode
@@ -18,6 +21,7 @@ from headrace.layout import Layout
 from headrace.logs import speaker
 from headrace.project import selection
 from headrace.project.model import Project
+from headrace.reading.status import ProjectStatus
 
 if TYPE_CHECKING:
     from headrace.engine.runner import Run
@@ -28,24 +32,39 @@ During = Callable[["Run", "Stopped"], None]
 """What else happens while a project runs; called once everything has started."""
 
 
-def run(workspace: Workspace, select: tuple[str, ...], exclude: tuple[str, ...], options: dict[str, bool]) -> int:
+def run(
+    workspace: Workspace,
+    select: tuple[str, ...],
+    exclude: tuple[str, ...],
+    options: dict[str, bool],
+    accept_mix: str | None = None,
+    rebuild: bool = False,
+) -> int:
     """Run what is selected until told to stop; the exit code tells whether a query failed."""
-    project = workspace.declared
+    project, layout = workspace.declared, workspace.layout
     if select or exclude:
         project = selection.narrowed(project, select, exclude)
-    say = speaker(workspace.layout.logs)
-    with runner_lock(workspace.layout.locks), stop_on_signals() as stopped, workspace.with_broker() as connected:
-        return run_project(replace(project, target=connected.target), options, stopped, say)
+    mixes = planning.accepted(project, layout, accept_mix, rebuild)
+    say = speaker(layout.logs)
+    with runner_lock(layout.locks), stop_on_signals() as stopped, workspace.with_broker() as connected:
+        for query in planning.rebuild(project, layout, accept_mix is None) if rebuild else ():
+            say("reset", query=query, cause="its edited text cannot go on with what was stored")
+        return run_project(replace(project, target=connected.target), {**options, "accepted": mixes}, stopped, say)
 
 
 def run_project(
-    project: Project, options: dict[str, bool], stopped: Stopped, say: Callable[..., None], during: During | None = None
+    project: Project,
+    options: Mapping[str, Any],
+    stopped: Stopped,
+    say: Callable[..., None],
+    during: During | None = None,
 ) -> int:
     """Run a project whose broker is up, in this process."""
     from headrace.engine import jvm_lock, session
     from headrace.engine.runner import Options, Run
 
-    layout = Layout(project.target.data_dir)
+    layout, began = Layout(project.target.data_dir), time.monotonic()
+    artifacts.write(layout.artifacts, "manifest.json", artifacts.manifest(project))
     say("starting", project=project.name, target=project.target.name, kafka=project.target.kafka.bootstrap)
     with session.start(project.target, layout.spark_log()) as spark, jvm_lock.held(spark, layout.locks):
         running = Run(spark, project, Options(**options), say)
@@ -57,10 +76,24 @@ def run_project(
                 during(running, stopped)
             failures = running.wait(stopped.event)
         running.write_status("failed" if failures else "stopped")
+        _record(project, running.status(), time.monotonic() - began)
     for failure in failures:
         say("failed", query=failure.task, cause=failure.cause)
     say("stopped")
     return stopped.exit_code or (ExitCode.FAILED if failures else ExitCode.OK)
+
+
+def _record(project: Project, told: ProjectStatus, seconds: float) -> None:
+    """Write run_results.json: how the query of each model fared."""
+    queries = {query.name: query for query in told.queries}
+    results = []
+    for model in project.models:
+        if (query := queries.get(model.query or "")) is not None:
+            status: Literal["error", "success"] = "error" if query.state in ("failed", "died") else "success"
+            unique_id = artifacts.model_id(project, model)
+            results.append(artifacts.Result(unique_id, status, seconds, query.rows, query.last_error))
+    folder = Layout(project.target.data_dir).artifacts
+    artifacts.write(folder, "run_results.json", artifacts.run_results(results, seconds))
 
 
 class Stopped:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from headrace.engine import analysis, session
-from headrace.engine.binding import Binder
-from headrace.engine.sources import Tables
+from headrace.engine.notebook import Notebook
 from headrace.errors import UsageError
 from headrace.layout import Layout
-from headrace.project.model import Input, Model, Project
+from headrace.project.model import Model, Project
 from headrace.reading.rows import Rows
 
 
@@ -21,7 +19,7 @@ def view_rows(project: Project, model: Model, key: str | None, where: str | None
     """Compute a view over everything that is stored now; `key` is a value of its first column."""
     spark = session.start(project.target, Layout(project.target.data_dir).spark_log())
     try:
-        frame = _frame(spark, project, model)
+        frame = Notebook(spark, project).sql(model.text)
         columns = tuple(frame.columns)
         if key is not None:
             frame = frame.where(F.col(frame.columns[0]).cast("string") == key)
@@ -34,17 +32,3 @@ def view_rows(project: Project, model: Model, key: str | None, where: str | None
     finally:
         spark.stop()
     return Rows(columns, iter(read))
-
-
-def _frame(spark: SparkSession, project: Project, model: Model) -> DataFrame:
-    inner = session.child(spark, "show")
-    for macro in project.macros:
-        inner.sql(macro.text)
-    tables = Tables(inner, project, Layout(project.target.data_dir), analysis.check(spark, project))
-
-    def stored(ref: Input) -> DataFrame:
-        table = tables.of(ref)
-        version = table.newest_version()
-        return tables.as_of(ref, version) if version >= 0 else tables.relation(ref, table.no_rows(inner))
-
-    return Binder(inner, project, stored).run(model)

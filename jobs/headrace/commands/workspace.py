@@ -7,12 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from headrace.environment.broker import Broker
 from headrace.errors import EnvironmentFault
 from headrace.layout import Layout
 from headrace.project import loader
+from headrace.project.loader import Survey
 from headrace.project.model import Project
+
+if TYPE_CHECKING:
+    from headrace.environment.broker import Broker
 
 EMBEDDED = "embedded"
 
@@ -29,14 +33,20 @@ class Workspace:
         """The project as its files declare it."""
         return loader.load(self.folder, self.target)
 
+    def survey(self) -> Survey:
+        """The project as its files are now, with all that is wrong."""
+        return loader.survey(self.folder, self.target)
+
     @property
     def layout(self) -> Layout:
         return Layout(self.declared.target.data_dir)
 
     @property
     def broker(self) -> Broker:
-        """The embedded broker of this target."""
-        return Broker(self.layout.broker)
+        """The embedded broker of this target, or of the one that it is like."""
+        from headrace.environment.broker import Broker
+
+        return Broker(Layout(self.declared.target.broker_of or self.declared.target.data_dir).broker)
 
     @property
     def embedded(self) -> bool:
@@ -49,14 +59,18 @@ class Workspace:
             return self.declared
         state = self.broker.status()
         if state.state != "running" or state.bootstrap is None:
-            raise EnvironmentFault("the embedded broker is not running; start it with `headrace broker start`")
+            of = f"-t {self.declared.target.like} " if self.declared.target.like else ""
+            raise EnvironmentFault(f"the embedded broker is not running; start it with `headrace {of}broker start`")
         return self._at(state.bootstrap)
 
     @contextmanager
     def with_broker(self) -> Iterator[Project]:
-        """The project with its broker's address; an embedded broker that is not up runs for the block only."""
-        if not self.embedded:
-            yield self.declared
+        """The project with its broker's address; an embedded broker that is not up runs for the block only.
+
+        That of another target must be up: it is not ours to start and stop.
+        """
+        if not self.embedded or self.declared.target.like:
+            yield self.connected()
             return
         with self.broker.running() as state:
             yield self._at(str(state.bootstrap))

@@ -20,7 +20,7 @@ class Record:
     timestamp_ms: int | None = None
 
 
-def as_json(value: Mapping[str, Any]) -> str:
+def as_json(value: Mapping[str, Any] | str) -> str:
     """Write a record's value."""
     return json.dumps(value, ensure_ascii=False)
 

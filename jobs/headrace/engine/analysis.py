@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -11,8 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, NullType, StructField, StructType
 
-from headrace.engine.binding import Binder, view_of
+from headrace.engine.binding import Binder, at_moment, view_of
 from headrace.engine.relations import bronze, columns_of, landing_schema
+from headrace.engine.remedies import remedy
 from headrace.engine.session import child
 from headrace.engine.statement import bind
 from headrace.errors import Finding, InvalidProject, Place
@@ -20,6 +22,8 @@ from headrace.project.model import Input, Model, Project
 
 _ROUNDS = 5
 """Types of a model that reads its own table settle within two; more means that they never will."""
+
+_ANY_MOMENT = datetime(2000, 1, 1, tzinfo=timezone.utc)
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,9 @@ def analyse(spark: SparkSession, project: Project) -> Analysis:
             if model.run == "streaming":
                 _refuse_unstreamable(session, project, model, schemas)
             findings += _contract(model, schemas[model.table])
+            findings += _tests(session, model, schemas[model.table])
         except PySparkException as error:
-            findings.append(_finding(model, error))
+            findings.append(_finding(project, model, error))
     return Analysis(schemas, tuple(findings))
 
 
@@ -65,18 +70,21 @@ def _declare_macros(session: SparkSession, project: Project) -> Iterator[Finding
 
 
 def _in_order(project: Project) -> list[Model]:
-    """Models such that whatever a model streams comes before it."""
+    """Models such that whatever a model streams comes before it; snapshots, which only look up, come late."""
     left, ordered = list(project.models), list[Model]()
     while left:
         waiting = {model.table for model in left}
         ready = [m for m in left if not any(ref.stream and ref.table in waiting for ref in m.inputs)]
-        ordered += ready or left
-        left = [m for m in left if m not in ready] if ready else []
+        others = [m for m in ready if m.materialized != "snapshot"]
+        ready = others or ready or left
+        ordered += ready
+        left = [m for m in left if m not in ready]
     return ordered
 
 
 def _settled(session: SparkSession, project: Project, model: Model, known: Mapping[str, StructType]) -> StructType:
     """The model's output; a table that depends on it in turn (its own state) is typed step by step."""
+    project = at_moment(project, _ANY_MOMENT) if model.materialized == "snapshot" else project
     schemas = {**known, **{t: _declared(project.model(t)) for t in _lookups(project, model) if t not in known}}
     for _ in range(_ROUNDS):
         frame = Binder(session, project, lambda ref: _empty(session, project, schemas, ref)).run(model)
@@ -121,9 +129,9 @@ def _lookups(project: Project, model: Model) -> Iterator[str]:
 
 def _declared(model: Model) -> StructType:
     """A table's columns before its query is analysed: as declared, else of a type still unknown."""
-    if model.columns:
-        return columns_of(model.columns)
-    return StructType([StructField(name, NullType()) for name in model.output_columns or ()])
+    names = dict.fromkeys((*(model.output_columns or ()), *model.columns))
+    declared = columns_of(model.columns)
+    return StructType([declared[name] if name in model.columns else StructField(name, NullType()) for name in names])
 
 
 def _empty(session: SparkSession, project: Project, schemas: Mapping[str, StructType], ref: Input) -> DataFrame:
@@ -145,6 +153,9 @@ def _contract(model: Model, schema: StructType) -> Iterator[Finding]:
         elif found[name] != declared:
             kinds = f"declared {declared.simpleString()}, found {found[name].simpleString()}"
             yield Finding(place, "contract", f"column {name}: {kinds}; cast it or declare what it is")
+    for name in found.keys() - model.columns.keys() if model.columns and model.extra_columns == "refuse" else ():
+        if not name.startswith("_") and model.output_columns is None:
+            yield Finding(place, "contract", f"column {name} is not declared; add it to `columns`, or take it out")
     if model.materialized != "view":
         for field in schema:
             if isinstance(field.dataType, NullType):
@@ -153,10 +164,20 @@ def _contract(model: Model, schema: StructType) -> Iterator[Finding]:
                 )
 
 
-def _finding(model: Model, error: PySparkException) -> Finding:
+def _tests(session: SparkSession, model: Model, schema: StructType) -> Iterator[Finding]:
+    for test in model.tests:
+        try:
+            session.createDataFrame([], schema).where(test.fails)
+        except PySparkException as error:
+            yield Finding(test.place or Place(model.path), "spark", f"test {test.name}: {words(error)}")
+
+
+def _finding(project: Project, model: Model, error: PySparkException) -> Finding:
     contexts = error.getQueryContext()
     offset = contexts[0].startIndex() if contexts and contexts[0].startIndex() >= 0 else 0
-    return Finding(bind(model).place(offset), "spark", words(error))
+    place = bind(model, values=project.vars).place(offset)
+    plain = remedy(str(error)) if model.run == "streaming" else None
+    return Finding(place, "spark", words(error)) if plain is None else Finding(place, "cannot-stream", plain)
 
 
 def words(error: PySparkException) -> str:

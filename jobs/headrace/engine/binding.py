@@ -4,23 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.engine.statement import bind, view_name
-from headrace.project.model import Input, Model, Project, Query
+from headrace.project.model import SNAPSHOT_AT, Input, Model, Project, Query
 
 Resolve = Callable[[Input], DataFrame]
 
 
 class Binder:
-    """Binds each table once; `resolve` says which frame a stored table or bronze relation is."""
+    """Binds each table once; `resolve` says which frame a stored table or bronze relation is.
 
-    def __init__(self, session: SparkSession, project: Project, resolve: Resolve) -> None:
+    `keep` may hold on to the rows of a streamed view, so that they are computed once however many read it.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        project: Project,
+        resolve: Resolve,
+        keep: Callable[[Model, DataFrame], DataFrame] | None = None,
+    ) -> None:
         self._session = session
         self._project = project
         self._resolve = resolve
+        self._keep = keep
         self._bound: set[str] = set()
 
     def run(self, model: Model) -> DataFrame:
@@ -30,12 +41,15 @@ class Binder:
             if name not in self._bound:
                 self.frame(ref).createOrReplaceTempView(name)
                 self._bound.add(name)
-        return self._session.sql(bind(model).sql, args=arguments(self._project, model))
+        return self._session.sql(bind(model, values=self._project.vars).sql, args=arguments(self._project, model))
 
     def frame(self, ref: Input) -> DataFrame:
         """The rows of a reference: a stored table's, or those of the view it names."""
         view = view_of(self._project, ref)
-        return self.run(view) if view else self._resolve(ref)
+        if view is None:
+            return self._resolve(ref)
+        rows = self.run(view)
+        return self._keep(view, rows) if self._keep and ref.stream else rows
 
 
 def view_of(project: Project, ref: Input) -> Model | None:
@@ -50,9 +64,39 @@ def view_of(project: Project, ref: Input) -> Model | None:
     return replace(model, inputs=tuple(replace(i, stream=False) for i in model.inputs))
 
 
+def shared_views(project: Project, query: Query) -> frozenset[str]:
+    """The views that more than one model of a query streams, or a view of it."""
+    readers: dict[str, set[str]] = {}
+    waiting = list(query.models)
+    while waiting:
+        model = waiting.pop()
+        for ref in model.inputs:
+            view = view_of(project, ref) if ref.stream else None
+            if view is not None and model.table not in readers.setdefault(view.table, set()):
+                readers[view.table].add(model.table)
+                waiting.append(view)
+    return frozenset(table for table, found in readers.items() if len(found) > 1)
+
+
+def reads_clock(project: Project, model: Model) -> bool:
+    """Whether a landing's clock moves a model, so that it can decide by deadlines."""
+    streamed = [ref.table.split(".") for ref in inputs_of(project, model) if ref.stream]
+    return any(layer == "bronze" and project.topic(name)[1].is_clock for layer, name in streamed)
+
+
 def arguments(project: Project, model: Model) -> dict[str, Any]:
     """The values of a model's `:parameters`."""
     return {name: project.vars[name] for name in model.parameters}
+
+
+def seconds(project: Project, given: float | str) -> float:
+    """A number of seconds, given as such or as the name of a parameter."""
+    return float(project.vars[given] if isinstance(given, str) else given)
+
+
+def at_moment(project: Project, moment: datetime) -> Project:
+    """The project with the parameter that snapshots have beside its variables."""
+    return replace(project, vars={**project.vars, SNAPSHOT_AT: moment})
 
 
 def stored_inputs(project: Project, query: Query) -> Iterator[Input]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
+from confluent_kafka.cimpl import NewTopic
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 TIMEOUT = 10.0
 _PATIENCE = TIMEOUT + 5.0
@@ -16,6 +18,9 @@ _PATIENCE = TIMEOUT + 5.0
 
 _EARLIEST = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+
+_HOMELESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
+"""What a broker says for a moment of a partition that was just made, or that moves."""
 
 Offsets = dict[str, dict[int, int]]
 """Next offset to read, per topic and partition."""
@@ -48,6 +53,14 @@ class BrokerAdmin:
                     raise
         return found
 
+    def create(self, topic: str) -> None:
+        """Create a topic of one partition, if nobody else does so meanwhile."""
+        try:
+            self._admin.create_topics([NewTopic(topic, 1)], request_timeout=TIMEOUT)[topic].result(_PATIENCE)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise
+
     def ends(self, partitions: Mapping[str, Iterable[int]], committed: bool) -> Offsets:
         """The offset after the last readable record of each partition."""
         return self._list(partitions, _LATEST, committed)
@@ -66,8 +79,21 @@ class BrokerAdmin:
         wanted = {TopicPartition(topic, p): spec for topic, numbers in partitions.items() for p in numbers}
         if not wanted:
             return {}
+        return _patiently(self._listed, wanted, committed)
+
+    def _listed(self, wanted: dict[TopicPartition, OffsetSpec], committed: bool) -> Offsets:
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         found: Offsets = {}
         for at, future in self._admin.list_offsets(wanted, isolation_level=level, request_timeout=TIMEOUT).items():
             found.setdefault(at.topic, {})[at.partition] = future.result(_PATIENCE).offset
         return found
+
+
+def _patiently(ask: Callable[..., Offsets], *words: Any) -> Offsets:
+    """Ask again while a partition has no leader."""
+    until, pause = stop_after_delay(TIMEOUT), wait_fixed(0.1)
+    return Retrying(retry=retry_if_exception(_is_homeless), stop=until, wait=pause, reraise=True)(ask, *words)
+
+
+def _is_homeless(error: BaseException) -> bool:
+    return isinstance(error, KafkaException) and error.args[0].code() in _HOMELESS

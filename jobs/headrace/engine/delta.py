@@ -27,6 +27,7 @@ from headrace.errors import HeadraceError
 MARKER = "headrace"
 CHECKPOINT_INTERVAL = 100
 _WRITER_VERSION = 2
+_MANY_ROWS = 1 << 40
 _PROPERTIES = {
     "delta.appendOnly": "true",
     "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
@@ -150,7 +151,8 @@ class CommitTable:
             )
         stored = StructType.fromJson(json.loads(table.schema().to_json()))
         known = {f.name: f.dataType for f in stored}
-        changed = [f.name for f in self.schema if f.name in known and known[f.name] != f.dataType]
+        wanted = {f.name: f.dataType for f in _nullable(self.schema)}  # as it was created
+        changed = [name for name in wanted if name in known and known[name] != wanted[name]]
         gone = [name for name in known if name not in self.schema.names]
         if changed or gone:
             raise HeadraceError(
@@ -235,8 +237,28 @@ class Materialized:
 
 def materialize(frame: DataFrame) -> Materialized:
     """Compute a frame now; its plan is cut, so plans never grow from batch to batch."""
-    cut = frame.localCheckpoint(eager=False)  # the count computes and keeps every row: one job, not two
+    cut = _bounded(frame.localCheckpoint(eager=False))  # the count computes and keeps every row: one job, not two
     return Materialized(cut, int(cut._jdf.queryExecution().logical().rdd().count()))
+
+
+def _bounded(cut: DataFrame) -> DataFrame:
+    """Cap the size that Spark expects of cut-off rows.
+
+    It takes the product of what was joined, and keeps it with the rows. What reads its own past would double the
+    digits of that number with every batch, until planning takes minutes.
+    """
+    plan = cut._jdf.queryExecution().logical()
+    if plan.stats().sizeInBytes() < _MANY_ROWS:
+        return cut
+    session = cut.sparkSession
+    jvm: Any = session._jvm
+    none = jvm.scala.Option.empty()
+    large = session.range(_MANY_ROWS)._jdf.queryExecution().optimizedPlan().stats()
+    told = (plan.output(), plan.rdd(), plan.outputPartitioning(), plan.outputOrdering(), False, none)
+    rows = jvm.org.apache.spark.sql.execution.LogicalRDD(
+        *told, session._jsparkSession, jvm.scala.Option.apply(large), none
+    )
+    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, rows), session)
 
 
 def count_where(rows: Materialized, condition: str) -> int:

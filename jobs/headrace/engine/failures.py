@@ -36,6 +36,7 @@ _LASTING = (
     "UNSUPPORTED_",
     "USER_RAISED_EXCEPTION",
     "DELTA_",
+    "headrace.errors.HeadraceError",  # from inside a batch of the streaming engine
 )
 
 _LASTING_KAFKA = (

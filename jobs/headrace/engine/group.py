@@ -5,20 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.engine.binding import Binder, stored_inputs
-from headrace.engine.delta import Commit, Materialized
+from headrace.engine.batch_tests import QueryTests
+from headrace.engine.binding import Binder, reads_clock, shared_views, stored_inputs
+from headrace.engine.delta import Commit, Materialized, materialize
 from headrace.engine.failures import ModelFailed
 from headrace.engine.inputs import InputLog, Inputs
 from headrace.engine.outputs import Output, UpsertOutput, commit, committed_rows, output_for
 from headrace.engine.session import child, tune
+from headrace.engine.shelf import Shelf
 from headrace.engine.sources import Source, Tables, records_in, source_name
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, Place
 from headrace.layout import Layout
 from headrace.project.model import Input, Model, Project, Query
 from headrace.project.resets import read_note
@@ -36,6 +38,7 @@ class BatchReport:
     output_rows: Mapping[str, int]
     seconds: float
     lines: tuple[str, ...] = ()
+    failed: Mapping[str, int] = field(default_factory=dict)
 
 
 class Group:
@@ -49,20 +52,31 @@ class Group:
         self, spark: SparkSession, project: Project, layout: Layout, query: Query, schemas: Mapping[str, StructType]
     ) -> None:
         self.query = query
+        self.shelf = Shelf()  # a run puts the one there that landings fill
         self.session = child(spark, query.name)
         self.outputs: dict[str, Output] = {
             m.table: output_for(self.session, layout, m, schemas[m.table]) for m in query.models
         }
         self._project = project
-        self._inputs = InputLog(layout.checkpoint(query.name))
+        self.tests = QueryTests(self.session, layout, query)
+        self._checkpoint = layout.checkpoint(query.name)
+        self._idle_note = self._checkpoint / "idle"
+        self._inputs = InputLog(self._checkpoint)
+        self._clocked = [model for model in query.models if reads_clock(project, model)]
+        self._waits = False
+        self._shared = shared_views(project, query)
+        self._kept: list[Materialized] = []
         self._tables = Tables(self.session, project, layout, schemas)
         refs = list(stored_inputs(project, query))
         streamed = [r for r in refs if r.stream and r.table not in self.outputs]
         self.sources = {source_name(project, r): Source(self._tables.of(r)) for r in streamed}
-        for name, version in read_note(layout.checkpoint(query.name)).barrier.items():
+        for name, version in read_note(self._checkpoint).barrier.items():
             if name in self.sources:
                 self.sources[name].barrier = version
         self._looked_up = {r.table: r for r in refs if not r.stream and r.table not in self.outputs}
+        for table in self.tests.looked_up:
+            if table not in self.outputs:
+                self._looked_up.setdefault(table, Input(table, False, 0, 0, Place(""), False))
         self._next = 0
         self._ready = False
         self._stored_at = time.monotonic()
@@ -73,6 +87,7 @@ class Group:
         """Create what this group writes, so that readers find tables before the first row."""
         for output in self.outputs.values():
             output.create()
+        self.tests.create()
 
     def step(self, max_rows: int) -> BatchReport | None:
         """Run the next micro-batch (first of all the last recorded one again); None when there is nothing to read."""
@@ -98,30 +113,72 @@ class Group:
                     output.store_current(self.query.name, self._next - 1)
         self._stored_at = time.monotonic()
 
+    def rest(self) -> None:
+        """End cleanly: leave the current rows, and a note if nothing waits for time to pass."""
+        self.store_current()
+        if self._ready and not self._waits:
+            self._checkpoint.mkdir(parents=True, exist_ok=True)
+            self._idle_note.touch()
+
     def recover(self) -> Inputs | None:
-        """Load all state as it stood before the last recorded batch, and return that batch's inputs."""
+        """Load all state as it stood before the last recorded batch, and return that batch's inputs.
+
+        A batch of which everything is committed is not run again: its models may have another text by now.
+        """
+        self._idle_note.unlink(missing_ok=True)
         last = self._last_inputs()
-        self._next = last.batch if last else 0
+        is_finished = last is not None and self._inputs.is_finished(last.batch)
+        self._next = last.batch + is_finished if last else 0
         for output in self.outputs.values():
             output.load(self._next)
-        for name, (after, _) in (last.ranges if last else {}).items():
-            self._refuse_another(name, last.ids.get(name) if last else None)
-            self.sources[name].done = after
+        self.tests.load({table: output.table for table, output in self.outputs.items()}, self._next)
+        for name, (after, upto) in (last.ranges if last else {}).items():
+            if name in self.sources:  # else no model of the group streams it any more
+                self._refuse_another(name, last.ids.get(name) if last else None)
+                self.sources[name].done = upto if is_finished else after
+        self._waits = self._has_waiting()
         self._ready = True
-        return last
+        return None if last is None or is_finished else self._fitted(last)
+
+    def _fitted(self, last: Inputs) -> Inputs:
+        """The inputs of a batch to be run again, with what the models read since they were edited."""
+        ranges = {name: last.ranges.get(name, (source.done, source.done)) for name, source in self.sources.items()}
+        versions = {
+            table: last.snapshots.get(table, self._tables.of(ref).newest_version())
+            for table, ref in self._looked_up.items()
+        }
+        fitted = replace(last, ranges=ranges, snapshots=versions)
+        if (fitted.ranges, fitted.snapshots) != (last.ranges, last.snapshots):
+            self._inputs.record(fitted)
+        return fitted
 
     def drop(self) -> None:
         """Forget what is cached; the next step starts from the tables."""
         self._ready = False
+        self._kept = []
         for output in self.outputs.values():
             # A failed batch may have left the cache half built; what matters is the failure that brought us here.
             with suppress(Exception):
                 output.drop()
+        with suppress(Exception):
+            self.tests.drop()
 
     @property
     def state_rows(self) -> int:
         """How many rows the upsert models of this group hold."""
         return sum(o.state.count for o in self.outputs.values() if isinstance(o, UpsertOutput))
+
+    @property
+    def waits(self) -> bool:
+        """Whether rows wait for time to pass; before the first batch, whether they may have when the last run ended."""
+        if not self._ready:
+            return bool(self._clocked) and self._checkpoint.exists() and not self._idle_note.exists()
+        return self._waits
+
+    @property
+    def takes_ticks(self) -> bool:
+        """Whether a tick alone makes a batch: not if there are lists of what waits, and all of them are empty."""
+        return bool(self._clocked) and (self._waits or all(model.materialized != "upsert" for model in self._clocked))
 
     @property
     def behind(self) -> int:
@@ -133,26 +190,48 @@ class Group:
     ) -> dict[str, Materialized]:
         """Compute a batch: every model in order, each seeing the rows of those before it. Writes nothing."""
         added: dict[str, Materialized] = {}
-        binder = Binder(self.session, self._project, lambda ref: self._relation(ref, read, inputs, added))
+        binder = Binder(self.session, self._project, lambda ref: self._relation(ref, read, inputs, added), self._keep)
         for model in self.query.models:
             output = self.outputs[model.table]
             if done and model.table in done:
                 added[model.table] = committed_rows(self.session, output, done[model.table])
             else:
-                added[model.table] = self._rows_of(model, output, binder, inputs.batch)
+                added[model.table] = self._rows_of(model, output, binder, inputs, added)
         return added
 
-    def _rows_of(self, model: Model, output: Output, binder: Binder, batch: int) -> Materialized:
+    def _keep(self, view: Model, rows: DataFrame) -> DataFrame:
+        """Compute a view once if several models stream it."""
+        if view.table not in self._shared:
+            return rows
+        self._kept.append(materialize(rows))
+        return self._kept[-1].frame
+
+    def _release_views(self) -> None:
+        for kept in self._kept:
+            kept.release()
+        self._kept = []
+
+    def _rows_of(
+        self, model: Model, output: Output, binder: Binder, inputs: Inputs, added: Mapping[str, Materialized]
+    ) -> Materialized:
+        tests = self.tests.models.get(model.table)
         try:
-            return output.decide(binder.run(model), batch)
+            rows = binder.run(model)
+            if tests is None:
+                return output.decide(rows, inputs.batch)
+            accepted = tests.accepted(rows, lambda table: self._known(table, inputs, added))
+            return tests.unrepeated(output.decide(accepted, inputs.batch))
         except Exception as error:
             raise ModelFailed(model.table, model.path, error) from error
 
     def settle(self, added: Mapping[str, Materialized]) -> None:
         """Take a batch's committed rows into the state and give their memory back."""
+        self._release_views()
+        self.tests.settle(added)
         for table, rows in added.items():
             self.outputs[table].settle(rows)
             rows.release()
+        self._waits = self._has_waiting()
         self._next += 1
 
     def _run(self, inputs: Inputs, replay: bool) -> BatchReport:
@@ -162,22 +241,26 @@ class Group:
         commits = {name: self.sources[name].commits(a, b) for name, (a, b) in inputs.ranges.items() if a < b}
         records = records_in(c for found in commits.values() for c in found)
         partitions = tune(self.session, records).partitions
-        read = {name: self.sources[name].read(self.session, found, partitions) for name, found in commits.items()}
+        read = {
+            name: self.sources[name].read(self.session, found, partitions, self.shelf)
+            for name, found in commits.items()
+        }
         done = self._already_committed(inputs.batch) if replay else {}
         added = self.decide({name: rows.frame for name, rows in read.items()}, inputs, done)
         counts, lines = {table: rows.count for table, rows in added.items()}, tuple(self._lines(added))
-        self._commit(added, inputs, done)
+        failed = self._commit(added, inputs, done, replay)
+        self._inputs.finish(inputs.batch)
         self.settle(added)
         for name, (_, upto) in inputs.ranges.items():
             self.sources[name].done = upto
         for rows in read.values():
             rows.release()
-        return BatchReport(inputs.batch, records, counts, time.monotonic() - started, lines)
+        return BatchReport(inputs.batch, records, counts, time.monotonic() - started, lines, failed)
 
     def _plan(self, max_rows: int) -> Inputs | None:
         ranges = {}
         for name, source in self.sources.items():
-            upto, empty = source.next_range(max_rows)
+            upto, empty = source.next_range(max_rows, self.takes_ticks)
             if empty:
                 source.done = upto
             ranges[name] = (source.done, upto)  # also where there is nothing: a restart begins where these say
@@ -186,6 +269,10 @@ class Group:
         versions = {table: self._tables.of(ref).newest_version() for table, ref in self._looked_up.items()}
         ids = {name: source.table.id() for name, source in self.sources.items()}
         return Inputs(self._next, ranges, versions, datetime.now(timezone.utc).isoformat(), ids)
+
+    def _has_waiting(self) -> bool:
+        lists = [self.outputs[model.table] for model in self._clocked]
+        return any(isinstance(output, UpsertOutput) and not output.state.is_empty for output in lists)
 
     def _refuse_another(self, name: str, id_read: str | None) -> None:
         if id_read is not None and id_read != self.sources[name].table.id():
@@ -205,12 +292,25 @@ class Group:
         rows = read[source] if source in read else self.sources[source].table.no_rows(self.session)
         return self._tables.relation(ref, rows)
 
-    def _commit(self, added: Mapping[str, Materialized], inputs: Inputs, done: Mapping[str, Commit]) -> None:
-        """Outputs before state: state that is ahead of its outputs would lose them."""
+    def _known(self, table: str, inputs: Inputs, added: Mapping[str, Materialized]) -> DataFrame:
+        """What a relationship looks up: a table as of its recorded version, of this query also what the batch adds."""
+        if table not in self.outputs:
+            ref, version = self._looked_up[table], inputs.snapshots.get(table, -1)
+            source = self._tables.of(ref)
+            return self._tables.as_of(ref, version) if version >= 0 else source.no_rows(self.session)
+        known = self.outputs[table].before()
+        return known.unionByName(added[table].frame.select(*known.columns)) if table in added else known
+
+    def _commit(
+        self, added: Mapping[str, Materialized], inputs: Inputs, done: Mapping[str, Commit], replay: bool
+    ) -> Mapping[str, int]:
+        """Outputs before state: state that is ahead of its outputs would lose them. Failed rows before both."""
         marker = {"query": self.query.name, "batch": inputs.batch, "inputs": inputs.to_json()}
+        failed = self.tests.commit(inputs.batch, inputs.at, marker, replay)
         for output in sorted(self.outputs.values(), key=lambda o: isinstance(o, UpsertOutput)):
             if output.model.table not in done:
                 commit(output, added[output.model.table], marker)
+        return failed
 
     def _last_inputs(self) -> Inputs | None:
         """The newest recorded inputs: by the input log or, if that was lost, by what a commit says of them."""

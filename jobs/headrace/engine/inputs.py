@@ -52,6 +52,21 @@ class InputLog:
         draft.rename(target)
         (self._folder / f"{inputs.batch - KEEP}.json").unlink(missing_ok=True)
 
+    def finish(self, batch: int) -> None:
+        """Note that all of a batch is committed; a note that is lost only makes it run again."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        draft = self._folder / "finished.tmp"
+        draft.write_text(str(batch))
+        draft.replace(self._finished)
+
+    def is_finished(self, batch: int) -> bool:
+        """Whether all of a batch is committed."""
+        return self._finished.exists() and int(self._finished.read_text()) >= batch
+
+    @property
+    def _finished(self) -> Path:
+        return self._folder / "finished"
+
     def newest(self) -> Inputs | None:
         """The inputs recorded last, or None before the first batch."""
         numbers = [int(file.stem) for file in self._folder.glob("*.json")]

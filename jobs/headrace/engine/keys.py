@@ -54,6 +54,18 @@ class KeyIndex:
         closed = self._lookup({(h1, h2) for h1, h2, _ in self._hashes(rows)})
         return rows.frame.where(~self._is_any_of(closed)) if closed else rows.frame
 
+    def marked(self, rows: Materialized, name: str) -> DataFrame:
+        """All rows, and a column that says whether their key is closed."""
+        if rows.count == 0 or self._empty():
+            return rows.frame.withColumn(name, F.lit(False))
+        if rows.count > LOOKUP_KEYS:
+            h1, h2 = self._fingerprint()
+            closed = self._all().distinct().withColumnsRenamed({"h1": "_h1", "h2": "_h2"}).withColumn(name, F.lit(True))
+            found = rows.frame.withColumns({"_h1": h1, "_h2": h2}).join(closed, ["_h1", "_h2"], "left")
+            return found.drop("_h1", "_h2").withColumn(name, F.coalesce(name, F.lit(False)))
+        known = self._lookup({(h1, h2) for h1, h2, _ in self._hashes(rows)})
+        return rows.frame.withColumn(name, self._is_any_of(known) if known else F.lit(False))
+
     def add(self, rows: Materialized) -> None:
         """Close the keys of committed rows that close them."""
         if rows.count <= LOOKUP_KEYS:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,9 +18,10 @@ from headrace.engine.classify import classify
 from headrace.engine.delta import CommitTable, Materialized, count_where, materialize
 from headrace.engine.relations import landing_schema
 from headrace.engine.session import child, tune
+from headrace.engine.shelf import Shelf
 from headrace.errors import HeadraceError
 from headrace.layout import Layout
-from headrace.project.model import LANDING_COLUMNS, TICK_TOPIC, Kafka, Landing, Topic
+from headrace.project.model import LANDING_COLUMNS, SEED_PARTITION, TICK_TOPIC, InputBounds, Kafka, Landing, Topic
 from headrace.project.resets import read_note
 from headrace.reading.topics import client_options
 
@@ -30,6 +31,11 @@ _DEFAULTS = {
     "kafka.fetch.max.wait.ms": "20",
     "failOnDataLoss": "true",
 }
+
+_RECORD = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
+    "headers array<struct<key: string, value: binary>>"
+)
 
 
 @dataclass(frozen=True)
@@ -65,14 +71,27 @@ class LandingQuery:
     disagree, whatever is killed when. Only this object writes the table; ticks go through it as well.
     """
 
-    def __init__(self, spark: SparkSession, layout: Layout, landing: Landing, kafka: KafkaSource) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        layout: Layout,
+        landing: Landing,
+        kafka: KafkaSource,
+        bounds: InputBounds | None = None,
+        shelf: Shelf | None = None,
+    ) -> None:
         self.landing = landing
+        self._shelf = shelf or Shelf()
         self.session = child(spark, landing.query)
         self.table = CommitTable(self.session, layout.landing(landing.name), landing_schema())
         self._note = read_note(layout.checkpoint(landing.query))
         self._kafka = kafka
+        self._bounds = bounds or InputBounds()
+        self._total = 0
         self._admin = BrokerAdmin(kafka.client_config)
         self._done: Offsets = {}
+        self._seeded: set[str] = set()
+        self._landed_at = datetime.min.replace(tzinfo=timezone.utc)
         self._ids: dict[str, str] = {}
         self._batch = 0
         self._ready = False
@@ -82,9 +101,14 @@ class LandingQuery:
         self._writing = threading.Lock()
 
     def step(self, max_rows: int, upto: Offsets | None = None) -> LandingReport | None:
-        """Land what is new, at most `max_rows` records and not beyond `upto`; None when there is nothing."""
+        """Land what is new, at most `max_rows` records and not beyond `upto`; None when there is nothing.
+
+        Rows that come with the project land before all others.
+        """
         if not self._ready:
             self._recover()
+        if unseeded := [topic for topic in self.landing.topics if topic.seeds and topic.name not in self._seeded]:
+            return self._land_seeds(unseeded)
         ends = upto or self.ends()
         behind = {
             (topic, p): (self._next(topic, p), end)
@@ -93,7 +117,10 @@ class LandingQuery:
             if end > self._next(topic, p)
         }
         self.lag = sum(end - start for start, end in behind.values())
-        if not behind:
+        if self._bounds.max_records is not None:
+            max_rows = min(max_rows, self._bounds.max_records - self._total)
+            self.lag = min(self.lag, max(max_rows, 0))
+        if not behind or max_rows <= 0:
             return None
         return self._land(_share(behind, max_rows))
 
@@ -109,17 +136,26 @@ class LandingQuery:
         """Drop what is remembered; the next step starts from what the table says."""
         self._ready = False
 
-    def tick(self) -> LandingReport | None:
-        """Land a row that only makes time pass: the largest event time seen, moved on by the time since it landed."""
+    @property
+    def progress(self) -> Mapping[str, int]:
+        """How many offsets of each topic have been read."""
+        return {topic: sum(offsets.values()) for topic, offsets in self._done.items()}
+
+    def tick(self, sources: Sequence[str] | None = None) -> LandingReport | None:
+        """Land a row that only makes time pass: the largest event time seen, moved on by the time since it landed.
+
+        Time passes for all sources of the landing, or for those that are named.
+        """
         if not self._ready:
             self._recover()
         self._note_times()
         if self._newest is None:
             return None
-        now = datetime.now(timezone.utc)
+        now = self._now()
         event_time, landed_at = self._newest
         row: dict[str, Any] = {name: None for name, _ in LANDING_COLUMNS}
         row |= {"landing_batch": self._batch, "topic": TICK_TOPIC, "partition": 0, "offset": self._batch}
+        row["key"] = None if sources is None else ",".join(sources)
         row |= {"timestamp": now, "event_time": event_time + (now - landed_at), "landed_at": now}
         tune(self.session, 1)
         frame = self.session.createDataFrame([tuple(row.values())], landing_schema())
@@ -145,6 +181,10 @@ class LandingQuery:
         self._batch = int(marker.get("batch", -1)) + 1
         self._done = {t: {int(p): o for p, o in offsets.items()} for t, offsets in marker.get("offsets", {}).items()}
         self._ids = dict(marker.get("ids", {}))
+        self._seeded = set(marker.get("seeded", ()))
+        if "landed_at" in marker:
+            self._landed_at = datetime.fromisoformat(marker["landed_at"])
+        self._total = int(marker.get("total", 0))
         partitions = self._partitions()
         for topic in self.landing.topics:
             if topic.topic not in self._done:
@@ -176,24 +216,47 @@ class LandingQuery:
         return found.get(topic.topic, {})
 
     def _declared_start(self, topic: Topic) -> str | Mapping[str, int]:
-        """Where the last reset says, else where the source declares."""
+        """Where the last reset says, else the target, else where the source declares."""
         told = self._note.start
         if isinstance(told, Mapping):
             return told.get(topic.topic) or told.get(topic.name) or topic.start
-        return told or topic.start
+        if told or self._bounds.start is None:
+            return told or topic.start
+        if isinstance(self._bounds.start, str):
+            return self._bounds.start
+        return (datetime.now(timezone.utc) - timedelta(seconds=self._bounds.start)).isoformat()
 
     def _next(self, topic: str, partition: int) -> int:
         """Partitions that appear later are read from their beginning."""
         return self._done.get(topic, {}).get(partition, 0)
 
-    def _land(self, ranges: Mapping[tuple[str, int], tuple[int, int]]) -> LandingReport:
-        now = datetime.now(timezone.utc)
-        records = sum(end - start for start, end in ranges.values())
-        tuning = tune(self.session, records)
-        rows = classify(self._read(ranges, tuning.partitions), self.landing.topics, now)
+    def _now(self) -> datetime:
+        """The landing time of the next batch: never before that of the last one, whatever the clock does."""
+        return max(datetime.now(timezone.utc), self._landed_at)
+
+    def _land_seeds(self, topics: Sequence[Topic]) -> LandingReport:
+        now = self._now()
+        records: list[tuple[Any, ...]] = [
+            (seed.key.encode(), seed.value.encode(), topic.topic, SEED_PARTITION, seed.line, now, [])
+            for topic in topics
+            for seed in topic.seeds
+        ]
+        tune(self.session, len(records))
+        landed = self._judged(self.session.createDataFrame(records, _RECORD), now, 1)
+        self._seeded |= {topic.name for topic in topics}
+        return self._append(landed, now, len(records), self._done)
+
+    def _judged(self, records: DataFrame, now: datetime, partitions: int) -> Materialized:
+        rows = classify(records, self.landing.topics, now)
         rows = rows.withColumn("landing_batch", F.lit(self._batch).cast("bigint"))
         rows = rows.select(*[F.col(name).cast(ddl).alias(name) for name, ddl in LANDING_COLUMNS])
-        landed = materialize(rows.coalesce(1) if tuning.partitions == 1 else rows)
+        return materialize(rows.coalesce(1) if partitions == 1 else rows)
+
+    def _land(self, ranges: Mapping[tuple[str, int], tuple[int, int]]) -> LandingReport:
+        now = self._now()
+        records = sum(end - start for start, end in ranges.values())
+        partitions = tune(self.session, records).partitions
+        landed = self._judged(self._read(ranges, partitions), now, partitions)
         done = {t: dict(offsets) for t, offsets in self._done.items()}
         for (topic, p), (_, end) in ranges.items():
             done.setdefault(topic, {})[p] = end
@@ -208,13 +271,16 @@ class LandingQuery:
                 "landed_at": now.isoformat(),
                 "offsets": done,
                 "ids": self._ids,
+                "seeded": sorted(self._seeded),
                 "records": records,
+                "total": self._total + records,
                 "tick": not records,
                 "rejected": rejected,
             }
             version = self.table.append(landed.frame, marker)
-            landed.release()
-            self._done, self._batch = done, self._batch + 1
+            self._shelf.put(self.table.path, version, landed)
+            self._done, self._batch, self._landed_at = done, self._batch + 1, now
+            self._total += records
             return LandingReport(self._batch - 1, version, records, rejected)
 
     def _read(self, ranges: Mapping[tuple[str, int], tuple[int, int]], partitions: int) -> DataFrame:

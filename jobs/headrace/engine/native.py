@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections import Counter
 from collections.abc import Mapping
-from datetime import datetime
+from contextlib import suppress
+from datetime import datetime, timezone
 from typing import Any
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from headrace.engine import offset_log
-from headrace.engine.binding import Binder, arguments, inputs_of, stored_inputs, view_of
-from headrace.engine.delta import CommitTable, materialize, with_batch
+from headrace.engine.batch_plan import BatchPlan, SourceTime
+from headrace.engine.batch_tests import QueryTests
+from headrace.engine.binding import Binder, arguments, inputs_of, seconds, stored_inputs, view_of
+from headrace.engine.current import CurrentTable
+from headrace.engine.delta import CommitTable, Materialized, materialize, with_batch
+from headrace.engine.late import LateRows
+from headrace.engine.outputs import keyed_changes
 from headrace.engine.session import child
 from headrace.engine.sources import Tables, source_name, stored
 from headrace.engine.statement import view_name
 from headrace.engine.ticks import guarded, watermarked, with_ticks
+from headrace.engine.told import Told
+from headrace.errors import Place
 from headrace.layout import Layout
 from headrace.project.model import Input, Project, Query
+from headrace.project.resets import read_note
 
 _CONFS: Mapping[str, str] = {
     # Fixed by the first start: the number of state stores, and that sources go by name instead of by place.
@@ -29,6 +42,9 @@ _CONFS: Mapping[str, str] = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
+
+
+_START_SECONDS = 60.0
 
 
 class NativeQuery:
@@ -42,24 +58,44 @@ class NativeQuery:
         self.sources = {source_name(project, ref) for ref in stored_inputs(project, query) if ref.stream}
         self.outputs = (self.model.table,)
         self.table: CommitTable = stored(self.session, layout, self.model, schemas[self.model.table])
+        self.late = LateRows(self.session, layout, self.model.table)
+        is_upsert = self.model.materialized == "upsert"
+        self.current = CurrentTable(self.session, layout, self.model, self.table.schema) if is_upsert else None
+        self.tests = QueryTests(self.session, layout, query)
+        self.failed: Counter[str] = Counter()
+        self._tested = False
         self._project = project
         self._checkpoint = layout.checkpoint(query.name)
         self._idle_note = self._checkpoint / "idle"
         self._tables = Tables(self.session, project, layout, schemas)
+        self._columns = {found.ref: found.column for found in watermarked(self.model)}
+        self._told: Told | None = None
+        self._streams: dict[str, str] = {}
+        self._moved: dict[str, tuple[int, float]] = {}
+        self._views: dict[str, str] = {}
         self._replays = True
+        self._started = threading.Event()
         self.running: StreamingQuery | None = None
         for key, value in _CONFS.items():
             self.session.conf.set(key, value)
         for macro in project.macros:
             self.session.sql(macro.text)
+        self._reader = child(spark, query.name)
+        self._reader.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
 
     def create_tables(self) -> None:
         """Create what this query writes, so that readers find a table before the first row."""
         self.table.create()
+        self.late.table.create()
+        self.tests.create()
+        if self.current:
+            self.current.create()
 
     def start(self, available_now: bool = False) -> StreamingQuery:
         """Start the query where its checkpoint says."""
-        self._replays = True
+        self._replays, self._tested = True, False
+        self._started.clear()
+        self.late.load()
         self._idle_note.unlink(missing_ok=True)
         offset_log.mend(self._checkpoint, _CONFS[offset_log.PARTITIONS])
         frame = self._frame()
@@ -67,7 +103,19 @@ class NativeQuery:
         writer = writer.outputMode(self.model.output_mode).option("checkpointLocation", str(self._checkpoint))
         trigger = writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime="0 seconds")
         self.running = trigger.start()
+        self._started.set()
         return self.running
+
+    def catch_up(self) -> None:
+        """After a reset, read what was there by then before anything else lands: its rows were sent by a former run.
+
+        A failure is met again, and told, when the query runs.
+        """
+        is_anew = not (self._checkpoint / "offsets").exists()
+        if is_anew and read_note(self._checkpoint).barrier:
+            with suppress(StreamingQueryException):
+                self.start(available_now=True).awaitTermination()
+            self.running = None
 
     def stop(self) -> None:
         """Stop between two batches."""
@@ -85,10 +133,20 @@ class NativeQuery:
 
     @property
     def waits(self) -> bool:
-        """Whether rows wait for time to pass; of a query that has not started yet, whether they did when it ended."""
+        """Whether rows wait for time to pass; of a query that has not started yet, whether they did when it ended.
+
+        Ticks cannot help a query that streams, beside what lands, a table: its watermark waits for that table too.
+        """
+        if not all(self._landed(found.ref) for found in watermarked(self.model)):
+            return False
         if self.running is None:
-            return self._checkpoint.exists() and not self._idle_note.exists()
+            return (self._checkpoint / "offsets").exists() and not self._idle_note.exists()
         return self.state_rows > 0
+
+    @property
+    def compares_times(self) -> bool:
+        """Whether its watermark is that of the slowest of several streams."""
+        return len(self._columns) > 1
 
     @property
     def state_rows(self) -> int:
@@ -96,12 +154,13 @@ class NativeQuery:
         return sum(op["numRowsTotal"] for op in self.progress.get("stateOperators", []))
 
     @property
-    def late(self) -> int:
-        """How many rows the last batches dropped because the watermark had passed them."""
-        dropped = 0
-        for progress in self.running.recentProgress if self.running else []:
-            dropped += sum(op["numRowsDroppedByWatermark"] for op in progress["stateOperators"])
-        return dropped
+    def held_by(self) -> tuple[str, float] | None:
+        """The stream whose event time is behind that of the others, and for how many seconds it has not moved."""
+        moved = dict(self._moved)  # the query's own thread adds to it
+        if not moved:
+            return None
+        stream = min(moved, key=lambda name: moved[name][0])
+        return stream, time.monotonic() - moved[stream][1]
 
     @property
     def progress(self) -> Mapping[str, Any]:
@@ -112,38 +171,97 @@ class NativeQuery:
     def _frame(self) -> DataFrame:
         """The model over streams; those with a watermark also carry the ticks of their landing."""
         binder = Binder(self.session, self._project, self._relation)
-        columns = {found.ref: found.column for found in watermarked(self.model)}
         for ref in self.model.inputs:
             rows = binder.frame(ref)
-            if ref in columns:
-                rows = with_ticks(rows, self._ticks(ref), columns[ref])
+            if ref in self._columns:
+                rows = with_ticks(rows, self._ticks(ref), self._columns[ref], self._bronze(ref))
             rows.createOrReplaceTempView(view_name(ref.table, ref.stream))
-        return self.session.sql(guarded(self.model), args=arguments(self._project, self.model))
+        text = guarded(self.model, self._project.vars)
+        return self.session.sql(text, args=arguments(self._project, self.model))
 
     def _relation(self, ref: Input) -> DataFrame:
+        if ref.table == self.model.table:
+            span = int(1000 * seconds(self._project, self.model.remember or 0))
+            self._told = Told(self.session, self.table, self._checkpoint / "told", span)
+            return self._told.load()
         table = self._tables.of(ref)
         if not ref.stream:
             return self._tables.as_of(ref, table.newest_version())
-        return self._tables.relation(ref, self._stream(table, ref.table))
+        return self._tables.relation(ref, self._stream(ref, ref.table))
 
     def _ticks(self, ref: Input) -> DataFrame | None:
         """The landing behind a reference once more, under a name of its own; None if it streams other tables."""
-        view = view_of(self._project, ref)
-        inputs = [r for r in inputs_of(self._project, view) if r.stream] if view else [ref]
-        landed = [r for r in inputs if r.table.startswith("bronze.")]
-        return self._stream(self._tables.of(landed[0]), f"{ref.table}_ticks") if landed else None
+        landed = self._landed(ref)
+        return self._stream(landed[0], f"{ref.table}_ticks") if landed else None
 
-    def _stream(self, table: CommitTable, name: str) -> DataFrame:
+    def _bronze(self, ref: Input) -> list[str]:
+        """The names of the sources behind a reference."""
+        return [r.table.split(".")[1] for r in self._landed(ref)]
+
+    def _landed(self, ref: Input) -> list[Input]:
+        """The bronze tables behind a streamed reference."""
+        return [r for r in self._streamed(ref) if r.table.startswith("bronze.")]
+
+    def _streamed(self, ref: Input) -> list[Input]:
+        view = view_of(self._project, ref)
+        return [r for r in inputs_of(self._project, view) if r.stream] if view else [ref]
+
+    def _stream(self, ref: Input, name: str) -> DataFrame:
+        """The table behind a reference; Spark knows the stream by a name of its own."""
+        own = name.replace(".", "_")
+        self._streams[own] = source_name(self._project, ref)
         reader = self.session.readStream.format("delta").option("startingVersion", "0")
-        return reader.name(name.replace(".", "_")).load(str(table.path))
+        return reader.name(own).load(str(self._tables.of(ref).path))
+
+    def _ranges(self, batch: int) -> dict[str, tuple[int, int]]:
+        """What all batches up to this one have read, as the marks of other queries tell it."""
+        until = offset_log.read_until(self._checkpoint, batch)
+        return {self._streams[name]: (-1, version) for name, version in sorted(until.items(), key=lambda each: each[1])}
 
     def _write(self, frame: DataFrame, batch: int) -> None:
         """Append a batch once: only the first after a start can be a repetition, so only then is it looked up."""
-        rows = materialize(with_batch(frame, batch))  # also when it is not written: state needs every row computed
-        if rows.count and not self._is_written(batch):
-            marker = {"query": self.model.name, "batch": batch, "rows": rows.count}
-            self.table.append(rows.frame.coalesce(1), marker)
+        changes = keyed_changes(self.model, frame) if self.current else frame
+        rows = materialize(with_batch(changes, batch))  # also when it is not written: state needs every row computed
+        plan = self._plan()
+        if not self._is_written(batch):
+            self._keep_late(plan, batch)
+            if rows.count:
+                self._append(self._accepted(rows, batch), plan, batch)
         rows.release()
+
+    def _plan(self) -> BatchPlan:
+        """What Spark knows of the batch."""
+        self._started.wait(_START_SECONDS)
+        assert self.running is not None, "a batch of a query that did not start"
+        plan = BatchPlan(self._reader, self.running, self._views)
+        self._note_times(plan.source_times)
+        return plan
+
+    def _keep_late(self, plan: BatchPlan, batch: int) -> None:
+        """Before the output: of a batch that is repeated because this was not done, the output is not there yet."""
+        late = plan.late(self._told.folder if self._told and not self._told.is_empty else None)
+        if late is not None:
+            self.late.add(late, batch)
+
+    def _note_times(self, times: tuple[SourceTime, ...]) -> None:
+        names = {view_name(ref.table, True): ref.table for ref in self._columns}
+        for each in times:
+            stream = names.get(each.stream, each.stream)
+            known = self._moved.get(stream)
+            if known is None or (each.newest is not None and each.newest > known[0]):
+                self._moved[stream] = (each.newest or 0, time.monotonic())
+
+    def _append(self, kept: Materialized, plan: BatchPlan, batch: int) -> None:
+        """Commit the rows of a batch that are to be kept."""
+        if kept.count:
+            marker: dict[str, Any] = {"query": self.model.name, "batch": batch, "rows": kept.count}
+            marker |= {"inputs": {"ranges": self._ranges(batch)}}
+            marker["watermark"] = plan.closed_before
+            version = self.table.append(kept.frame.coalesce(1), marker)
+            if self._told:
+                self._told.add(version)
+        self.tests.settle({self.model.table: kept})
+        kept.release()
 
     def _is_written(self, batch: int) -> bool:
         if not self._replays:
@@ -151,3 +269,23 @@ class NativeQuery:
         self._replays = False
         newest = self.table.newest_marker(self.model.name)
         return newest is not None and newest.batch >= batch
+
+    def _accepted(self, rows: Materialized, batch: int) -> Materialized:
+        """The rows that pass the model's data tests; the failed ones are kept first."""
+        tests = self.tests.models.get(self.model.table)
+        if tests is None:
+            return rows
+        if not self._tested:
+            tests.load(self.table, batch)
+            self._tested = True
+        kept = tests.unrepeated(materialize(tests.accepted(rows.frame, self._known)))
+        marker = {"query": self.model.name, "batch": batch}
+        self.failed.update(self.tests.commit(batch, datetime.now(timezone.utc).isoformat(), marker, replay=True))
+        return kept
+
+    def _known(self, table: str) -> DataFrame:
+        """What a relationship looks up."""
+        ref = Input(table, False, 0, 0, Place(""), False)
+        source = self._tables.of(ref)
+        version = source.newest_version()
+        return self._tables.as_of(ref, version) if version >= 0 else source.no_rows(self.session)

@@ -1,4 +1,4 @@
-"""Spark's offset log of a query with named sources, mended where Spark 4.2.0 cannot read what it wrote itself."""
+"""Spark's offset log of a query with named sources: how far a batch reads, and what Spark 4.2.0 cannot read itself."""
 
 from __future__ import annotations
 
@@ -18,6 +18,15 @@ def mend(checkpoint: Path, partitions: str) -> None:
     if unfinished > max(_newest(checkpoint / "commits"), 0):
         for batch in (unfinished - 1, unfinished):
             _add_partitions(checkpoint / "offsets" / str(batch), partitions)
+
+
+def read_until(checkpoint: Path, batch: int) -> dict[str, int]:
+    """The last version of its Delta table that a batch reads, by the name of the source."""
+    _, _, *offsets = (checkpoint / "offsets" / str(batch)).read_text().split("\n")
+    parts = [line.partition(":") for line in offsets]
+    told = {name: json.loads(offset) for name, _, offset in parts if offset.startswith("{")}  # "-": nothing read yet
+    # An index below 0 is the place before the first file of a version.
+    return {name: at["reservoirVersion"] - (at["index"] < 0) for name, at in told.items()}
 
 
 def _newest(folder: Path) -> int:

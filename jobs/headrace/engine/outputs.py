@@ -106,6 +106,7 @@ class UpsertOutput:
         create_plain(self._current, StructType(columns))
 
     def load(self, before_batch: int) -> None:
+        self._unstored = before_batch > 0  # a former run may have ended before it stored them
         self.state.load(before_batch)
         if self._closed and before_batch:
             self._closed.load(self.table.before(self._session, before_batch))
@@ -129,14 +130,15 @@ class UpsertOutput:
 
     def store_current(self, query: str, batch: int) -> None:
         """Write the rows as of `batch` for plain Delta readers, if any has changed since the last time."""
-        if self._unstored and not self._is_stored(query, batch):
+        if self._unstored and not self._is_stored(query):
             self.state.store_current(self._current, query, batch)
         self._unstored = False
 
-    def _is_stored(self, query: str, batch: int) -> bool:
-        """Whether a former run has written the rows as of this batch, which was only run again."""
+    def _is_stored(self, query: str) -> bool:
+        """Whether the rows are written as of the newest change."""
         newest = CommitTable(self._session, self._current, self.table.schema).newest_marker(query)
-        return newest is not None and newest.batch >= batch
+        changed = self.table.newest_marker(query)
+        return changed is None or (newest is not None and newest.batch >= changed.batch)
 
     def drop(self) -> None:
         self.state.drop()
@@ -162,6 +164,12 @@ class UpsertOutput:
         return marked.withColumn("_after_close", after_close).where("not _after_close").drop("_after_close")
 
 
+def keyed_changes(model: Model, rows: DataFrame) -> DataFrame:
+    """Rows of a batch as changes of an upsert that have no order, so that there is one for each key."""
+    delete = F.coalesce(F.expr(model.delete_when or "false"), F.lit(False))
+    return one_per_key(rows, model.unique_key).withColumn("_deleted", delete)
+
+
 def _closing(model: Model) -> str:
     """The changes that close their key for ever."""
     return f"_deleted and coalesce({model.close_when}, false)"
@@ -184,6 +192,11 @@ def _first_per_key(rows: DataFrame, keys: tuple[str, ...]) -> DataFrame:
     if "_arrival" in rows.columns:
         window = Window.partitionBy(*keys).orderBy("_arrival")
         return rows.withColumn("_rank", F.row_number().over(window)).where("_rank = 1").drop("_rank")
+    return one_per_key(rows, keys)
+
+
+def one_per_key(rows: DataFrame, keys: tuple[str, ...]) -> DataFrame:
+    """The same rows; an error where two have the same key."""
     clash = F.concat(
         F.lit("two rows of one key in a batch, and no _arrival to order them: "), F.to_json(F.struct(*keys))
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,9 @@ from pyspark.sql import functions as F
 
 from headrace.engine.broker_admin import BrokerAdmin
 from headrace.engine.delta import Commit, CommitTable
+from headrace.engine.routes import Routes, Rules
 from headrace.engine.session import child, tune
+from headrace.engine.set_aside import Notes
 from headrace.errors import EnvironmentFault, Finding, InvalidProject, Place
 from headrace.project.model import Model, Publish
 
@@ -42,11 +44,23 @@ class Progress:
 
 @dataclass(frozen=True)
 class Outlet:
-    """Where a publisher sends: client configuration, the topic that holds progress, and its key there."""
+    """Where a publisher sends: client configuration, the topic that holds progress, and its key there.
+
+    `rules` say what holds of topics that the rows themselves name.
+    """
 
     config: dict[str, Any]
     progress_topic: str
     name: str
+    rules: Rules = field(default_factory=Rules)
+
+
+@dataclass(frozen=True)
+class Message:
+    """A row to send, and its place in the table's history."""
+
+    row: Row
+    place: Progress
 
 
 class Publisher:
@@ -73,9 +87,10 @@ class Publisher:
         self._publish: Publish = model.publish
         self._table = table
         self._outlet = outlet
-        self._notes = notes
+        self._notes = Notes(notes / f"{model.name}.ndjson")
         self._barrier = dict(barrier or {})
         self._producer: Producer | None = None
+        self._routes: Routes | None = None
         self._progress = Progress("")
 
     def step(self) -> int | None:
@@ -101,7 +116,9 @@ class Publisher:
     def _sent_before_reset(self, commit: Commit) -> bool:
         """Whether all that caused a commit had been processed, and so sent, before the query was reset."""
         ranges = commit.marker.get("inputs", {}).get("ranges", {})
-        return bool(self._barrier) and all(upto <= self._barrier.get(name, -1) for name, (_, upto) in ranges.items())
+        return bool(self._barrier and ranges) and all(
+            upto <= self._barrier.get(name, -1) for name, (_, upto) in ranges.items()
+        )
 
     def close(self) -> None:
         """Give up the producer; the next step opens another and reads the progress again."""
@@ -110,6 +127,7 @@ class Publisher:
     def open(self) -> None:
         """Find out where to go on; InvalidProject if nothing says whether rows of former times are to be sent."""
         self._producer, table_id = self._connect(), self._table.id()
+        self._routes = Routes(self._outlet.config, self._outlet.rules) if self._publish.topic_column else None
         found = read_progress(self._outlet)
         if found is None:
             self._progress = self._first_progress(table_id)
@@ -132,14 +150,23 @@ class Publisher:
         return producer
 
     def _send_commit(self, commit: Commit) -> int:
-        rows = self._messages(commit)
-        position = self._progress.position if self._progress.version == commit.version else 0
-        rows = islice(rows, position, None)
+        start = self._progress.position if self._progress.version == commit.version else 0
+        rows = enumerate(islice(self._messages(commit), start, None), start)
+        places = ((row, Progress(self._progress.table_id, commit.version, position)) for position, row in rows)
+        messages = (Message(row, place) for row, place in places)
         sent = 0
-        while chunk := list(islice(rows, CHUNK_ROWS)):
-            sent += self._send(chunk, Progress(self._progress.table_id, commit.version, position))
-            position += len(chunk)
+        while chunk := list(islice(messages, CHUNK_ROWS)):
+            last = chunk[-1].place
+            sent += self._send(self._routed(chunk), replace(last, position=last.position + 1))
         return sent
+
+    def _routed(self, chunk: Sequence[Message]) -> Sequence[Message]:
+        """Those rows whose topic can be written; the others are set aside."""
+        refused = self._routes.refusals(message.row.topic for message in chunk) if self._routes else {}
+        for message in chunk if refused else ():
+            if message.row.topic in refused:
+                self._set_aside(message, refused[message.row.topic])
+        return [message for message in chunk if message.row.topic not in refused]
 
     def _messages(self, commit: Commit) -> Iterator[Row]:
         count = int(commit.marker.get("rows", 0))
@@ -147,18 +174,17 @@ class Publisher:
         rows = message_rows(self._table.rows(self.session, commit), self._publish)
         return iter(rows.collect()) if count <= CHUNK_ROWS else rows.toLocalIterator(prefetchPartitions=True)
 
-    def _send(self, chunk: Sequence[Row], before: Progress) -> int:
+    def _send(self, chunk: Sequence[Message], after: Progress) -> int:
         """Send rows; those too large for the broker are found by halves, as it refuses all that travel with one."""
-        after = replace(before, position=before.position + len(chunk))
-        if self._try_send(chunk, after):
+        if self._try_send([message.row for message in chunk], after):
             return len(chunk)
         if len(chunk) == 1:
-            self._set_aside(chunk[0])
+            self._set_aside(chunk[0], "too_large")
             self._try_send([], after)
             return 0
         half = len(chunk) // 2
-        sent = self._send(chunk[:half], before)
-        return sent + self._send(chunk[half:], replace(before, position=before.position + half))
+        sent = self._send(chunk[:half], chunk[half].place)
+        return sent + self._send(chunk[half:], after)
 
     def _try_send(self, chunk: Sequence[Row], after: Progress) -> bool:
         """One transaction: the rows and how far they get. False if one was too large, and then none is sent."""
@@ -188,12 +214,11 @@ class Publisher:
             except BufferError:
                 producer.poll(1.0)
 
-    def _set_aside(self, row: Row) -> None:
+    def _set_aside(self, message: Message, reason: str) -> None:
         self.set_aside += 1
-        self._notes.mkdir(parents=True, exist_ok=True)
-        with (self._notes / f"{self.model.name}.ndjson").open("a") as file:
-            note = {"topic": row.topic, "key": row.key, "bytes": len(row.value or ""), "reason": "too_large"}
-            file.write(json.dumps(note) + "\n")
+        row, place = message.row, message.place
+        told = {"topic": row.topic, "key": row.key, "bytes": len(row.value or ""), "reason": reason}
+        self._notes.add((place.table_id, place.version, place.position), told)
 
 
 def _history_finding(model: Model, commits: int) -> Finding:
@@ -206,12 +231,14 @@ def _history_finding(model: Model, commits: int) -> Finding:
 
 def message_rows(rows: DataFrame, publish: Publish) -> DataFrame:
     """Topic, key and JSON value of each row, in arrival order."""
-    value = F.to_json(
-        F.struct(*[F.col(column).alias(name) for name, column in publish.value]), {"ignoreNullFields": "false"}
-    )
+    fields = F.struct(*[F.col(column).alias(name) for name, column in publish.value])
+    whole = publish.value_column
+    value = F.col(whole) if whole else F.to_json(fields, {"ignoreNullFields": "false"})
     if publish.tombstone_when:
         value = F.when(~F.coalesce(F.expr(publish.tombstone_when), F.lit(False)), value)
-    topic = F.col(publish.topic_column) if publish.topic_column else F.lit(publish.topic)
+    topic = F.lit(publish.topic)
+    if publish.topic_column:
+        topic = F.concat(F.col(publish.topic_column).cast("string"), F.lit(publish.suffix))
     order = ["_arrival"] if "_arrival" in rows.columns else []
     sent = rows.select(
         topic.alias("topic"), F.col(publish.key).cast("string").alias("key"), value.alias("value"), *order

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructField, StructType
 
 from headrace.engine.classify import parsed
-from headrace.project.model import LANDING_COLUMNS, Topic
+from headrace.project.model import CLOCK_TOPIC, LANDING_COLUMNS, TICK_TOPIC, Topic
 
 
 def landing_schema() -> StructType:
@@ -23,7 +23,20 @@ def columns_of(types: Mapping[str, str]) -> StructType:
 
 
 def bronze(landed: DataFrame, topic: Topic) -> DataFrame:
-    """A topic's usable rows: the landing columns, the parsed value as `data`, and `_arrival`."""
+    """A topic's usable rows: the landing columns, the parsed value as `data`, and `_arrival`; or a landing's clock."""
+    if topic.is_clock:
+        return _clock(landed)
     usable = landed.where((F.col("topic") == topic.topic) & F.col("reject_reason").isNull())
     arrival = F.struct("landing_batch", "topic", "partition", "offset").alias("_arrival")
     return usable.select(*[name for name, _ in LANDING_COLUMNS], parsed(topic).alias("data"), arrival)
+
+
+def _clock(landed: DataFrame) -> DataFrame:
+    """A row for each landing batch, after all of its records in the order of arrival; also if it is only a tick."""
+    batches = landed.groupBy("landing_batch").agg(
+        F.max("landed_at").alias("landed_at"),
+        F.max("event_time").alias("event_time"),
+        F.bool_and(F.col("topic") == TICK_TOPIC).alias("is_tick"),
+    )
+    last = [F.lit(CLOCK_TOPIC).alias("topic"), F.lit(0).alias("partition"), F.lit(0).cast("bigint").alias("offset")]
+    return batches.select("landed_at", "event_time", "is_tick", F.struct("landing_batch", *last).alias("_arrival"))

@@ -5,22 +5,28 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.engine import verdict
+from headrace.engine import queries, verdict
+from headrace.engine.binding import seconds
 from headrace.engine.group import Group
 from headrace.engine.landing import KafkaSource, LandingQuery
 from headrace.engine.native import NativeQuery
 from headrace.engine.publisher import Outlet, Publisher
+from headrace.engine.routes import Rules
+from headrace.engine.shelf import Shelf
+from headrace.engine.snapshot import SnapshotQuery
 from headrace.engine.sources import stored
 from headrace.engine.supervisor import Failure, Supervised, Supervisor, wait_until
-from headrace.engine.tasks import Bells, GroupTask, LandingTask, NativeTask, PublisherTask, Say, Task
+from headrace.engine.tasks import Bells, GroupTask, LandingTask, NativeTask, PublisherTask, Say, SnapshotTask, Task
 from headrace.errors import Finding, InvalidProject
 from headrace.layout import Layout
+from headrace.planning import declared
+from headrace.planning.declared import Declared
 from headrace.project.model import Model, Project
 from headrace.project.resets import read_note
 from headrace.reading.status import ProjectStatus, RunnerState, RunnerStatus
@@ -31,10 +37,14 @@ PROGRESS_TOPIC = "headrace-progress"
 
 @dataclass(frozen=True)
 class Options:
-    """How to run: only until all that is there has been processed, and whether the first failure ends all."""
+    """How to run: only until all that is there has been processed, and whether the first failure ends all.
+
+    `accepted` are the mixes of old and new meaning that a user has accepted, by query.
+    """
 
     available_now: bool = False
     fail_fast: bool = False
+    accepted: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict)
 
 
 class Run:
@@ -48,33 +58,39 @@ class Run:
         self._options = options
         self._say = say
         self._bells = Bells()
+        self._shelf = Shelf()
         self._started = datetime.now(timezone.utc)
         self._landings: list[LandingQuery] = []
-        self._queries: list[Group | NativeQuery] = []
+        self._queries: list[queries.AnyQuery] = []
         self._publishers: list[Publisher] = []
+        self._schemas: Mapping[str, StructType] = {}
 
     def prepare(self) -> None:
         """Check the project with Spark, then create topics and tables; nothing is started before all of it holds."""
-        schemas = verdict.schemas(self._spark, self.project, self.layout.verdict)
+        self._schemas = schemas = verdict.schemas(self._spark, self.project, self.layout.verdict)
         spark, project, layout = self._spark, self.project, self.layout
-        source = KafkaSource.of(project.target.kafka, f"headrace-{project.name}-{project.target.name}")
+        source = KafkaSource.of(project.target.kafka, f"headrace-{project.name}-{project.target.identity}")
         for landing in project.landings:
-            query = LandingQuery(spark, layout, landing, source)
+            query = LandingQuery(spark, layout, landing, source, project.target.input, self._shelf)
             query.table.create()
             if project.landings_to_run is None or landing.name in project.landings_to_run:
                 self._landings.append(query)
-        for declared in project.queries:
-            kind = NativeQuery if declared.engine == "streaming" else Group
-            self._queries.append(kind(spark, project, layout, declared, schemas))
+        for each in project.queries:
+            self._queries.append(queries.make(spark, project, layout, each, schemas))
         for made in self._queries:
             made.create_tables()
+            if isinstance(made, Group):
+                made.shelf = self._shelf
+            if isinstance(made, NativeQuery) and made.model.publish:
+                made.catch_up()
         self._create_topics()
-        running = [model for declared in project.queries for model in declared.models]
+        running = [model for query in project.queries for model in query.models]
         self._publishers = [self._publisher(model, schemas) for model in running if model.publish]
         self._open_publishers()
 
     def start(self) -> None:
-        """Start every task, sources first."""
+        """Note what is started, for the next plan; then start every task, sources first."""
+        self._record()
         writers = dict(map(self._land, self._landings))
         for query in self._queries:
             upstream = [writers[name] for name in query.sources if name in writers]
@@ -105,20 +121,37 @@ class Run:
         draft.write_text(self.status(state).to_json())
         draft.replace(self.layout.status)
 
+    def _record(self) -> None:
+        types = {
+            table: {field.name: field.dataType.simpleString() for field in schema}
+            for table, schema in self._schemas.items()
+        }
+        names = [*(query.name for query in self.project.queries), *(each.landing.query for each in self._landings)]
+        declared.write(self.layout, Declared.of(self.project, types), names, self._options.accepted)
+
     def _land(self, query: LandingQuery) -> tuple[str, Supervised]:
         target = self.project.target
         task = LandingTask(query, target.ingest_interval, target.max_rows, self._bells, self._say)
-        natives = [q for q in self._queries if isinstance(q, NativeQuery) and task.table in q.sources]
-        task.waiting = lambda: any(native.waits for native in natives)
+        readers = [q for q in self._queries if not isinstance(q, SnapshotQuery) and task.table in q.sources]
+        task.waiting = lambda: any(reader.waits for reader in readers)
+        task.comparing = lambda: any(
+            reader.waits and reader.compares_times for reader in readers if isinstance(reader, NativeQuery)
+        )
         task.tick_after = float(self.project.vars.get("idle_tick", 5))
+        after = {topic.name: topic.idle_after for topic in query.landing.topics}
+        task.idle_after = {
+            name: task.tick_after if given is None else seconds(self.project, given) for name, given in after.items()
+        }
         if self._options.available_now:
             task.upto = query.ends()
         return task.table, self.supervisor.add(task)
 
-    def _task(self, query: Group | NativeQuery, upstream: Sequence[Supervised]) -> Task:
+    def _task(self, query: queries.AnyQuery, upstream: Sequence[Supervised]) -> Task:
         if isinstance(query, Group):
             return GroupTask(query, self.project.target.max_rows, self._bells, self._say)
         after = (lambda: all(member.finished.is_set() for member in upstream)) if self._options.available_now else None
+        if isinstance(query, SnapshotQuery):
+            return SnapshotTask(query, self._bells, self._say, after)
         return NativeTask(query, self._bells, self._say, after)
 
     def _create_topics(self) -> None:
@@ -128,7 +161,11 @@ class Run:
         wanted |= {publish.topic: 1 for publish in published if publish.topic and publish.topic not in wanted}
         ensure(kafka, wanted)
         if published:  # compacted: the broker's retention must never take what tells how far a table has been sent
-            ensure(kafka, {PROGRESS_TOPIC: 1}, {"cleanup.policy": "compact"})
+            ensure(kafka, {self._progress_topic: 1}, {"cleanup.policy": "compact"})
+
+    @property
+    def _progress_topic(self) -> str:
+        return f"{PROGRESS_TOPIC}{self.project.target.suffix}"
 
     def _open_publishers(self) -> None:
         """Let every publisher find its place; all that do not are told at once."""
@@ -143,8 +180,14 @@ class Run:
 
     def _publisher(self, model: Model, schemas: Mapping[str, StructType]) -> Publisher:
         project, target = self.project, self.project.target
-        name = f"{project.name}.{target.name}.{model.name}"
-        outlet = Outlet(client_options(target.kafka), PROGRESS_TOPIC, name)
+        name = f"{project.name}.{target.identity}.{model.name}"
+        outlet = Outlet(client_options(target.kafka), self._progress_topic, name, self._rules())
         table = stored(self._spark, self.layout, model, schemas[model.table])
         barrier = read_note(self.layout.checkpoint(model.query or model.name)).barrier
         return Publisher(self._spark, model, table, outlet, self.layout.data_dir / "set_aside", barrier)
+
+    def _rules(self) -> Rules:
+        """What holds of topics that rows name: they are no source, and no other model's."""
+        topics = {topic.topic for landing in self.project.landings for topic in landing.topics}
+        topics |= {model.publish.topic for model in self.project.models if model.publish and model.publish.topic}
+        return Rules(self.project.target.kafka.create_topics, frozenset({*topics, self._progress_topic}))

@@ -11,6 +11,7 @@ from typing import Any
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from headrace.engine.gateway import forget_members
 from headrace.environment.jars import resolve
 from headrace.project.model import Target
 
@@ -39,6 +40,8 @@ _RUNTIME: Mapping[str, str] = {
     # Long IN lists stay lists: only those are compared with the minima and maxima of cached chunks.
     "spark.sql.optimizer.inSetConversionThreshold": "200",
     "spark.sql.files.openCostInBytes": "262144",
+    # What is known of every column is worked out again at each step of a plan, and no model's plan gains by it.
+    "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
@@ -61,6 +64,11 @@ _LOCAL: Mapping[str, str] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "1g",
+    # Hadoop's own forks a `chmod` for every file that it makes; this one asks Java.
+    "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
 }
 
 _JAVA_OPTIONS = "-Duser.timezone=UTC -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -XX:MaxMetaspaceSize=400m"
@@ -77,6 +85,7 @@ class Tuning:
 def start(target: Target, log_file: Path | None = None) -> SparkSession:
     """Return the application's session; master and confs given from outside win over the target's."""
     os.environ.setdefault("TZ", "UTC")
+    forget_members()
     outside = "SPARK_ENV_LOADED" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
     builder = SparkSession.builder.appName("headrace")
     if not outside:

@@ -10,6 +10,7 @@ from pyspark.sql.types import LongType, StructType
 
 from headrace.engine.delta import Commit, CommitTable, Materialized, materialize
 from headrace.engine.relations import bronze, landing_schema
+from headrace.engine.shelf import Shelf
 from headrace.engine.state import changes_schema, newest_per_key
 from headrace.layout import Layout
 from headrace.project.model import Input, Model, Project
@@ -77,17 +78,18 @@ class Source:
     done: int = -1
     barrier: int = -1
 
-    def next_range(self, max_rows: int) -> tuple[int, bool]:
+    def next_range(self, max_rows: int, ticks: bool = False) -> tuple[int, bool]:
         """Up to which version the next batch reads (at least one commit, then up to `max_rows`), and whether to skip.
 
-        A range without batches (a table's creation, an upkeep commit, a tick) is skipped, not run as a batch.
+        A range without batches (a table's creation, an upkeep commit) is skipped, not run as a batch; so are ticks
+        for those who do not wait for time to pass.
         """
         upto, records, empty = self.done, 0, True
         for commit in self.table.commits(self.done):
             records += records_in([commit])
             if records > max_rows and not empty:
                 break
-            upto, empty = commit.version, empty and not commit.has_rows
+            upto, empty = commit.version, empty and not (commit.has_rows or (ticks and commit.batch >= 0))
             if upto == self.barrier and not empty:
                 break
         return upto, empty
@@ -96,8 +98,11 @@ class Source:
         """The commits of a recorded range."""
         return [self.table.commit(version) for version in range(after + 1, upto + 1)]
 
-    def read(self, session: SparkSession, commits: list[Commit], partitions: int) -> Materialized:
+    def read(self, session: SparkSession, commits: list[Commit], partitions: int, shelf: Shelf) -> Materialized:
         """The rows of these commits, kept in memory; a small batch is one partition, so nothing is shuffled."""
+        kept = shelf.take(self.table.path, commits[0].version, session) if len(commits) == 1 else None
+        if kept is not None:
+            return kept
         rows = self.table.rows(session, *commits)
         return materialize(rows.coalesce(1) if partitions == 1 else rows)
 

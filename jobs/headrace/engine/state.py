@@ -22,10 +22,15 @@ def changes_schema(model_schema: StructType) -> StructType:
 
 
 def newest_per_key(changes: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """The last change of each key by (batch, arrival)."""
-    order = [F.col("_batch").desc(), F.col("_arrival").desc()]
+    """The last change of each key by (batch, arrival); by batch where a batch changes a key but once."""
+    order = [F.col(name).desc() for name in order_of(changes)]
     newest = Window.partitionBy(*keys).orderBy(*order)
     return changes.withColumn("_rank", F.row_number().over(newest)).where("_rank = 1").drop("_rank")
+
+
+def order_of(changes: DataFrame) -> tuple[str, ...]:
+    """The columns that order changes; a streaming aggregate changes a key once a batch and knows no arrival."""
+    return tuple(name for name in ("_batch", "_arrival") if name in changes.columns)
 
 
 class KeyedState:
@@ -47,6 +52,11 @@ class KeyedState:
     def count(self) -> int:
         """An upper bound of the number of rows, exact after a fold."""
         return (self._base.count if self._base else 0) + (self._recent.count if self._recent else 0)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no row at all."""
+        return not self.count or (self._recent is not None and self._live().isEmpty())
 
     def load(self, before_batch: int) -> None:
         """Rebuild both layers from the log, as the state stood before a batch."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from headrace.errors import Place
 from headrace.project.model import Input, Model
@@ -31,17 +32,35 @@ class Statement:
         return Place(self.model.path, line, len(before) - (before.rfind("\n") + 1) + 1)
 
 
-def bind(model: Model, name_of: Callable[[Input], str] | None = None) -> Statement:
-    """Replace every table reference by its view's name; nothing else in the text changes."""
+Edit = tuple[int, int, str]
+"""What stands at offsets of a model's text instead of what is there."""
+
+
+def bind(
+    model: Model, name_of: Callable[[Input], str] | None = None, values: Mapping[str, Any] | None = None
+) -> Statement:
+    """Replace every table reference by its view's name and, with `values`, the parameters in intervals by literals."""
+    references = [(ref.start, ref.end, _reference(model, ref, name_of)) for ref in model.inputs]
+    return edited(model, [*references, *literals(model, values or {})])
+
+
+def literals(model: Model, values: Mapping[str, Any]) -> Iterator[Edit]:
+    """Parameters in intervals as the literals that Spark wants there: `interval :gap seconds`."""
+    for parameter in model.intervals:
+        if parameter.name in values:
+            yield parameter.start, parameter.end, f"'{values[parameter.name]}'"
+
+
+def edited(model: Model, edits: Iterable[Edit]) -> Statement:
+    """A model's text with some pieces replaced; nothing else changes."""
     pieces: list[str] = []
     shifts: list[tuple[int, int]] = []
     done = added = 0
-    for ref in sorted(model.inputs, key=lambda ref: ref.start):
-        name = _reference(model, ref, name_of)
-        pieces += [model.text[done : ref.start], name]
-        done = ref.end
-        added += len(name) - (ref.end - ref.start)
-        shifts.append((ref.end + added, added))
+    for start, end, text in sorted(edits):
+        pieces += [model.text[done:start], text]
+        done = end
+        added += len(text) - (end - start)
+        shifts.append((end + added, added))
     return Statement(model, "".join([*pieces, model.text[done:]]), tuple(shifts))
 
 

@@ -1,20 +1,23 @@
-"""The running parts of a project, each a task that does one step at a time: landing, group, native, publisher."""
+"""The running parts of a project, tasks that do one step at a time: landing, group, native, snapshot, publisher."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from typing import Protocol
 
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from headrace.engine.broker_admin import Offsets
-from headrace.engine.group import Group
+from headrace.engine.group import CURRENT_SECONDS, Group
 from headrace.engine.landing import LandingQuery
 from headrace.engine.native import NativeQuery
 from headrace.engine.publisher import Publisher
+from headrace.engine.snapshot import SnapshotQuery
 from headrace.reading.status import QueryKind, QueryStatus
 
 Say = Callable[..., None]
@@ -49,6 +52,7 @@ class Counters:
     rejected: int = 0
     rate: float = 0.0
     behind: int | None = None
+    failed: Counter[str] = field(default_factory=Counter)
     last_step: float = field(default_factory=time.monotonic)
 
     def took(self, batch: int | None, rows: int) -> None:
@@ -97,8 +101,11 @@ class LandingTask:
         self.wake = bells.subscribe([])
         self.upto: Offsets | None = None
         self.waiting: Callable[[], bool] = lambda: False
+        self.comparing: Callable[[], bool] = lambda: False
         self.tick_after = 5.0
-        self._moved, self._at_start = time.monotonic(), True
+        self.idle_after: Mapping[str, float] = {}
+        self._moved, self._read = dict[str, float](), dict[str, int]()
+        self._ticked, self._at_start = time.monotonic(), True
         self._interval, self._max_rows, self._bells, self._say = interval, max_rows, bells, say
         self._counters = Counters()
         self._next = 0.0
@@ -108,31 +115,45 @@ class LandingTask:
             return False
         started = time.monotonic()
         report = self.query.step(self._max_rows, self.upto)
+        self._note_moves()
         if report is None:
             self._counters.idle()
-            return self._tick()
-        self._moved, self._at_start = time.monotonic(), False
+            self._tick()
+            return False
+        self._at_start = False
         self._next = started + (self._interval if self.upto is None else 0.0)
         self._counters.took(report.batch, report.records)
         self._counters.rejected += report.rejected
         self._bells.ring(self.table)
         told = {"batch": report.batch, "rows": report.records, "rejected": report.rejected}
         self._say("landed", query=self.name, **told, s=round(time.monotonic() - started, 3))
+        if self.upto is None and (self.query.lag or 0) <= self._max_rows:  # else there is more to read
+            self._tick()
         return True
 
-    def _tick(self) -> bool:
+    def _tick(self) -> None:
         """Let time pass where something waits for it and nothing comes; Kafka has answered, so it is up.
 
         A run over what is there does so at its start only, and not if there is something to read: until all of that
-        has been read, its own times count.
+        has been read, its own times count. While some sources are idle and others are not, only a query that
+        compares the times of its streams needs to be told.
         """
-        due = self._at_start if self.upto else time.monotonic() - self._moved >= self.tick_after
-        self._at_start = False
-        if due and self.waiting():
-            self._moved = time.monotonic()
-            if self.query.tick() is not None:
+        now, at_start, self._at_start = time.monotonic(), self._at_start, False
+        idle = tuple(name for name, after in self.idle_after.items() if now - self._moved.get(name, 0.0) >= after)
+        is_quiet = now - max(self._moved.values(), default=0.0) >= self.tick_after
+        due = at_start if self.upto else now - self._ticked >= self.tick_after
+        if due and (((self.upto or is_quiet) and self.waiting()) or (idle and self.comparing())):
+            self._ticked = now
+            if self.query.tick(None if self.upto or len(idle) == len(self.idle_after) else idle) is not None:
                 self._bells.ring(self.table)
-        return False
+
+    def _note_moves(self) -> None:
+        """Learn which sources have brought something; at the first step all have."""
+        read = self.query.progress
+        for topic in self.query.landing.topics:
+            if self._read.get(topic.topic) != read.get(topic.topic, 0):
+                self._moved[topic.name] = time.monotonic()
+        self._read = {topic.topic: read.get(topic.topic, 0) for topic in self.query.landing.topics}
 
     def finish(self) -> None:
         """Nothing is left to do."""
@@ -170,13 +191,16 @@ class GroupTask:
                 self._bells.ring(table)
         for line in report.lines:
             self._say("progress", query=self.name, batch=report.batch, line=line)
+        for test, rows in report.failed.items():
+            self._say("test_failed", query=self.name, batch=report.batch, test=test, rows=rows)
+        self._counters.failed.update(report.failed)
         rows_out = {table: rows for table, rows in report.output_rows.items() if rows}
         told = {"batch": report.batch, "rows": report.input_rows, "out": rows_out}
         self._say("batch", query=self.name, **told, s=round(report.seconds, 3))
         return True
 
     def finish(self) -> None:
-        self.group.store_current()
+        self.group.rest()
 
     def close(self) -> None:
         self.group.drop()
@@ -184,7 +208,8 @@ class GroupTask:
     def status(self) -> QueryStatus:
         c = self._counters
         status = QueryStatus(self.name, self.kind, batch=c.batch, rows=c.rows, rows_per_second=c.rate)
-        return replace(status, state_rows=self.group.state_rows, behind_by=self.group.behind)
+        told = replace(status, state_rows=self.group.state_rows, behind_by=self.group.behind)
+        return replace(told, failed=dict(c.failed))
 
 
 class NativeTask:
@@ -201,6 +226,7 @@ class NativeTask:
         self._bells, self._say, self._after = bells, say, after
         self._last: int | None = None
         self._rows = 0
+        self._stored_at = time.monotonic()
 
     def step(self) -> bool:
         if self.query.running is None:
@@ -214,7 +240,14 @@ class NativeTask:
         if error is not None:
             raise error
         self._report(running.lastProgress)
+        if time.monotonic() - self._stored_at >= CURRENT_SECONDS:
+            self._store_current()
         return not ended
+
+    def _store_current(self) -> None:
+        if self.query.current:
+            self.query.current.store()
+        self._stored_at = time.monotonic()
 
     def _report(self, progress: StreamingQueryProgress | None) -> None:
         if progress and progress["batchId"] != self._last:
@@ -224,7 +257,8 @@ class NativeTask:
                 self._say("batch", query=self.name, batch=self._last, rows=progress["numInputRows"])
 
     def finish(self) -> None:
-        """Nothing is left to do."""
+        self.query.stop()
+        self._store_current()
 
     def close(self) -> None:
         self.query.stop()
@@ -234,7 +268,51 @@ class NativeTask:
         q = self.query
         rate = float(q.progress.get("processedRowsPerSecond") or 0.0)
         status = QueryStatus(self.name, self.kind, batch=self._last, rows=self._rows, rows_per_second=rate)
-        return replace(status, watermark=q.watermark, state_rows=q.state_rows, late=q.late)
+        held_by, held_for = q.held_by or (None, None)
+        status = replace(status, held_by=held_by, held_for=held_for)
+        return replace(status, watermark=q.watermark, state_rows=q.state_rows, late=q.late.count, failed=dict(q.failed))
+
+
+class SnapshotTask:
+    """Takes a snapshot whenever one is due."""
+
+    kind: QueryKind = "snapshot"
+
+    def __init__(self, query: SnapshotQuery, bells: Bells, say: Say, after: Callable[[], bool] | None = None) -> None:
+        """With `after` it takes one, once that holds, and ends; else it goes on for ever."""
+        self.query = query
+        self.name = query.model.name
+        self.wake = bells.subscribe([])
+        self.poll = 1.0
+        self._bells, self._say, self._after = bells, say, after
+        self._counters = Counters()
+        self._started, self._is_done = datetime.now(timezone.utc), False
+
+    def step(self) -> bool:
+        now = datetime.now(timezone.utc)
+        if self._is_done or (self._after and not self._after()):
+            return False
+        report = self.query.step(now, is_last=self._after is not None)
+        self.poll = min(max(self.query.seconds_left(datetime.now(timezone.utc)), 0.0), 1.0)
+        if report is None:
+            self._is_done = self._after is not None
+            return False
+        # One that a former run had begun is not the one that this run is to take.
+        self._is_done = self._after is not None and report.taken_at >= self._started
+        self._counters.took(report.batch, report.rows)
+        self._bells.ring(self.query.model.table)
+        self._say("snapshot", query=self.name, batch=report.batch, rows=report.rows)
+        return True
+
+    def finish(self) -> None:
+        """Nothing is left to do."""
+
+    def close(self) -> None:
+        self.query.drop()
+
+    def status(self) -> QueryStatus:
+        c = self._counters
+        return QueryStatus(self.name, self.kind, batch=c.batch, rows=c.rows, rows_per_second=c.rate)
 
 
 class PublisherTask:

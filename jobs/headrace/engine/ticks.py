@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from headrace.engine.statement import view_name
+from headrace.engine.statement import edited, literals, view_name
 from headrace.project.model import TICK_TOPIC, Input, Model
 
 _CLAUSE = re.compile(
-    r"\s+watermark\s+(?P<column>\w+)\s+delay\s+of\s+interval\s+(?:'[^']*'|\d+)\s+\w+", flags=re.IGNORECASE
+    r"\s+watermark\s+(?P<column>\w+)\s+delay\s+of\s+interval\s+(?:'[^']*'|:?\w+)\s+\w+", flags=re.IGNORECASE
 )
+_KEPT = "case when sqrt(rand()) <= 1 then not _is_tick end"
 
 
 @dataclass(frozen=True)
@@ -34,17 +36,23 @@ def watermarked(model: Model) -> Iterator[Watermarked]:
             yield Watermarked(ref, found["column"], found.end())
 
 
-def with_ticks(rows: DataFrame, landed: DataFrame | None, column: str) -> DataFrame:
-    """Rows of a reference and, beside them, the ticks of its landing: null but for the watermarked column."""
+def with_ticks(rows: DataFrame, landed: DataFrame | None, column: str, sources: Iterable[str]) -> DataFrame:
+    """Rows of a reference and, beside them, the ticks of its sources: null but for the watermarked column.
+
+    A column named `landed_at` is the time of landing, any other one event time.
+    """
     rows = rows.withColumn("_is_tick", F.lit(False))
     if landed is None:
         return rows
-    ticks = landed.where(F.col("topic") == TICK_TOPIC)
-    ticks = ticks.select(F.col("event_time").alias(column), F.lit(True).alias("_is_tick"))
+    named = F.array(*[F.lit(source) for source in sources])  # a tick without a key is for all sources
+    is_ours = F.col("key").isNull() | F.arrays_overlap(F.split("key", ","), named)
+    ticks = landed.where((F.col("topic") == TICK_TOPIC) & is_ours)
+    moment = "landed_at" if column == "landed_at" else "event_time"
+    ticks = ticks.select(F.col(moment).alias(column), F.lit(True).alias("_is_tick"))
     return rows.unionByName(ticks, allowMissingColumns=True)
 
 
-def guarded(model: Model) -> str:
+def guarded(model: Model, values: Mapping[str, Any]) -> str:
     """The model's text over its views, each watermarked one without its ticks above the watermark.
 
     The filter must stay there: Spark pushes what is deterministic and does not name the time below the watermark,
@@ -52,16 +60,12 @@ def guarded(model: Model) -> str:
     pass this one.
     """
     clauses = {found.ref.start: found for found in watermarked(model)}
-    pieces, done = [], 0
-    for ref in sorted(model.inputs, key=lambda ref: ref.start):
-        name = view_name(ref.table, ref.stream)
-        clause = clauses.get(ref.start)
-        pieces.append(model.text[done : ref.start])
+    edits = [*literals(model, values)]
+    for ref in model.inputs:
+        name, clause = view_name(ref.table, ref.stream), clauses.get(ref.start)
         if clause is None:
-            pieces.append(name)
-            done = ref.end
+            edits.append((ref.start, ref.end, name))
         else:
-            kept = "case when sqrt(rand()) <= 1 then not _is_tick end"
-            pieces.append(f"(select * except (_is_tick) from {name}{model.text[ref.end : clause.end]} where {kept})")
-            done = clause.end
-    return "".join([*pieces, model.text[done:]])
+            edits.append((ref.start, ref.end, f"(select * except (_is_tick) from {name}"))
+            edits.append((clause.end, clause.end, f" where {_KEPT})"))
+    return edited(model, edits).sql

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 
-import pyspark
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-import headrace
 from headrace.engine import analysis
+from headrace.planning.known import fingerprint
 from headrace.project.model import Project
 
 
 def schemas(spark: SparkSession, project: Project, file: Path) -> Mapping[str, StructType]:
     """The schema of every model, as `analysis.check` gives it; a project that was found good is not asked twice."""
-    key = _fingerprint(project)
+    key = fingerprint(project)
     known = json.loads(file.read_text("utf-8")) if file.exists() else {}
     if known.get("project") == key:
         return {table: StructType.fromJson(schema) for table, schema in known["schemas"].items()}
@@ -28,12 +26,3 @@ def schemas(spark: SparkSession, project: Project, file: Path) -> Mapping[str, S
     draft.write_text(json.dumps(told), "utf-8")
     draft.replace(file)
     return found
-
-
-def _fingerprint(project: Project) -> str:
-    """A hash of all that the verdict hangs on: the models as declared, and the code that reads and analyses them."""
-    judged = (project.models, project.landings, project.macros, sorted(project.vars.items()), pyspark.__version__)
-    found = hashlib.sha256(repr(judged).encode())
-    for source in sorted(Path(headrace.__file__).parent.rglob("*.py")):
-        found.update(source.read_bytes())
-    return found.hexdigest()

@@ -35,6 +35,21 @@ def runner_lock(folder: Path) -> Iterator[None]:
         lock.release()
 
 
+@contextmanager
+def file_lock(path: Path, refusal: str) -> Iterator[None]:
+    """Hold a lock of its own; Locked says what stands against it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise Locked(refusal) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 def _holder(note: Path) -> str:
     try:
         held = json.loads(note.read_text())

@@ -30,10 +30,13 @@ class Call:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One `:name` in a text."""
+    """One `:name` in a text, at offsets `start`..`end`; `is_interval` where it stands for the number of an interval."""
 
     name: str
     place: Place
+    start: int = 0
+    end: int = 0
+    is_interval: bool = False
 
 
 def calls(statement: Statement) -> tuple[Call, ...]:
@@ -46,8 +49,15 @@ def parameters(statement: Statement) -> tuple[Parameter, ...]:
     """Return every `:name`, in the order of the text."""
     tokens = statement.tokens
     triples = zip((None, *tokens), tokens, tokens[1:], strict=False)
-    found = [(colon, name) for before, colon, name in triples if _is_parameter(before, colon, name)]
-    return tuple(Parameter(name.text, statement.place(colon.start)) for colon, name in found)
+    found = [
+        (before is not None and before.text.upper() == "INTERVAL", colon, name)
+        for before, colon, name in triples
+        if _is_parameter(before, colon, name)
+    ]
+    return tuple(
+        Parameter(name.text, statement.place(colon.start), colon.start, name.end + 1, is_interval)
+        for is_interval, colon, name in found
+    )
 
 
 def _calls_with_brackets(statement: Statement) -> Iterator[Call]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from headrace.errors import Finding
+from headrace.project import allowances
 from headrace.project.draft import Draft
 from headrace.project.engine_rules import (
     cycles,
     micro_batch_limits,
+    snapshot_limits,
     streaming_limits,
     two_landings,
     two_queries,
     unstable_calls,
 )
+from headrace.project.house_rules import clocks_in_streams, concatenated_keys, processing_time_windows
 from headrace.project.reading_rules import (
     missing_parameters,
     missing_streams,
@@ -21,11 +24,28 @@ from headrace.project.reading_rules import (
     unknown_columns,
     unknown_tables,
 )
+from headrace.project.state_rules import (
+    outer_joins,
+    second_watermarks,
+    static_joins,
+    unbounded_aggregates,
+    unbounded_joins,
+)
+from headrace.project.stream_rules import (
+    distinct_counts,
+    ranked_streams,
+    session_windows,
+    sorted_streams,
+    stream_set_operations,
+    stream_subqueries,
+)
 from headrace.project.writing_rules import (
     duplicate_models,
     needless_keys,
     two_publishers,
+    undeclared_columns,
     unknown_output_columns,
+    unknown_relationships,
     upserts_without_key,
 )
 
@@ -42,15 +62,32 @@ RULES: tuple[Rule, ...] = (
     needless_keys,
     upserts_without_key,
     unknown_output_columns,
+    undeclared_columns,
+    unknown_relationships,
     two_publishers,
     micro_batch_limits,
     streaming_limits,
+    snapshot_limits,
     two_landings,
     two_queries,
     unstable_calls,
+    ranked_streams,
+    sorted_streams,
+    distinct_counts,
+    stream_subqueries,
+    stream_set_operations,
+    session_windows,
+    unbounded_aggregates,
+    unbounded_joins,
+    outer_joins,
+    static_joins,
+    second_watermarks,
+    concatenated_keys,
+    clocks_in_streams,
+    processing_time_windows,
 )
 
 
 def check(draft: Draft) -> list[Finding]:
-    """Return what all rules find."""
-    return [finding for rule in RULES for finding in rule(draft)]
+    """Return what all rules find and no header allows."""
+    return allowances.applied([finding for rule in RULES for finding in rule(draft)], draft)

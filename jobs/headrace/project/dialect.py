@@ -31,7 +31,7 @@ UNITS = frozenset((*_UNIT_NAMES, *(f"{name}S" for name in _UNIT_NAMES)))
 class Statement:
     """One parsed statement and the tokens it was made of.
 
-    `ctes` are the names that WITH gives, in lower case; `has_watermark` says that a WATERMARK clause was left out.
+    `ctes` are the names that WITH gives, in lower case; `left_out` are the clauses that sqlglot does not know.
     """
 
     path: str
@@ -39,7 +39,12 @@ class Statement:
     tokens: tuple[Token, ...]
     tree: exp.Expr
     ctes: frozenset[str]
-    has_watermark: bool
+    left_out: tuple[tuple[Token, ...], ...] = ()
+
+    @property
+    def has_watermark(self) -> bool:
+        """Say whether a WATERMARK clause was left out."""
+        return any(_is(clause[0], "WATERMARK") for clause in self.left_out)
 
     def place(self, offset: int) -> Place:
         """Return the place of an offset in the text."""
@@ -67,9 +72,9 @@ def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS) -> Stateme
         raise InvalidProject([Finding(Place(path), "syntax", "nested too deeply; split it into CTEs")]) from None
     if tree is None:
         raise InvalidProject([Finding(Place(path), "syntax", "there is no statement in this file")])
-    has_watermark = any(_is(tokens[start], "WATERMARK") for start, _ in clauses)
+    left_out = tuple(tokens[start:end] for start, end in clauses)
     ctes = frozenset(cte.alias.lower() for cte in tree.find_all(exp.CTE))
-    return Statement(path, text, tokens, _without_streams(tree), ctes, has_watermark)
+    return Statement(path, text, tokens, _without_streams(tree), ctes, left_out)
 
 
 def _clauses(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from pathlib import PurePosixPath
+from typing import Any, TypeVar
 
-from headrace.errors import Place
+from headrace.errors import Finding, Place
 from headrace.project import graph
+from headrace.project.flow import Flow
 from headrace.project.macros import MacroFile
-from headrace.project.model import LANDING_COLUMNS, Landing, Model, Topic
+from headrace.project.model import CLOCK_COLUMNS, LANDING_COLUMNS, Landing, Model, Topic
 from headrace.project.modelfile import ModelFile
 from headrace.project.scopes import Relation
 
+T = TypeVar("T")
 _LANDED = tuple(column for column, _ in LANDING_COLUMNS)
 
 
@@ -39,12 +42,20 @@ class Draft:
     @cached_property
     def topics(self) -> dict[str, tuple[Landing, Topic]]:
         """Return the sources by table."""
-        return {f"bronze.{topic.name}": (landing, topic) for landing in self.landings for topic in landing.topics}
+        return {f"bronze.{topic.name}": (landing, topic) for landing in self.landings for topic in landing.relations}
 
     @cached_property
     def tables(self) -> list[str]:
         """Return every table that a model can read."""
         return sorted({*self.models, *self.topics})
+
+    @cached_property
+    def flows(self) -> dict[str, Flow]:
+        """Return what moves in each model, by table."""
+        found: dict[str, Flow] = {}
+        for file in self.files:
+            found.setdefault(file.model.table, Flow(file, self.relation, found))
+        return found
 
     def may_exist(self, table: str) -> bool:
         """Say whether a table exists, or could exist in a file that is broken."""
@@ -54,6 +65,8 @@ class Draft:
     def relation(self, table: str) -> Relation:
         """Return what is known of a table's columns."""
         if table in self.topics:
+            if self.topics[table][1].is_clock:
+                return Relation(CLOCK_COLUMNS)
             fields = tuple(field.name for field in self.topics[table][1].fields)
             return Relation((*_LANDED, "data", "_arrival"), fields)
         if table in self.models:
@@ -61,6 +74,30 @@ class Draft:
             return Relation(model.output_columns, bookkeeping=model.materialized != "view")
         return Relation(None)
 
+    def sound(self, findings: Iterable[Finding]) -> Draft:
+        """Return what no finding is about and what reads only such; the macros must not call each other in a circle."""
+        broken = {finding.place.path for finding in findings}
+        own = {file.macro.name for file in self.macros} | {PurePosixPath(path).stem for path in broken}
+        macros = _standing(
+            [file for file in self.macros if file.macro.path not in broken],
+            lambda file: file.macro.name,
+            lambda file: own & {call.name for call in file.calls},
+        )
+        lost = own - {file.macro.name for file in macros}
+        files = _standing(
+            [f for f in self.files if f.model.path not in broken and not lost & {call.name for call in f.text.calls}],
+            lambda file: file.model.table,
+            lambda file: {input_.table for input_ in file.model.inputs} - self.topics.keys(),
+        )
+        return replace(self, files=files, macros=macros)
+
     def place(self, model: Model, key: str) -> Place:
         """Return where a header gives a key, else where the file starts."""
         return model.header_places.get(key, Place(model.path))
+
+
+def _standing(files: Sequence[T], name: Callable[[T], str], needs: Callable[[T], set[str]]) -> tuple[T, ...]:
+    """Leave out what needs something that is not there, until nothing does."""
+    names = {name(file) for file in files}
+    kept = [file for file in files if needs(file) <= names]
+    return _standing(kept, name, needs) if len(kept) < len(files) else tuple(files)

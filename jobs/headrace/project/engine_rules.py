@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headrace.errors import Finding
+from headrace.errors import Finding, Place, did_you_mean
 from headrace.project import graph
 from headrace.project.calls import Call
 from headrace.project.draft import Draft
@@ -45,20 +45,44 @@ def micro_batch_limits(draft: Draft) -> Iterator[Finding]:
 def streaming_limits(draft: Draft) -> Iterator[Finding]:
     """A model in Spark's streaming engine appends rows and is a query of its own."""
     for model in _stored(draft, "streaming"):
-        if model.materialized in ("upsert", "snapshot"):
-            message = f"`{model.materialized}` cannot run in Spark's streaming engine yet; make it `append`"
-            yield Finding(draft.place(model, "materialized"), "wrong-engine", message)
+        own = [ref for ref in model.inputs if ref.table == model.table]
+        if own and model.remember is None:
+            message = "say for how many seconds of event time the model finds its own rows: `remember: :call_gap`"
+            yield Finding(own[0].place, "missing-key", message)
+        if model.close_when:
+            message = "a model in Spark's streaming engine closes no keys; say `delete_when`"
+            yield Finding(draft.place(model, "close_when"), "wrong-engine", message)
         if "query" in model.header_places:
             message = "a model in Spark's streaming engine is a query of its own; take `query:` out"
             yield Finding(draft.place(model, "query"), "wrong-engine", message)
+        for read in graph.reads(model, draft.models):
+            if read.table in draft.topics and draft.topics[read.table][1].is_clock:
+                message = f"{read.table} is for models that run per micro-batch; here the watermark is the clock"
+                yield Finding(read.place, "wrong-engine", message)
 
 
-def snapshots(draft: Draft) -> Iterator[Finding]:
-    """A model that is emitted whole every few seconds cannot run yet."""
-    for model in _stored(draft, "micro_batch"):
-        if model.materialized == "snapshot":
-            message = "`snapshot` cannot run yet; make it `append` or `upsert`"
-            yield Finding(draft.place(model, "materialized"), "not-supported", message)
+def snapshot_limits(draft: Draft) -> Iterator[Finding]:
+    """A snapshot says how often it is taken, and reads tables as they stand."""
+    for model in _stored(draft, "snapshot"):
+        if model.every is None:
+            message = "say how often the rows are taken: `every: 5`, in seconds, or `every: :snapshot_every`"
+            yield Finding(Place(model.path), "missing-key", message)
+        elif isinstance(model.every, str) and draft.vars is not None:
+            yield from _every_findings(draft, model, model.every)
+        for ref in model.inputs:
+            if ref.stream:
+                message = "a snapshot takes whole tables as they stand; drop the word `stream`"
+                yield Finding(ref.place, "wrong-engine", message)
+
+
+def _every_findings(draft: Draft, model: Model, name: str) -> Iterator[Finding]:
+    known, place = draft.vars or {}, draft.place(model, "every")
+    if name not in known:
+        advice = did_you_mean(name, known) or " Add it to vars in manifest.yml or conf/."
+        yield Finding(place, "missing-parameter", f"no value for :{name}.{advice}")
+    elif not (known[name] is None or (isinstance(known[name], (int, float)) and known[name] > 0)):
+        message = f":{name} is {known[name]!r}; give a number of seconds, or null for no snapshots"
+        yield Finding(place, "bad-value", message)
 
 
 def two_landings(draft: Draft) -> Iterator[Finding]:
@@ -103,14 +127,14 @@ def _stored(draft: Draft, run: Engine) -> list[Model]:
 
 
 def _replayed(draft: Draft) -> set[str]:
-    """Return the files whose text runs in micro-batches: all but streaming models and the views only they read."""
+    """Return the files whose text may run again: all but streaming models and the views only they read."""
     readers = {view.path: set[str]() for view in draft.models.values() if view.materialized == "view"}
     stored = [model for model in draft.models.values() if model.materialized != "view"]
     for model in stored:
         for view in graph.views(model, draft.models):
             readers[view.path].add(model.run)
     views = {path for path, runs in readers.items() if runs != {"streaming"}}
-    return views | {model.path for model in stored if model.run == "micro_batch"}
+    return views | {model.path for model in stored if model.run != "streaming"}
 
 
 def _unstable(calls: tuple[Call, ...]) -> Iterator[Finding]:

@@ -53,7 +53,7 @@ def queries(models: Iterable[Model]) -> tuple[Query, ...]:
     known = by_table(models)
     edges = _edges(known)
     groups: dict[str, list[Model]] = {}
-    for table in dag.order(edges):
+    for table in dag.order(_related(known, edges)):
         if (query := known[table].query) is not None:
             groups.setdefault(query, []).append(known[table])
     ordered = dag.order(_query_edges(known, edges))
@@ -100,6 +100,17 @@ def _edges(known: Mapping[str, Model]) -> dict[str, dict[str, Place]]:
             if other is not None and (other.materialized == "view" if is_view else not is_state):
                 edges[table].setdefault(read.table, read.place)
     return edges
+
+
+def _related(known: Mapping[str, Model], edges: Mapping[str, Mapping[str, Place]]) -> Mapping[str, Mapping[str, Place]]:
+    """The same with the tables that data tests look into, where that makes no cycle: of one query, they come first."""
+    more = {table: dict(needed) for table, needed in edges.items()}
+    for model in known.values():
+        for test in model.tests:
+            other = known.get(test.to or "")
+            if other is not None and other.table != model.table and other.query == model.query:
+                more[model.table].setdefault(other.table, test.place or Place(model.path))
+    return edges if dag.cycles(more) else more
 
 
 def _query_edges(known: Mapping[str, Model], edges: Mapping[str, Mapping[str, Place]]) -> dict[str, dict[str, Place]]:

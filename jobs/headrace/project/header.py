@@ -10,12 +10,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from headrace.errors import Finding, InvalidProject, Place
-from headrace.project import documents
+from headrace.project import datatests, documents
+from headrace.project.datatests import TestsShape
 from headrace.project.documents import Document, Shape, refuse
 from headrace.project.files import place_at
-from headrace.project.model import Publish
+from headrace.project.model import DataTest, Publish
 from headrace.project.settings import Settings
-from headrace.project.shapes import Expression, Texts, Type
+from headrace.project.shapes import Allowances, Every, Expression, Texts, Type
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Header:
     description: str
     keys: HeaderKeys
     publish: Publish | None
+    tests: tuple[DataTest, ...]
     places: Mapping[str, Place]
 
 
@@ -44,7 +46,8 @@ def read(text: str, path: str) -> Header:
         raise InvalidProject([*found, *error.findings]) from None
     if found:
         raise InvalidProject(found)
-    return Header(" ".join(text[start:split].split()), keys, _publish(keys.publish), _places(document))
+    tests = datatests.in_order(keys.tests, document)
+    return Header(" ".join(text[start:split].split()), keys, _publish(keys.publish), tests, _places(document))
 
 
 def _topic(value: Any) -> Any:
@@ -63,7 +66,7 @@ class _PublishTopic(Shape):
 
 
 class _Publish(Shape):
-    topic: Annotated[_PublishTopic, BeforeValidator(_topic)]
+    topic: Annotated[_PublishTopic, BeforeValidator(_topic, json_schema_input_type=str | _PublishTopic)]
     key: str
     value: Annotated[dict[str, str], Field(min_length=1)]
     tombstone_when: Expression | None = None
@@ -77,8 +80,12 @@ class HeaderKeys(Settings):
     once_per: Texts = ()
     delete_when: Expression | None = None
     close_when: Expression | None = None
+    remember: Every | None = None
+    every: Every | None = None
     columns: dict[str, Type] = Field(default_factory=dict)
     publish: _Publish | None = None
+    allow: Allowances = Field(default_factory=dict)
+    tests: TestsShape | None = None
 
 
 def _description_end(text: str, start: int, end: int) -> int:
@@ -112,8 +119,9 @@ def _blank(text: str) -> str:
 def _publish(given: _Publish | None) -> Publish | None:
     if given is None:
         return None
-    value = tuple(given.value.items())
-    return Publish(given.key, value, given.topic.name, given.topic.column, given.tombstone_when, given.start)
+    whole = given.value["json"] if [*given.value] == ["json"] else None
+    value = () if whole else tuple(given.value.items())
+    return Publish(given.key, value, given.topic.name, given.topic.column, given.tombstone_when, given.start, whole)
 
 
 def _places(document: Document) -> dict[str, Place]:

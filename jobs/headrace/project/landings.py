@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator
 from pydantic import Field as Option
 
 from headrace.errors import Finding, InvalidProject, Place, did_you_mean
-from headrace.project import documents, expressions, fieldtypes
+from headrace.project import documents, expressions, fieldtypes, seeds
 from headrace.project.documents import Document, Shape, refuse
 from headrace.project.files import read_text
-from headrace.project.model import LANDING_COLUMNS, Field, Landing, Topic
-from headrace.project.shapes import Expression, Name, Type, canonical_type, is_name
+from headrace.project.model import LANDING_COLUMNS, Field, Landing, Seed, Topic
+from headrace.project.shapes import Every, Expression, Name, Type, canonical_type, is_name
 
-RESERVED = ("dead_letters", "late_rows")
+RESERVED = ("dead_letters", "late_rows", "failed_rows")
 """Relations that bronze has of itself."""
 
 
@@ -38,14 +38,14 @@ def read(root: Path, path: str) -> LandingFile:
     """Read one file of sql/bronze/; a broken topic does not spoil the others."""
     try:
         document = documents.parse(read_text(root, path), path)
-        file = documents.validate(document, _File)
+        file = documents.validate(document, FileShape)
     except InvalidProject as error:
         return LandingFile(None, error.findings, frozenset({"bronze"}))
     topics: list[Topic] = []
     found: list[Finding] = []
     for name in file.topics:
         try:
-            topics.append(_topic(document, name))
+            topics.append(_topic(root, document, name))
         except InvalidProject as error:
             found.extend(error.findings)
     unreadable = {f"bronze.{name}" for name in file.topics} - {f"bronze.{topic.name}" for topic in topics}
@@ -55,6 +55,7 @@ def read(root: Path, path: str) -> LandingFile:
 
 def clashes(landings: Iterable[Landing]) -> Iterator[Finding]:
     """Find landings of one name, sources of one name, and topics that land twice."""
+    landings = tuple(landings)
     first: dict[tuple[str, str], Place] = {}
     for landing in landings:
         claims = [("landing", landing.name, landing.place)]
@@ -65,6 +66,10 @@ def clashes(landings: Iterable[Landing]) -> Iterator[Finding]:
                 message = f"{kind} {name} is also declared at {first[kind, name]}; keep one of the two"
                 yield Finding(place, f"duplicate-{kind}", message)
             first.setdefault((kind, name), place)
+    clocks = {landing.clock.name: landing.name for landing in landings}
+    for topic in (topic for landing in landings for topic in landing.topics if topic.name in clocks):
+        message = f"`{topic.name}` is the clock of landing {clocks[topic.name]}; `topic:` gives Kafka's name"
+        yield Finding(topic.place, "bad-name", message)
 
 
 def _field_type(text: str) -> str:
@@ -83,28 +88,34 @@ class _Body(Shape):
     scalar: Type | None = None
 
 
-class _Topic(Shape):
+class TopicShape(Shape):
+    """One topic of such a file."""
+
     topic: str | None = None
     description: str = ""
-    body: Annotated[_Body, BeforeValidator(_body)] = Option(alias="schema")
+    body: Annotated[_Body, BeforeValidator(_body, json_schema_input_type=dict[str, str] | str)] = Option(alias="schema")
     event_time: str | None = None
     reject: dict[Name, Expression] = Option(default_factory=dict)
     null_key: Literal["allow"] | None = None
     null_value: Literal["allow"] | None = None
     start: Any = "earliest"
     partitions: Annotated[int, Option(ge=1)] = 1
+    idle_after: Every | None = None
+    seed: str | None = None
 
 
-class _File(Shape):
+class FileShape(Shape):
+    """A file of sql/bronze/; its topics are read one by one."""
+
     landing: Name
     topics: Annotated[dict[str, Any], Option(min_length=1)]
 
 
-def _topic(document: Document, name: str) -> Topic:
+def _topic(root: Path, document: Document, name: str) -> Topic:
     at = ("topics", name)
     found = [*_name_findings(document, name)]
     try:
-        given = documents.validate(document, _Topic, at)
+        given = documents.validate(document, TopicShape, at)
     except InvalidProject as error:
         raise InvalidProject([*found, *error.findings]) from None
     found += _event_time_findings(document, name, given)
@@ -115,7 +126,7 @@ def _topic(document: Document, name: str) -> Topic:
         found.append(Finding(document.value_place(*at, "start"), "bad-value", message))
     if found or start is None:
         raise InvalidProject(found)
-    return Topic(
+    topic = Topic(
         name=name,
         topic=given.topic or name,
         place=document.key_place(*at),
@@ -128,7 +139,19 @@ def _topic(document: Document, name: str) -> Topic:
         null_value=given.null_value is not None,
         start=start,
         partitions=given.partitions,
+        idle_after=given.idle_after,
     )
+    return replace(topic, seeds=_seeds(root, document, topic, given.seed))
+
+
+def _seeds(root: Path, document: Document, topic: Topic, name: str | None) -> tuple[Seed, ...]:
+    if name is None:
+        return ()
+    path = PurePosixPath(document.path).parent / name
+    if not (root / path).is_file():
+        message = f"there is no file {path}; a seed is a CSV file beside this one"
+        raise InvalidProject([Finding(document.value_place("topics", topic.name, "seed"), "unreadable", message)])
+    return seeds.read(root, path.as_posix(), topic)
 
 
 def _name_findings(document: Document, name: str) -> Iterator[Finding]:
@@ -137,7 +160,7 @@ def _name_findings(document: Document, name: str) -> Iterator[Finding]:
         yield Finding(document.key_place("topics", name), "bad-name", f"`{name}` {what}; `topic:` gives Kafka's name")
 
 
-def _event_time_findings(document: Document, name: str, given: _Topic) -> Iterator[Finding]:
+def _event_time_findings(document: Document, name: str, given: TopicShape) -> Iterator[Finding]:
     place, fields = document.value_place("topics", name, "event_time"), given.body.fields_
     if given.event_time is None:
         return
@@ -148,7 +171,7 @@ def _event_time_findings(document: Document, name: str, given: _Topic) -> Iterat
         yield Finding(place, "bad-value", "event_time must be a timestamp, or a bigint of epoch milliseconds")
 
 
-def _reject_findings(document: Document, name: str, given: _Topic) -> Iterator[Finding]:
+def _reject_findings(document: Document, name: str, given: TopicShape) -> Iterator[Finding]:
     known = [*given.body.fields_, "data", *(column for column, _ in LANDING_COLUMNS)]
     lowered = {column.lower() for column in known}
     for reason, text in given.reject.items():

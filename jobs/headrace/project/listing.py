@@ -9,8 +9,15 @@ from headrace.project.model import Landing, Model, Project, Topic
 
 def describe(project: Project) -> list[dict[str, Any]]:
     """Return one row per source, then one per model in the order in which they run, views before their readers."""
-    sources = [_source(landing, topic) for landing in project.landings for topic in landing.topics]
+    sources = [_source(landing, topic) for landing in project.landings for topic in _relations(landing, project)]
     return sources + [_model(model) for model in _in_order(project)]
+
+
+def _relations(landing: Landing, project: Project) -> tuple[Topic, ...]:
+    """The topics of a landing, and its clock if there is a model that reads it."""
+    clock = f"bronze.{landing.clock.name}"
+    is_read = any(input_.table == clock for model in project.models for input_ in model.inputs)
+    return landing.relations if is_read else landing.topics
 
 
 def _source(landing: Landing, topic: Topic) -> dict[str, Any]:
@@ -18,10 +25,10 @@ def _source(landing: Landing, topic: Topic) -> dict[str, Any]:
         "model": f"bronze.{topic.name}",
         "layer": "bronze",
         "domain": landing.name,
-        "kind": "source",
+        "kind": "clock" if topic.is_clock else "source",
         "engine": "landing",
         "query": landing.query,
-        "inputs": [f"kafka:{topic.topic}"],
+        "inputs": [] if topic.is_clock else [f"kafka:{topic.topic}"],
         "outputs": [f"bronze.{topic.name}"],
         "description": topic.description,
         "path": topic.place.path,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import ParamSpec, TypeVar
 
@@ -13,7 +13,7 @@ from headrace.project import checks, files, graph, landings, macros, manifest, m
 from headrace.project.draft import Draft
 from headrace.project.macros import MacroFile
 from headrace.project.manifest import Manifest
-from headrace.project.model import Landing, Project
+from headrace.project.model import Landing, Model, Project, Target
 from headrace.project.modelfile import Location
 from headrace.project.settings import Settings
 
@@ -25,8 +25,28 @@ _UNDESCRIBED = Manifest(folders={(): Settings(materialized="view")})
 """Stands for a broken manifest, so that models are not blamed for what it would have said."""
 
 
+@dataclass(frozen=True)
+class Survey:
+    """What is wrong with a project, and those of its models that are right and read nothing that is wrong.
+
+    `sound` is None where the manifest or the target cannot be read, or the models wait for each other.
+    """
+
+    root: Path
+    sound: Project | None
+    findings: tuple[Finding, ...]
+
+
 def load(root: Path, target_name: str) -> Project:
     """Load the project at or above `root` for one target; all that is wrong with it raises InvalidProject."""
+    surveyed = survey(root, target_name)
+    if surveyed.findings or surveyed.sound is None:
+        raise InvalidProject(surveyed.findings)
+    return surveyed.sound
+
+
+def survey(root: Path, target_name: str) -> Survey:
+    """Read every file of a project, and return what is wrong together with what is right."""
     root, found = manifest.find_root(root), list[Finding]()
     chosen = _attempt(found, target.read, root, target_name, os.environ)
     described = _attempt(found, manifest.read, root)
@@ -35,19 +55,34 @@ def load(root: Path, target_name: str) -> Project:
         draft = replace(draft, vars={**described.vars, **chosen.vars})
     # What a model is comes from the manifest too, so without it no rule would know what it judges.
     found += checks.check(draft) if described is not None else ()
-    if found or chosen is None or described is None:
-        raise InvalidProject(found)
+    findings = tuple(sorted(set(found)))
+    if chosen is None or described is None or any(finding.code == "cycle" for finding in findings):
+        return Survey(root, None, findings)
+    return Survey(root, _project(root, described, chosen, draft.sound(findings)), findings)
+
+
+def _project(root: Path, described: Manifest, chosen: Target, draft: Draft) -> Project:
+    models = tuple(_apart(model, chosen) for model in sorted(draft.models.values(), key=lambda model: model.path))
     return Project(
         root=root,
         name=described.name,
         target=chosen,
         vars=draft.vars or {},
         landings=draft.landings,
-        models=tuple(sorted(draft.models.values(), key=lambda model: model.path)),
+        models=models,
         macros=macros.in_order(draft.macros),
-        queries=graph.queries(draft.models.values()),
+        queries=graph.queries(models),
         test_paths=described.test_paths,
     )
+
+
+def _apart(model: Model, target: Target) -> Model:
+    """The model as a target runs it: what it publishes goes to topics of the target's own."""
+    publish = model.publish
+    if publish is None or not target.suffix:
+        return model
+    topic = publish.topic and f"{publish.topic}{target.suffix}"
+    return replace(model, publish=replace(publish, topic=topic, suffix=target.suffix))
 
 
 def _attempt(found: list[Finding], read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:

@@ -23,7 +23,9 @@ Folder = tuple[str, ...]
 _LAYER_FOLDERS = tuple((layer,) for layer in LAYERS)
 
 
-class _File(Shape):
+class FileShape(Shape):
+    """The whole of manifest.yml; its folders are read one by one."""
+
     name: Name
     version: Literal[1] = 1
     description: str = ""
@@ -74,7 +76,7 @@ def find_root(start: Path) -> Path:
 def read(root: Path) -> Manifest:
     """Read manifest.yml of the project at `root`."""
     document = documents.parse(read_text(root, FILE_NAME), FILE_NAME)
-    file = documents.validate(document, _File)
+    file = documents.validate(document, FileShape)
     found: list[Finding] = [*_missing_folders(root, document, file.sql_paths)]
     folders: dict[Folder, Settings] = {}
     for folder in _folders(document, file.models, (), found):

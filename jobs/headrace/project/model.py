@@ -11,7 +11,9 @@ from headrace.errors import Place
 
 Layer = Literal["bronze", "silver", "gold"]
 Kind = Literal["view", "append", "upsert", "snapshot"]
-Engine = Literal["streaming", "micro_batch"]
+Engine = Literal["streaming", "micro_batch", "snapshot"]
+TestKind = Literal["unique", "not_null", "accepted_values", "relationships", "row"]
+OnFailure = Literal["warn", "dead_letter", "stop"]
 
 LANDING_COLUMNS: tuple[tuple[str, str], ...] = (
     ("landing_batch", "bigint"),
@@ -30,8 +32,29 @@ LANDING_COLUMNS: tuple[tuple[str, str], ...] = (
 )
 """Columns of every landing table; `_*_bytes` hold what is not valid UTF-8, else null."""
 
+SNAPSHOT_AT = "snapshot_at"
+"""The parameter that a snapshot model has beside the variables: the moment at which it is taken."""
+
+FAILED_COLUMNS: tuple[tuple[str, str], ...] = (
+    ("model", "string"),
+    ("test", "string"),
+    ("row", "string"),
+    ("batch", "bigint"),
+    ("failed_at", "timestamp"),
+)
+"""Columns of `bronze.failed_rows`: rows that a data test keeps out of their table, as JSON."""
+
 TICK_TOPIC = "_tick"
 """The `topic` of a landed row that only makes time pass."""
+
+CLOCK_TOPIC = "~"
+"""The `topic` in the arrival of a clock's rows: after every name that Kafka allows."""
+
+CLOCK_COLUMNS = ("landed_at", "event_time", "is_tick", "_arrival")
+"""Columns of a landing's clock."""
+
+SEED_PARTITION = -1
+"""The `partition` of rows that come from a file of the project."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +67,22 @@ class Field:
 
 
 @dataclass(frozen=True)
+class Seed:
+    """One line of a topic's CSV file, as the record that it lands as."""
+
+    line: int
+    key: str
+    value: str
+
+
+@dataclass(frozen=True)
 class Topic:
     """A source: one Kafka topic and the bronze relation of the same name that it lands in.
 
     `fields` is empty where the value is a bare JSON scalar; `scalar` then holds its Spark type.
     `event_time` names a body field: a timestamp, or a bigint of epoch milliseconds.
-    `start` is `earliest`, `latest`, a timestamp text, or `{partition: offset}`.
+    `start` is `earliest`, `latest`, a timestamp text, or `{partition: offset}`. `seeds` land before any record.
+    `idle_after` is after how many seconds without records it is idle: a number, or a parameter's name.
     """
 
     name: str
@@ -64,6 +97,13 @@ class Topic:
     null_value: bool = False
     start: str | Mapping[str, int] = "earliest"
     partitions: int = 1
+    idle_after: float | str | None = None
+    seeds: tuple[Seed, ...] = ()
+
+    @property
+    def is_clock(self) -> bool:
+        """Whether this is no topic but the clock of a landing."""
+        return self.topic == CLOCK_TOPIC
 
     @property
     def ddl(self) -> str:
@@ -86,11 +126,23 @@ class Landing:
     def query(self) -> str:
         return f"ingest_{self.name}"
 
+    @property
+    def clock(self) -> Topic:
+        """The relation that has a row for each landing batch, ticks included."""
+        told = "When each landing batch landed, those included that only make time pass; one row per landing batch."
+        return Topic(f"{self.name}_clock", CLOCK_TOPIC, self.place, told)
+
+    @property
+    def relations(self) -> tuple[Topic, ...]:
+        """What models can read of it: its topics and its clock."""
+        return (*self.topics, self.clock)
+
 
 @dataclass(frozen=True)
 class Publish:
     """Where a model's rows go in Kafka: topic (or the column that names it), key and JSON value.
 
+    `value` are fields and their columns; instead of them, `value_column` may hold the whole value as JSON text.
     `start` says what becomes of rows that were there before the model was published: `earliest` sends them too.
     """
 
@@ -100,6 +152,27 @@ class Publish:
     topic_column: str | None = None
     tombstone_when: str | None = None
     start: Literal["earliest", "latest"] | None = None
+    value_column: str | None = None
+    suffix: str = ""
+    """What a target adds to the name of the topic, also to one that stands in a column."""
+
+
+@dataclass(frozen=True)
+class DataTest:
+    """One demand on a model's rows.
+
+    `fails` is a SQL condition that is true of a failing row: all of it for a row by itself, and for `unique` and
+    `relationships` the rows that are looked at. `to` and `field` are where a relationship must find the value.
+    """
+
+    name: str
+    kind: TestKind
+    fails: str
+    on_failure: OnFailure = "warn"
+    column: str | None = None
+    to: str | None = None
+    field: str | None = None
+    place: Place | None = None
 
 
 @dataclass(frozen=True)
@@ -118,12 +191,25 @@ class Input:
 
 
 @dataclass(frozen=True)
+class IntervalParameter:
+    """A `:name` after the word INTERVAL, at offsets `start`..`end` of the text; Spark takes only a literal there."""
+
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
 class Model:
     """One SQL file: one query, one table.
 
     `delete_when` removes a key's row; `close_when` removes it for ever: later rows of that key are ignored.
     `columns` are declared types by name; `output_columns` are the names the text gives, if that is certain.
+    `extra_columns` says whether the result may have columns beside the declared ones; `allow` are the findings that
+    the header allows, with the reason of each.
     `log` names the column whose text is logged, up to 20 rows a batch.
+    `remember` is for how many seconds of event time a streaming model finds its own rows: a number or a parameter.
+    `every` is the number of seconds between two snapshots, or the variable that holds it.
     """
 
     layer: Layer
@@ -137,6 +223,7 @@ class Model:
     query: str | None
     inputs: tuple[Input, ...]
     parameters: tuple[str, ...] = ()
+    intervals: tuple[IntervalParameter, ...] = ()
     unique_key: tuple[str, ...] = ()
     once_per: tuple[str, ...] = ()
     delete_when: str | None = None
@@ -144,7 +231,12 @@ class Model:
     publish: Publish | None = None
     output_mode: Literal["append", "update"] = "append"
     log: str | None = None
+    remember: float | str | None = None
+    every: float | str | None = None
     columns: Mapping[str, str] = field(default_factory=dict, compare=False)
+    extra_columns: Literal["allow", "refuse"] = "allow"
+    allow: Mapping[str, str] = field(default_factory=dict, compare=False)
+    tests: tuple[DataTest, ...] = ()
     output_columns: tuple[str, ...] | None = None
     tags: tuple[str, ...] = ()
     owner: str | None = None
@@ -158,7 +250,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Query:
-    """What runs as one streaming query: a group of micro-batch models in order, or one native model."""
+    """What runs as one query: a group of micro-batch models in order, one native model, or one snapshot."""
 
     name: str
     engine: Engine
@@ -184,8 +276,36 @@ class Kafka:
 
 
 @dataclass(frozen=True)
+class Mail:
+    """How letters are sent: an SMTP server, and in whose name."""
+
+    host: str
+    sender: str
+    port: int = 25
+    security: Literal["none", "starttls", "tls"] = "none"
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    timeout: float = 30.0
+
+
+@dataclass(frozen=True)
+class InputBounds:
+    """How much of the sources a target reads: from where on, if it has not read before, and about how many records.
+
+    `start` is `earliest`, `latest`, or how many seconds back.
+    """
+
+    start: Literal["earliest", "latest"] | float | None = None
+    max_records: int | None = None
+
+
+@dataclass(frozen=True)
 class Target:
-    """One file of conf/: where the project runs. Times are seconds."""
+    """One file of conf/: where the project runs. Times are seconds.
+
+    A target that is like another reads the same topics and writes nothing that the other has: its data directory is
+    its own, and `suffix` is part of every name that Kafka sees. `broker_of` is the data directory of the other.
+    """
 
     name: str
     data_dir: Path
@@ -195,6 +315,16 @@ class Target:
     ingest_interval: float = 1.0
     max_rows: int = 100_000
     vars: Mapping[str, Any] = field(default_factory=dict)
+    mail: Mail | None = None
+    like: str | None = None
+    suffix: str = ""
+    input: InputBounds = InputBounds()
+    broker_of: Path | None = None
+
+    @property
+    def identity(self) -> str:
+        """What tells this target from others in Kafka."""
+        return f"{self.name}{self.suffix}"
 
 
 @dataclass(frozen=True)
@@ -225,7 +355,7 @@ class Project:
     def topic(self, name: str) -> tuple[Landing, Topic]:
         """Return the bronze relation `name` (without layer) and its landing; KeyError if unknown."""
         for landing in self.landings:
-            for topic in landing.topics:
+            for topic in landing.relations:
                 if topic.name == name:
                     return landing, topic
         raise KeyError(name)

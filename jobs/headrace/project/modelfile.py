@@ -12,7 +12,7 @@ from headrace.project import graph, header, sqltext
 from headrace.project.files import read_text
 from headrace.project.header import Header
 from headrace.project.manifest import LAYERS, Manifest
-from headrace.project.model import Engine, Layer, Model
+from headrace.project.model import Engine, IntervalParameter, Layer, Model
 from headrace.project.settings import Settings
 from headrace.project.shapes import is_name
 from headrace.project.sqltext import SqlText
@@ -84,17 +84,23 @@ def settle_engines(files: Sequence[ModelFile]) -> tuple[ModelFile, ...]:
     def settled(file: ModelFile) -> ModelFile:
         model = file.model
         streams = any(view.path in watermarked for view in graph.views(model, known))
-        if model.materialized == "view" or file.settings.run is not None or not streams:
+        if model.materialized in ("view", "snapshot") or file.settings.run is not None or not streams:
             return file
         return replace(file, model=replace(model, run="streaming", query=model.name))
 
     return tuple(settled(file) for file in files)
 
 
+def _engine(settings: Settings, text: SqlText) -> Engine:
+    if settings.materialized == "snapshot":
+        return "snapshot"
+    return settings.run or ("streaming" if text.has_watermark else "micro_batch")
+
+
 def _model(location: Location, content: str, head: Header, text: SqlText, settings: Settings) -> Model:
-    run: Engine = settings.run or ("streaming" if text.has_watermark else "micro_batch")
     is_view = settings.materialized == "view"
-    query = location.name if run == "streaming" else settings.query or location.name
+    run = _engine(settings, text)
+    query = settings.query if run == "micro_batch" and settings.query else location.name
     return Model(
         layer=location.layer,
         name=location.name,
@@ -107,6 +113,7 @@ def _model(location: Location, content: str, head: Header, text: SqlText, settin
         query=None if is_view else query,
         inputs=text.inputs,
         parameters=tuple(dict.fromkeys(parameter.name for parameter in text.parameters)),
+        intervals=tuple(IntervalParameter(p.name, p.start, p.end) for p in text.parameters if p.is_interval),
         unique_key=head.keys.unique_key,
         once_per=head.keys.once_per,
         delete_when=head.keys.delete_when,
@@ -114,8 +121,13 @@ def _model(location: Location, content: str, head: Header, text: SqlText, settin
         publish=head.publish,
         output_mode=settings.output_mode,
         log=settings.log,
+        remember=head.keys.remember,
+        every=head.keys.every,
         tags=tuple(dict.fromkeys((location.domain, *settings.tags))),
         columns=head.keys.columns,
+        extra_columns=settings.extra_columns,
+        allow={str(code): reason for code, reason in head.keys.allow.items()},
+        tests=head.tests,
         output_columns=text.columns,
         owner=settings.owner,
         meta=settings.meta,

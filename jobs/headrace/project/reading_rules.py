@@ -8,7 +8,7 @@ from headrace.errors import Finding, did_you_mean
 from headrace.project import scopes
 from headrace.project.draft import Draft
 from headrace.project.landings import RESERVED
-from headrace.project.model import Model
+from headrace.project.model import SNAPSHOT_AT, Model
 
 _FOR_READERS = frozenset(f"bronze.{name}" for name in RESERVED)
 
@@ -39,8 +39,9 @@ def missing_parameters(draft: Draft) -> Iterator[Finding]:
     if draft.vars is None:
         return
     for file in draft.files:
+        is_snapshot = file.model.materialized == "snapshot"
         for parameter in file.text.parameters:
-            if parameter.name not in draft.vars:
+            if parameter.name not in draft.vars and not (is_snapshot and parameter.name == SNAPSHOT_AT):
                 advice = did_you_mean(parameter.name, draft.vars) or " Add it to vars in manifest.yml or conf/."
                 yield Finding(parameter.place, "missing-parameter", f"no value for :{parameter.name}.{advice}")
 

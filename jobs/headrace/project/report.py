@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from headrace.errors import Finding, Place
 
+_BOLD, _RED, _GREEN, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[0m"
 
-def render(findings: Iterable[Finding], root: Path) -> str:
+
+def render(findings: Iterable[Finding], root: Path, colour: bool = False) -> str:
     """Return the findings in file order, each with its line of the source where that can be shown."""
-    return "\n".join(_entry(finding, root) for finding in sorted(findings))
+    text = "\n".join(line for finding in sorted(findings) for line in _entry(finding, root))
+    return text if colour else re.sub(r"\x1b\[\d+m", "", text)
 
 
-def _entry(finding: Finding, root: Path) -> str:
+def _entry(finding: Finding, root: Path) -> Iterator[str]:
+    yield f"{_BOLD}{finding.place}: {_RED}{finding.code}{_PLAIN}: {finding.message}"
     line = _line(finding.place, root)
-    if line is None or not line.strip():
-        return str(finding)
-    # Tabs stay tabs, so that the caret stands right whatever their width.
-    indent = re.sub(r"[^\t]", " ", line[: finding.place.column - 1])
-    return f"{finding}\n    {line}\n    {indent}^"
+    if line is not None and line.strip():
+        # Tabs stay tabs, so that the caret stands right whatever their width.
+        indent = re.sub(r"[^\t]", " ", line[: finding.place.column - 1])
+        yield f"    {line}"
+        yield f"    {indent}{_GREEN}^{_PLAIN}"
 
 
 def _line(place: Place, root: Path) -> str | None:

@@ -42,15 +42,15 @@ Lookup = Callable[[str], Relation]
 
 def output_columns(tree: exp.Expr) -> Columns:
     """Return the names of a query's columns, or None where one of them is not certain."""
-    scopes = _scopes_of(tree)
-    return _Scopes(lambda table: Relation(None)).outputs(scopes[-1]) if scopes else None
+    scopes = scopes_of(tree)
+    return Scopes(lambda table: Relation(None)).outputs(scopes[-1]) if scopes else None
 
 
 def unknown_columns(tree: exp.Expr, lookup: Lookup) -> Iterator[UnknownColumn]:
     """Find the columns that neither the tables, as `lookup` knows them, nor the CTEs of a query have."""
-    resolver = _Scopes(lookup)
+    resolver = Scopes(lookup)
     seen: set[int] = set()
-    for scope in _scopes_of(tree):
+    for scope in scopes_of(tree):
         if isinstance(scope.expression, exp.Select):
             for column in scope.find_all(exp.Column):
                 unknown = resolver.unknown(column, scope)
@@ -59,7 +59,8 @@ def unknown_columns(tree: exp.Expr, lookup: Lookup) -> Iterator[UnknownColumn]:
                     yield unknown
 
 
-def _scopes_of(tree: exp.Expr) -> list[Scope]:
+def scopes_of(tree: exp.Expr) -> list[Scope]:
+    """Return the scopes of a query, the outermost last; none where it cannot be analysed."""
     try:
         return traverse_scope(tree)
     except (SqlglotError, AttributeError, RecursionError):
@@ -67,31 +68,34 @@ def _scopes_of(tree: exp.Expr) -> list[Scope]:
         return []
 
 
-class _Scopes:
+class Scopes:
     """Answers about the scopes of one query, each computed once."""
 
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
         self._outputs: dict[int, Columns] = {}
+        self._related: dict[int, dict[str, Relation]] = {}
 
     def outputs(self, scope: Scope) -> Columns:
+        """Return the names of a scope's columns, or None where one is not certain."""
         if id(scope) not in self._outputs:
             self._outputs[id(scope)] = None
             self._outputs[id(scope)] = tuple(scope.outer_columns) or self._projected(scope)
         return self._outputs[id(scope)]
 
     def unknown(self, column: exp.Column, scope: Scope) -> UnknownColumn | None:
+        """Return a column that certainly does not exist where it stands."""
         first, *rest = (part for part in column.parts if isinstance(part, exp.Identifier))
         is_full_name = len(rest) > 1 and first.name.lower() in LAYERS
         if is_full_name or isinstance(column.this, exp.Star) or "start" not in first.meta:
             return None
-        visible = [relations for level in _levels(scope) for relations in self._relations(level).items()]
+        visible = [relations for level in levels(scope) for relations in self.relations(level).items()]
         for alias, relation in visible:
             if rest and alias == first.name.lower():
                 return _miss(rest, [relation], ())
         if first.name.lower() in FREE_NAMES:
             return None
-        aliases = tuple(name for level in _levels(scope) for name in _aliases(level))
+        aliases = tuple(name for level in levels(scope) for name in _aliases(level))
         return _miss([first, *rest], [relation for _, relation in visible], aliases)
 
     def _projected(self, scope: Scope) -> Columns:
@@ -118,7 +122,7 @@ class _Scopes:
 
     def _starred(self, projection: exp.Expr, scope: Scope) -> Columns:
         star = projection.this if isinstance(projection, exp.Column) else projection
-        relations = self._relations(scope)
+        relations = self.relations(scope)
         if isinstance(projection, exp.Column):
             relations = {alias: relations[alias] for alias in relations if alias == projection.table.lower()}
         if len(relations) != 1 or star.args.get("replace") or star.args.get("rename"):
@@ -127,7 +131,13 @@ class _Scopes:
         columns = next(iter(relations.values())).columns
         return None if columns is None else tuple(name for name in columns if name.lower() not in without)
 
-    def _relations(self, scope: Scope) -> dict[str, Relation]:
+    def relations(self, scope: Scope) -> dict[str, Relation]:
+        """Return what a scope reads, by alias."""
+        if id(scope) not in self._related:
+            self._related[id(scope)] = self._read(scope)
+        return self._related[id(scope)]
+
+    def _read(self, scope: Scope) -> dict[str, Relation]:
         found = {}
         for alias, node in scope.references:
             source = scope.sources.get(alias)
@@ -146,7 +156,7 @@ class _Scopes:
         return Relation(None)
 
 
-def _levels(scope: Scope) -> Iterator[Scope]:
+def levels(scope: Scope) -> Iterator[Scope]:
     """Yield a scope and those around it whose columns it may use."""
     level: Scope | None = scope
     while level is not None:

@@ -48,7 +48,7 @@ def narrowed(project: Project, selectors: Sequence[str], excludes: Sequence[str]
     known = graph.by_table(project.models)
     reads = {read.table for query in queries for model in query.models for read in graph.reads(model, known)}
     topics = {table.split(".", 1)[1] for table in reads if table.startswith("bronze.")}
-    landings = tuple(one.name for one in project.landings if any(topic.name in topics for topic in one.topics))
+    landings = tuple(one.name for one in project.landings if any(topic.name in topics for topic in one.relations))
     return replace(project, queries=queries, landings_to_run=landings)
 
 

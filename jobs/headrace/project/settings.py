@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 
 from headrace.project.documents import Shape
-from headrace.project.model import Engine, Kind
+from headrace.project.model import Kind
 from headrace.project.shapes import Name, Texts
 
 
@@ -16,9 +16,10 @@ class Settings(Shape):
 
     materialized: Kind | None = None
     query: Name | None = None
-    run: Engine | None = None
+    run: Literal["streaming", "micro_batch"] | None = None
     output_mode: Literal["append", "update"] = "append"
     log: str | None = None
+    extra_columns: Literal["allow", "refuse"] = "allow"
     owner: str | None = None
     tags: Texts = ()
     meta: dict[str, Any] = Field(default_factory=dict)

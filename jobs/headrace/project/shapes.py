@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator
 
@@ -57,17 +57,37 @@ def _option(value: Any) -> Any:
     return str(value) if isinstance(value, (int, float)) else value
 
 
-def _seconds(value: Any) -> float:
+def _reason(text: str) -> str:
+    if len(text.split()) < 3:
+        raise refuse("bad-value", "say in a few words why this is right here")
+    return text
+
+
+def seconds(value: Any) -> float:
+    """Read a duration; what is none is a finding."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?) *(ms|s|m|h)", str(value))
     if match is None:
         raise refuse("bad-value", "a duration is a number and a unit: `500ms`, `1s`, `2m`")
     return float(match[1]) * SECONDS[match[2]]
 
 
+def _every(value: Any) -> Any:
+    if isinstance(value, str) and re.fullmatch(r":[a-z]\w*", value):
+        return value[1:]
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+        return float(value)
+    raise refuse("bad-value", "a number of seconds, or a variable that holds one, such as `:snapshot_every`")
+
+
+Allowed = Literal["concatenated-key", "current-time", "processing-time", "unbounded-join", "unbounded-state"]
+"""Codes of findings that a header may allow: the model runs, and somebody has thought about it."""
+
+Allowances = dict[Allowed, Annotated[str, AfterValidator(_reason)]]
 Name = Annotated[str, AfterValidator(_name)]
 Expression = Annotated[str, AfterValidator(_expression)]
 Type = Annotated[str, AfterValidator(canonical_type)]
-Texts = Annotated[tuple[str, ...], BeforeValidator(_texts)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(_texts, json_schema_input_type=str | tuple[str, ...])]
 Vars = dict[str, Annotated[Any, AfterValidator(_variable)]]
-Options = dict[str, Annotated[str, BeforeValidator(_option)]]
-Duration = Annotated[float, BeforeValidator(_seconds)]
+Every = Annotated[float | str, BeforeValidator(_every, json_schema_input_type=float | str)]
+Options = dict[str, Annotated[str, BeforeValidator(_option, json_schema_input_type=str | float | bool)]]
+Duration = Annotated[float, BeforeValidator(seconds, json_schema_input_type=str)]

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from headrace.errors import Finding, InvalidProject, UsageError, did_you_mean
 from headrace.project import documents
-from headrace.project.documents import Document, Keys, Shape
+from headrace.project.documents import Document, Keys, Shape, refuse
 from headrace.project.files import read_text
-from headrace.project.model import Kafka, Target
-from headrace.project.shapes import Duration, Options, Vars
+from headrace.project.model import InputBounds, Kafka, Mail, Target
+from headrace.project.shapes import Duration, Options, Vars, seconds
 
 BOOTSTRAP_VARIABLE = "HEADRACE_KAFKA_BOOTSTRAP"
 DATA_DIR_VARIABLE = "HEADRACE_DATA_DIR"
+
+
+def _start(value: Any) -> Any:
+    return value if value in ("earliest", "latest", None) else seconds(value)
+
+
+def _suffix(text: str | None) -> str | None:
+    if text is not None and not re.fullmatch(r"[a-zA-Z0-9._-]{1,40}", text):
+        raise refuse("bad-value", "a suffix is 1 to 40 letters, digits, dots, `_` and `-`, as in Kafka's names")
+    return text
 
 
 class _Kafka(Shape):
@@ -36,11 +47,34 @@ class _Trigger(Shape):
     max_rows: Annotated[int, Field(ge=1)] = 100_000
 
 
-class _File(Shape):
+class _Mail(Shape):
+    host: str
+    sender: str
+    port: Annotated[int, Field(ge=1, le=65535)] = 25
+    security: Literal["none", "starttls", "tls"] = "none"
+    username: str | None = None
+    password: str | None = None
+    timeout: Duration = 30.0
+
+
+class _Input(Shape):
+    start: Annotated[
+        Literal["earliest", "latest"] | float | None, BeforeValidator(_start, json_schema_input_type=str | float | None)
+    ] = None
+    max_records: Annotated[int | None, Field(ge=1)] = None
+
+
+class FileShape(Shape):
+    """A file of conf/."""
+
+    like: str | None = None
+    suffix: Annotated[str | None, AfterValidator(_suffix)] = None
+    input: _Input = _Input()
     kafka: _Kafka = _Kafka()
     data_dir: str | None = None
     spark: _Spark = _Spark()
     trigger: _Trigger = _Trigger()
+    mail: _Mail | None = None
     vars: Vars = Field(default_factory=dict)
 
 
@@ -52,23 +86,85 @@ def read(root: Path, name: str, environ: Mapping[str, str]) -> Target:
         raise UsageError(f"no target {name}: conf/{name}.yml does not exist.{did_you_mean(name, names)}{known}")
     path = f"conf/{name}.yml"
     document = documents.parse(read_text(root, path), path)
-    document = replace(document, value=_overridden(document.value, environ))
-    file = documents.validate(_resolved(document, root, environ), _File)
+    other = _other(root, document, names, environ)
+    document = replace(document, value=_overridden(_completed(document.value, other), environ))
+    file = documents.validate(_resolved(document, root, environ), FileShape)
+    data_dir = _data_dir(root, name, file)
+    broker_of = _data_dir(root, other.name, other.file) if other else None
+    if found := [*_like_findings(document, file, data_dir, broker_of)]:
+        raise InvalidProject(found)
     return Target(
         name=name,
-        data_dir=root / Path(file.data_dir or f".headrace/{name}").expanduser(),
+        data_dir=data_dir,
         kafka=Kafka(file.kafka.bootstrap, file.kafka.options, file.kafka.create_topics),
         spark_master=file.spark.master,
         spark_conf=file.spark.conf,
         ingest_interval=file.trigger.ingest,
         max_rows=file.trigger.max_rows,
         vars=file.vars,
+        mail=Mail(**file.mail.model_dump()) if file.mail else None,
+        like=file.like,
+        suffix=file.suffix or (f"_{name}" if file.like else ""),
+        input=InputBounds(file.input.start, file.input.max_records),
+        broker_of=broker_of,
     )
 
 
 def target_names(root: Path) -> list[str]:
     """List the targets of a project."""
     return sorted(file.stem for file in (root / "conf").glob("*.yml"))
+
+
+@dataclass(frozen=True)
+class _Other:
+    """The target that another one is like."""
+
+    name: str
+    value: Mapping[str, Any]
+    file: FileShape
+
+
+def _other(root: Path, document: Document, names: list[str], environ: Mapping[str, str]) -> _Other | None:
+    name = document.value.get("like") if isinstance(document.value, Mapping) else None
+    if not isinstance(name, str):
+        return None
+    if name not in names:
+        message = f"`like`: no target {name}.{did_you_mean(name, names)}"
+        raise InvalidProject([Finding(document.value_place("like"), "bad-value", message)])
+    path = f"conf/{name}.yml"
+    other = documents.parse(read_text(root, path), path)
+    file = documents.validate(_resolved(other, root, environ), FileShape)
+    if file.like is not None:
+        message = f"`like`: {name} is itself like {file.like}; name that one"
+        raise InvalidProject([Finding(document.value_place("like"), "bad-value", message)])
+    return _Other(name, other.value or {}, file)
+
+
+def _completed(value: Any, other: _Other | None) -> Any:
+    """A target's values over those of the one that it is like; the data directory is never the other's."""
+    if other is None:
+        return value
+    return _merged({key: item for key, item in other.value.items() if key != "data_dir"}, value)
+
+
+def _merged(wider: Any, nearer: Any) -> Any:
+    if not isinstance(wider, Mapping) or not isinstance(nearer, Mapping):
+        return nearer
+    return {**wider, **{key: _merged(wider.get(key), item) for key, item in nearer.items()}}
+
+
+def _data_dir(root: Path, name: str, file: FileShape) -> Path:
+    return root / Path(file.data_dir or f".headrace/{name}").expanduser()
+
+
+def _like_findings(document: Document, file: FileShape, data_dir: Path, other: Path | None) -> Iterator[Finding]:
+    if other is not None and data_dir.resolve() == other.resolve():
+        message = f"`data_dir`: {file.like} keeps its tables there; give another folder, or leave it out"
+        yield Finding(document.value_place("data_dir"), "bad-value", message)
+    for key in ("suffix", "input") if file.like is None else ():
+        if key in file.model_fields_set:
+            message = f"`{key}` is for a target that shares topics with another; add `like: <target>`"
+            yield Finding(document.key_place(key), "bad-value", message)
 
 
 def _overridden(value: Any, environ: Mapping[str, str]) -> Any:

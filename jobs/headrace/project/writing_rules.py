@@ -10,10 +10,13 @@ from headrace.project.draft import Draft
 from headrace.project.model import Model
 
 NEEDLESS_KEYS = {
-    "view": ("unique_key", "once_per", "delete_when", "close_when", "publish", "output_mode", "log", "query"),
-    "append": ("unique_key", "delete_when", "close_when"),
-    "upsert": ("once_per",),
-    "snapshot": ("unique_key", "once_per", "delete_when", "close_when"),
+    "view": (
+        *("unique_key", "once_per", "delete_when", "close_when"),
+        *("publish", "output_mode", "log", "query", "every", "tests"),
+    ),
+    "append": ("unique_key", "delete_when", "close_when", "every"),
+    "upsert": ("once_per", "every"),
+    "snapshot": ("unique_key", "once_per", "delete_when", "close_when", "output_mode", "log", "query", "run", "tests"),
 }
 """Header keys that mean nothing for a kind of model."""
 
@@ -50,13 +53,15 @@ def needless_keys(draft: Draft) -> Iterator[Finding]:
 
 
 def upserts_without_key(draft: Draft) -> Iterator[Finding]:
-    """An upsert says what its key is and gives the order of its changes."""
+    """An upsert says what its key is and, per micro-batch, gives the order of its changes."""
     for model in draft.models.values():
         if model.materialized != "upsert":
             continue
         if not model.unique_key:
             message = "an upsert keeps one row per key; add `unique_key: ...`"
             yield Finding(Place(model.path), "missing-key", message)
+        if model.run == "streaming":
+            continue  # a batch changes a key once
         if model.output_columns is not None and "_arrival" not in model.output_columns:
             message = "an upsert needs the order of its changes; select `_arrival` as a column"
             yield Finding(draft.place(model, "unique_key"), "no-order", message)
@@ -71,6 +76,34 @@ def unknown_output_columns(draft: Draft) -> Iterator[Finding]:
                 yield Finding(draft.place(model, key), "unknown-column", message)
 
 
+def undeclared_columns(draft: Draft) -> Iterator[Finding]:
+    """A closed contract has every column, but for bookkeeping."""
+    for model in draft.models.values():
+        declared = {column.lower() for column in model.columns}
+        for column in model.output_columns or ():
+            is_extra = not column.startswith("_") and column.lower() not in declared
+            if declared and model.extra_columns == "refuse" and is_extra:
+                message = f"column {column} is not declared; add it to `columns`, or take it out of the query"
+                yield Finding(draft.place(model, "columns"), "contract", message)
+
+
+def unknown_relationships(draft: Draft) -> Iterator[Finding]:
+    """A relationship leads to a stored table, and in the streaming engine it moves no rows: it may change between."""
+    stored = [*draft.topics, *(model.table for model in draft.models.values() if model.materialized != "view")]
+    for model in draft.models.values():
+        for test in model.tests:
+            place = test.place or Place(model.path)
+            if test.to is not None and test.to not in stored and not draft.may_exist(test.to):
+                message = f"no table {test.to}.{did_you_mean(test.to, stored)}"
+                yield Finding(place, "unknown-table", message)
+            elif test.to in draft.models and draft.models[test.to].materialized == "view":
+                message = f"{test.to} is a view and stores nothing; name a stored table"
+                yield Finding(place, "unknown-table", message)
+            elif test.to and model.run == "streaming" and test.on_failure == "dead_letter":
+                message = "what a streaming model looks up has no version; use `on_failure: warn` or `stop`"
+                yield Finding(place, "wrong-engine", message)
+
+
 def _named_columns(model: Model) -> Iterator[tuple[str, str]]:
     """Yield the columns that a header names, each with the key it stands under."""
     for key, columns in (("unique_key", model.unique_key), ("once_per", model.once_per)):
@@ -79,12 +112,17 @@ def _named_columns(model: Model) -> Iterator[tuple[str, str]]:
     for key, condition in (("delete_when", model.delete_when), ("close_when", model.close_when)):
         yield from ((key, column) for column in (expressions.columns_of(condition) if condition else ()))
     yield from (("columns." + column, column) for column in model.columns)
+    for test in model.tests:
+        key = f"tests.columns.{test.column}" if test.column else f"tests.rows.{test.name}"
+        yield from ((key, column) for column in expressions.columns_of(test.fails))
     if model.log:
         yield "log", model.log
     if (publish := model.publish) is None:
         return
     yield "publish.key", publish.key
     yield from ((f"publish.value.{field}", column) for field, column in publish.value)
+    if publish.value_column:
+        yield "publish.value.json", publish.value_column
     if publish.topic_column:
         yield "publish.topic.column", publish.topic_column
     if publish.tombstone_when:

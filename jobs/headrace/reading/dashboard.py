@@ -59,9 +59,10 @@ COLUMNS = (
     Column("kept", lambda query: "" if query.state_rows is None else _short(query.state_rows)),
     Column("late", lambda query: _short(query.late) if query.late else "", style="yellow"),
     Column("rejected", lambda query: _short(query.rejected) if query.rejected else "", style="yellow"),
+    Column("failed", lambda query: _short(sum(query.failed.values())) if query.failed else "", style="yellow"),
     Column("restarts", lambda query: str(query.restarts) if query.restarts else "", style="yellow"),
 )
-LEFT_OUT_FIRST = ("kept", "restarts", "watermark", "late", "rejected")
+LEFT_OUT_FIRST = ("kept", "restarts", "watermark", "late", "rejected", "failed")
 """What a narrow screen does without, before a name is cut."""
 
 
@@ -93,8 +94,10 @@ def status_line(query: QueryStatus, at: datetime | None) -> str:
     words += [f"query={query.name}", f"state={query.state}", f"batch={query.batch}", f"rows={query.rows}"]
     words += [f"rows_per_second={query.rows_per_second:.1f}", f"behind_by={query.behind_by}"]
     words += [f"watermark={_iso(query.watermark)}"] if query.watermark else []
+    words += [f"held_by={query.held_by} held_for={query.held_for or 0:.0f}s"] if query.held_by else []
     words += [f"late={query.late}"] if query.late else []
     words += [f"rejected={query.rejected}"] if query.rejected else []
+    words += [f"failed={sum(query.failed.values())}"] if query.failed else []
     return " ".join([*words, f'error="{query.last_error}"'] if query.state in TROUBLE else words)
 
 

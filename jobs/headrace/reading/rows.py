@@ -30,13 +30,15 @@ class BadQuery(UsageError):
 class Rows:
     """The answer of a query: its columns, its rows, read while they are asked for, and notes for people.
 
-    `brief` are the columns to print as text; none given means all but those that start with `_`.
+    `brief` are the columns to print as text; none given means all but those that start with `_`. `flat` are the
+    columns of a query that hold no struct, list or map.
     """
 
     columns: tuple[str, ...]
     rows: Iterator[Row]
     notes: tuple[str, ...] = ()
     brief: tuple[str, ...] = ()
+    flat: tuple[str, ...] = ()
 
 
 class Dialect(Databricks):
@@ -54,7 +56,9 @@ def query(sql: str, tables: Mapping[str, DeltaTable], views: Mapping[str, str]) 
         raise BadQuery(_one_line(error)) from None
     if any(map(DataType.is_interval, reader.schema.types)):
         raise BadQuery("an interval cannot be shown: cast it to string")
-    return Rows(tuple(reader.schema.names), _rows(reader))
+    names, types = reader.schema.names, reader.schema.types
+    flat = tuple(name for name, kind in zip(names, types, strict=True) if not DataType.is_nested(kind))
+    return Rows(tuple(names), _rows(reader), flat=flat)
 
 
 def to_json(value: Any) -> str:

@@ -34,8 +34,8 @@ def show(
     found = relation(project, layout, name) if history is None else changes(project, layout, name)
     if not found.written:
         return Rows((), iter(()), (f"no rows yet in {name}",))
-    conditions = [_matches(found, text) for text in (key, history) if text is not None]
-    conditions += [f"(\n{_condition(where)}\n)"] if where is not None else []
+    conditions = [matches(found, text) for text in (key, history) if text is not None]
+    conditions += [condition(where)] if where is not None else []
     sql = f"select * from {name}"
     sql += f" where {' and '.join(conditions)}" if conditions else ""
     sql += f" order by {', '.join(found.order)}" if found.order else ""
@@ -43,7 +43,7 @@ def show(
     return _started(query(sql, found.tables, {name: found.sql}), found)
 
 
-def _matches(found: Relation, text: str) -> str:
+def matches(found: Relation, text: str) -> str:
     """The condition that a row has this key."""
     if not found.key:
         raise UsageError(f"{found.name} has no key: use --where")
@@ -64,15 +64,15 @@ def _key_values(text: str) -> list[str]:
     return [value if isinstance(value, str) else json.dumps(value) for value in values]
 
 
-def _condition(where: str) -> str:
-    """Refuse what is no single SQL expression, so that the text can stand in parentheses."""
+def condition(where: str) -> str:
+    """A condition that someone wrote, in parentheses; refuses what is no single SQL expression."""
     try:
         parsed = sqlglot.parse(where, dialect=Dialect)
     except SqlglotError:
         parsed = []
     if len(parsed) != 1 or not isinstance(parsed[0], exp.Condition):
         raise BadQuery(f"--where is not a SQL condition: {where}")
-    return where
+    return f"(\n{where}\n)"
 
 
 def _started(rows: Rows, found: Relation) -> Rows:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from typing import Literal
@@ -14,7 +15,7 @@ from headrace.errors import EnvironmentFault
 from headrace.layout import Layout
 from headrace.project.model import Project
 
-QueryKind = Literal["landing", "micro_batch", "streaming", "publisher"]
+QueryKind = Literal["landing", "micro_batch", "streaming", "snapshot", "publisher"]
 QueryState = Literal["starting", "running", "waiting", "backing_off", "failed", "stopped", "died"]
 RunnerState = Literal["starting", "running", "stopping", "failed", "stopped", "died"]
 
@@ -27,7 +28,10 @@ _CLOCK_SLACK = 2.0
 
 @dataclass(frozen=True)
 class QueryStatus:
-    """One query: `batch` is the last one done, `rows` those of this run, `behind_by` those it has not taken yet."""
+    """One query: `batch` is the last one done, `rows` those of this run, `behind_by` those it has not taken yet.
+
+    `held_by` is the stream whose event time holds the watermark back, `held_for` for how many seconds it has not moved.
+    """
 
     name: str
     kind: QueryKind
@@ -42,6 +46,10 @@ class QueryStatus:
     rejected: int = 0
     restarts: int = 0
     last_error: str | None = None
+    held_by: str | None = None
+    held_for: float | None = None
+    failed: Mapping[str, int] = field(default_factory=dict)
+    """Rows that failed each data test in this run."""
 
 
 @dataclass(frozen=True)

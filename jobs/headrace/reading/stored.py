@@ -13,11 +13,19 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from headrace.errors import EnvironmentFault, UsageError, did_you_mean
 from headrace.layout import Layout
-from headrace.project.model import LANDING_COLUMNS, Landing, Model, Project
+from headrace.project.model import FAILED_COLUMNS, LANDING_COLUMNS, TICK_TOPIC, Landing, Model, Project, Query
 
 DEAD_LETTERS = "bronze.dead_letters"
+FAILED_ROWS = "bronze.failed_rows"
+LATE_ROWS = "bronze.late_rows"
 
 _ARRIVAL = ("landing_batch", "topic", "partition", "offset")
+_LATE_ORDER = ("model", "_batch", "event_time", "key")
+_NO_LATE_ROWS = (
+    "select cast(null as string) as model, cast(null as string) as key, "
+    "cast(null as timestamp with time zone) as event_time, cast(null as timestamp with time zone) as watermark, "
+    "cast(null as bigint) as _batch where false"
+)
 _REJECTED = "reject_reason is not null"
 _EMPTY_TYPES = {"bigint": "bigint", "int": "int", "string": "string", "timestamp": "timestamp with time zone"}
 
@@ -53,14 +61,18 @@ class Relation:
 
 def names(project: Project) -> tuple[str, ...]:
     """Every name that `relation` answers to, views included."""
-    topics = [f"bronze.{topic.name}" for landing in project.landings for topic in landing.topics]
-    return (*topics, DEAD_LETTERS, *(model.table for model in project.models))
+    topics = [f"bronze.{topic.name}" for landing in project.landings for topic in landing.relations]
+    return (*topics, DEAD_LETTERS, FAILED_ROWS, LATE_ROWS, *(model.table for model in project.models))
 
 
 def relation(project: Project, layout: Layout, name: str) -> Relation:
     """Resolve a dotted name to the rows it now has; UsageError if there is no such table."""
     if name == DEAD_LETTERS:
         return _landed(layout, name, project.landings, _REJECTED)
+    if name == LATE_ROWS:
+        return _late(layout, project.models)
+    if name == FAILED_ROWS:
+        return _failed(layout, project.queries)
     if name.startswith("bronze."):
         return _slice(project, layout, name)
     model = _model(project, name)
@@ -86,6 +98,10 @@ def streams(project: Project, layout: Layout, name: str) -> tuple[Relation, ...]
     """Resolve a name to what can be followed: relations to which rows are only added, batch by batch."""
     if name == DEAD_LETTERS:
         return tuple(_landed(layout, name, (landing,), _REJECTED) for landing in project.landings)
+    if name == LATE_ROWS:
+        return tuple(_late(layout, (model,)) for model in project.models if model.run == "streaming")
+    if name == FAILED_ROWS:
+        return tuple(_failed(layout, [query]) for query in project.queries)
     if any(model.table == name and model.materialized == "upsert" for model in project.models):
         return (changes(project, layout, name),)
     return (relation(project, layout, name),)
@@ -116,7 +132,17 @@ def _slice(project: Project, layout: Layout, name: str) -> Relation:
         landing, topic = project.topic(name.removeprefix("bronze."))
     except KeyError:
         raise unknown(project, name) from None
+    if topic.is_clock:
+        return _clock(layout, name, landing)
     return _landed(layout, name, (landing,), f"topic = {_literal(topic.topic)}")
+
+
+def _clock(layout: Layout, name: str, landing: Landing) -> Relation:
+    """A row for each landing batch; without its arrival, which only orders it among other rows."""
+    landed = _landed(layout, name, (landing,), "true")
+    columns = f"max(landed_at) as landed_at, max(event_time) as event_time, bool_and(topic = '{TICK_TOPIC}') as is_tick"
+    sql = f"select landing_batch, {columns} from ({landed.sql}) group by landing_batch"
+    return Relation(name, sql, landed.tables, ("landing_batch",), ("landing_batch",), "landing_batch")
 
 
 def _landed(layout: Layout, name: str, landings: Iterable[Landing], where: str) -> Relation:
@@ -128,13 +154,35 @@ def _landed(layout: Layout, name: str, landings: Iterable[Landing], where: str) 
     columns = ", ".join(f"`{column}`" for column, _ in LANDING_COLUMNS)
     sql = " union all ".join(f"select {columns} from {alias} where {where}" for alias in tables)
     brief = ("topic", "partition", "offset", "timestamp", "key", "value", "reject_reason")
-    return Relation(name, sql or _no_landed_rows(), tables, ("key",), _ARRIVAL, "landing_batch", brief)
+    return Relation(name, sql or _no_rows(LANDING_COLUMNS), tables, ("key",), _ARRIVAL, "landing_batch", brief)
 
 
-def _no_landed_rows() -> str:
+def _late(layout: Layout, models: Iterable[Model]) -> Relation:
+    """What came too late for some models in the streaming engine."""
+    tables: dict[str, DeltaTable] = {}
+    parts: list[str] = []
+    for model in models:
+        if (table := _open(layout.late(model.table))) is not None:
+            alias = f"late_{model.layer}_{model.name}"
+            tables[alias] = table
+            parts.append(f"select '{model.table}' as model, key, event_time, watermark, _batch from {alias}")
+    brief = ("model", "key", "event_time", "watermark")
+    return Relation(LATE_ROWS, " union all ".join(parts) or _NO_LATE_ROWS, tables, ("key",), _LATE_ORDER, brief=brief)
+
+
+def _failed(layout: Layout, queries: Iterable[Query]) -> Relation:
+    """Rows that data tests keep out of the tables of some queries."""
+    found = {f"failed_{query.name}": _open(layout.failed(query.name)) for query in queries}
+    tables = {alias: table for alias, table in found.items() if table is not None}
+    columns = ", ".join(f"`{column}`" for column, _ in FAILED_COLUMNS)
+    sql = " union all ".join(f"select {columns} from {alias}" for alias in tables)
+    return Relation(FAILED_ROWS, sql or _no_rows(FAILED_COLUMNS), tables, ("model",), ("batch",), "batch")
+
+
+def _no_rows(of: Iterable[tuple[str, str]]) -> str:
     columns = (
         f"cast(null as {_EMPTY_TYPES[kind]}) as `{column}`" if kind in _EMPTY_TYPES else f"null as `{column}`"
-        for column, kind in LANDING_COLUMNS
+        for column, kind in of
     )
     return f"select {', '.join(columns)} where false"
 
@@ -167,7 +215,8 @@ def _current(layout: Layout, model: Model) -> Relation:
         sql = f"select * except (_deleted) from ({changed}) where not _deleted"
         return Relation(model.table, sql, {tail: log}, model.unique_key, model.unique_key)
     columns = ", ".join(f"`{name}`" for name in _names(log) if name in _names(current) and name != "_deleted")
-    same = " and ".join(f"kept.`{name}` is not distinct from changed.`{name}`" for name in model.unique_key)
+    # Brackets: `is not distinct from x and y` would be read as `from (x and y)`.
+    same = " and ".join(f"(kept.`{name}` is not distinct from changed.`{name}`)" for name in model.unique_key)
     sql = (
         f"with changed as ({changed}) select {columns} from {rows} as kept left anti join changed on {same} "
         f"union all select {columns} from changed where not _deleted"

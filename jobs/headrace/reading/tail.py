@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
@@ -34,20 +34,29 @@ class Until:
     stopped: Callable[[], bool] = lambda: False
 
 
-def tail_topic(kafka: Kafka, topic: str, start: Start = "beginning", until: Until = Until()) -> Iterator[Row]:
-    """Yield the committed records of a topic as they come, from all its partitions."""
+def tail_topic(
+    kafka: Kafka, topic: str, start: Start | Mapping[int, int] = "beginning", until: Until = Until()
+) -> Iterator[Row]:
+    """Yield the committed records of a topic as they come, from all its partitions.
+
+    `start` may give the offset of each partition; one that it does not name, or that no longer has the offset,
+    starts at its beginning.
+    """
     partitions = range(require(kafka, topic))
-    offset = OFFSET_BEGINNING if start == "beginning" else OFFSET_END
+    offsets = start if isinstance(start, Mapping) else {}
+    offset = OFFSET_END if start == "end" else OFFSET_BEGINNING
     consumer = Consumer(
         {
             **client_options(kafka),
             "group.id": "headrace-tail",  # asked for by the client; nothing is committed to it
             "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
             "isolation.level": "read_committed",
         }
     )
     try:
-        consumer.assign([TopicPartition(topic, partition, offset) for partition in partitions])
+        places = [TopicPartition(topic, partition, offsets.get(partition, offset)) for partition in partitions]
+        consumer.assign(places)
         yield from _follow(lambda: _records(consumer), until)
     finally:
         consumer.close()

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from headrace.errors import Finding, InvalidProject, did_you_mean
 from headrace.project import documents, graph
-from headrace.project.documents import Document, Shape, refuse
+from headrace.project.documents import Document, Keys, Shape, refuse
 from headrace.project.files import read_text
 from headrace.project.model import Landing, Model, Project, Topic
 from headrace.project.shapes import Vars
@@ -40,7 +40,7 @@ def _alike(rows: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
     return rows
 
 
-Moment = Annotated[datetime, BeforeValidator(_moment)]
+Moment = Annotated[datetime, BeforeValidator(_moment, json_schema_input_type=str)]
 Rows = Annotated[tuple[dict[str, Any], ...], AfterValidator(_alike)]
 
 
@@ -53,21 +53,6 @@ class Record(Shape):
     partition: Annotated[int, Field(ge=0)] = 0
     offset: Annotated[int, Field(ge=0)] | None = None
     headers: dict[str, str] = Field(default_factory=dict)
-
-
-class Batch(Shape):
-    """One landing batch: records by topic; only a time is a tick."""
-
-    at: Moment | None = None
-    records: dict[str, tuple[Record, ...]]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _apart(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        topics = {name: records for name, records in given.items() if name != "at"}
-        return {"at": given.get("at"), "records": topics}
 
 
 class Message(Shape):
@@ -86,6 +71,14 @@ class DeadLetter(Shape):
     reject_reason: str
 
 
+class FailedRow(Shape):
+    """A row that a data test kept out of its table."""
+
+    model: str | None = None
+    test: str
+    row: dict[str, Any] | None = None
+
+
 class Expect(Shape):
     """What must be there when all has landed; what is not named is not looked at."""
 
@@ -95,14 +88,36 @@ class Expect(Shape):
     history: dict[str, dict[str | int, Rows]] = Field(default_factory=dict)
     dead_letters: tuple[DeadLetter, ...] | None = None
     published: tuple[Message, ...] | None = None
+    late: Rows | None = None
     log: tuple[str, ...] | None = None
+    failed_rows: tuple[FailedRow, ...] | None = None
+    watermark: Moment | None = None
 
 
-class _File(Shape):
+class Batch(Shape):
+    """One landing batch: records by topic; only a time is a tick. `expect` is what must be there once it is done."""
+
+    at: Moment | None = None
+    expect: Expect | None = None
+    records: dict[str, tuple[Record, ...]]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _apart(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        topics = {name: records for name, records in given.items() if name not in ("at", "expect")}
+        return {"at": given.get("at"), "expect": given.get("expect"), "records": topics}
+
+
+class FileShape(Shape):
+    """A file of the test paths."""
+
     model: str
     description: str = ""
     vars: Vars = Field(default_factory=dict)
     cuts: tuple[Cut, ...] = CUTS
+    seeds: bool = False
     given: Annotated[tuple[Batch, ...], Field(min_length=1)]
     expect: Expect
 
@@ -117,6 +132,17 @@ class Case:
     given: tuple[Batch, ...]
     expect: Expect
     cuts: tuple[Cut, ...]
+    seeds: bool = False
+    """Whether the rows that come with the project land before all others."""
+    expect_at: Keys = ("expect",)
+    """Where in the file the expectation stands."""
+
+    def after(self, number: int) -> Case:
+        """The case as far as one of its batches, with what that batch expects."""
+        expect = self.given[number].expect
+        assert expect is not None
+        at = ("given", number, "expect")
+        return replace(self, given=self.given[: number + 1], expect=expect, cuts=("one-by-one",), expect_at=at)
 
     @property
     def path(self) -> str:
@@ -132,14 +158,18 @@ class Case:
 def read(project: Project, path: str) -> Case:
     """Read one case; all that is wrong with it raises InvalidProject."""
     document = documents.parse(read_text(project.root, path), path)
-    file = documents.validate(document, _File)
+    file = documents.validate(document, FileShape)
     if found := [*_model_findings(project, document, file), *_given_findings(project, document, file)]:
         raise InvalidProject(found)
     model = project.model(file.model)
-    if found := [*_expect_findings(project, document, file, model)]:
+    expects: list[tuple[Keys, Expect]] = [(("expect",), file.expect)]
+    expects += [(("given", i, "expect"), batch.expect) for i, batch in enumerate(file.given) if batch.expect]
+    if found := [
+        finding for at, expect in expects for finding in _expect_findings(project, document, at, expect, model)
+    ]:
         raise InvalidProject(found)
     project = replace(project, vars={**project.vars, **file.vars})
-    return Case(document, project, model, file.given, file.expect, file.cuts)
+    return Case(document, project, model, file.given, file.expect, file.cuts, file.seeds)
 
 
 def topic_named(project: Project, name: str) -> tuple[Landing, Topic] | None:
@@ -149,7 +179,7 @@ def topic_named(project: Project, name: str) -> tuple[Landing, Topic] | None:
     return next(iter([*in_bronze, *(source for source in sources if source[1].topic == name)]), None)
 
 
-def _model_findings(project: Project, document: Document, file: _File) -> Iterator[Finding]:
+def _model_findings(project: Project, document: Document, file: FileShape) -> Iterator[Finding]:
     tables = [model.table for model in project.models]
     if file.model not in tables:
         advice = did_you_mean(file.model, tables)
@@ -162,7 +192,7 @@ def _model_findings(project: Project, document: Document, file: _File) -> Iterat
         yield Finding(document.key_place("vars", name), "unknown-variable", f"no variable {name}.{advice}")
 
 
-def _given_findings(project: Project, document: Document, file: _File) -> Iterator[Finding]:
+def _given_findings(project: Project, document: Document, file: FileShape) -> Iterator[Finding]:
     names = [name for landing in project.landings for topic in landing.topics for name in (topic.name, topic.topic)]
     for number, batch in enumerate(file.given):
         if not any(batch.records.values()) and (batch.at is None or number == 0):
@@ -175,7 +205,7 @@ def _given_findings(project: Project, document: Document, file: _File) -> Iterat
     yield from _offset_findings(project, document, file)
 
 
-def _offset_findings(project: Project, document: Document, file: _File) -> Iterator[Finding]:
+def _offset_findings(project: Project, document: Document, file: FileShape) -> Iterator[Finding]:
     ends: dict[tuple[str, int], int] = {}
     for number, batch in enumerate(file.given):
         for name, records in batch.records.items():
@@ -189,22 +219,27 @@ def _offset_findings(project: Project, document: Document, file: _File) -> Itera
                 ends[at] = offset + 1
 
 
-def _expect_findings(project: Project, document: Document, file: _File, model: Model) -> Iterator[Finding]:
+def _expect_findings(project: Project, document: Document, at: Keys, expect: Expect, model: Model) -> Iterator[Finding]:
     known = {other.table: other.materialized for other in project.models}
-    expect = file.expect
     if not expect.model_fields_set - {"ordered"}:
-        yield Finding(document.value_place("expect"), "missing-key", "say what must come of it, such as `rows: []`")
+        yield Finding(document.value_place(*at), "missing-key", "say what must come of it, such as `rows: []`")
     for part, kinds in (("state", ("append", "upsert")), ("history", ("upsert",))):
         for table in getattr(expect, part):
             if known.get(table) not in kinds:
                 wanted = [name for name, kind in known.items() if kind in kinds]
                 message = f"{table} is no {' or '.join(kinds)} model.{did_you_mean(table, wanted)}"
-                yield Finding(document.key_place("expect", part, table), "unknown-table", message)
+                yield Finding(document.key_place(*at, part, table), "unknown-table", message)
     if model.materialized == "view":
         reads = graph.reads(model, graph.by_table(project.models))
         if expect.state or expect.history or not all(read.table.startswith("bronze.") for read in reads):
             message = "a case of a view has rows and dead letters only, and the view reads only bronze tables"
             yield Finding(document.value_place("model"), "bad-value", message)
+    if expect.late is not None and model.run != "streaming":
+        message = f"nothing comes too late for {model.table}: it has no watermark"
+        yield Finding(document.key_place("expect", "late"), "bad-value", message)
     if expect.published is not None and model.publish is None:
         message = f"{model.table} publishes nothing"
-        yield Finding(document.key_place("expect", "published"), "not-published", message)
+        yield Finding(document.key_place(*at, "published"), "not-published", message)
+    if expect.watermark is not None and model.run != "streaming":
+        message = f"{model.table} has no watermark; only models in the streaming engine do"
+        yield Finding(document.key_place(*at, "watermark"), "bad-value", message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,20 +33,40 @@ def differences(case: Case, landed: Landed, outcome: Outcome) -> Iterator[str]:
     """One text for each expectation that does not hold."""
     expect = case.expect
     if expect.rows is not None:
-        wanted, rows = _both(case, ("expect", "rows"), expect.rows, outcome.rows(case.model))
+        wanted, rows = _both(case, (*case.expect_at, "rows"), expect.rows, outcome.rows(case.model))
         yield from _told(f"rows of {case.model.table}", wanted, rows, expect.ordered)
     for table, given in expect.state.items():
-        wanted, rows = _both(case, ("expect", "state", table), given, outcome.rows(case.project.model(table)))
+        wanted, rows = _both(case, (*case.expect_at, "state", table), given, outcome.rows(case.project.model(table)))
         yield from _told(f"state of {table}", wanted, rows)
     for table, keys in expect.history.items():
         for key, given in keys.items():
             changes = outcome.history(case.project.model(table), str(key))
-            wanted, rows = _both(case, ("expect", "history", table, key), given, changes)
+            wanted, rows = _both(case, (*case.expect_at, "history", table, key), given, changes)
             yield from _told(f"history of {key} in {table}", wanted, rows, ordered=True)
+    if expect.late is not None:
+        wanted, rows = _both(case, ("expect", "late"), expect.late, outcome.late[case.model.table])
+        yield from _told(f"late rows of {case.model.table}", wanted, rows)
     yield from _dead_letters(case, landed)
     yield from _published(case, outcome)
+    yield from _failed_rows(case, outcome)
+    if expect.watermark is not None:
+        wanted = [{"watermark": values.found(expect.watermark)}]
+        rows = [{"watermark": values.found(outcome.watermarks.get(case.model.table))}]
+        yield from _told(f"watermark of {case.model.table}", wanted, rows)
     if expect.log is not None:
         yield from _told("lines logged", _lines(expect.log), _lines(outcome.lines), ordered=True)
+
+
+def unlike(title: str, frame: DataFrame, other: DataFrame, least: bool = False) -> Iterator[str]:
+    """How rows differ from those that must be the same; with `least` there may be more of the latter."""
+    names = [name for name in frame.columns if not name.startswith("_")]
+    found, due = (
+        [{name: values.found(row[name]) for name in names} for row in side.collect()] for side in (frame, other)
+    )
+    if least:
+        left, right = _unmatched(found, due)
+        found, due = left, right[: len(left)]
+    yield from _told(title, due, found)
 
 
 def _both(
@@ -79,6 +100,24 @@ def _dead_letters(case: Case, landed: Landed) -> Iterator[str]:
     wanted = [{name: values.canonical(_told_of(case, name, row.get(name))) for name in names} for row in given]
     rows = [{name: values.canonical(row[name]) for name in names} for row in landed.rejected]
     yield from _told("dead letters", wanted, rows)
+
+
+def _failed_rows(case: Case, outcome: Outcome) -> Iterator[str]:
+    """Of a row's JSON, the fields that the expected ones name."""
+    if (given := case.expect.failed_rows) is None:
+        return
+    names = [name for name in ("model", "test") if not given or any(getattr(row, name) for row in given)]
+    fields = list(next((row.row for row in given if row.row), ()))
+    wanted = [_failed_cells(names, fields, row.model_dump(), row.row or {}) for row in given]
+    rows = [_failed_cells(names, fields, row.asDict(), json.loads(row["row"])) for row in outcome.failed]
+    yield from _told("failed rows", wanted, rows)
+
+
+def _failed_cells(
+    names: Sequence[str], fields: Sequence[str], told: Mapping[str, Any], row: Mapping[str, Any]
+) -> Cells:
+    cells = {name: values.canonical(told[name]) for name in names}
+    return cells | {f"row.{name}": values.canonical(row.get(name)) for name in fields}
 
 
 def _told_of(case: Case, name: str, value: Any) -> Any:

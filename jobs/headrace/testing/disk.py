@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from random import Random
 from typing import Any
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 
 from headrace.engine.delta import CommitTable
 from headrace.engine.group import Group
+from headrace.engine.late import LateRows
 from headrace.engine.native import NativeQuery
+from headrace.engine.queries import AnyQuery
+from headrace.engine.relations import columns_of
+from headrace.engine.snapshot import SnapshotQuery
 from headrace.engine.sources import stored
 from headrace.layout import Layout
-from headrace.project.model import Project
+from headrace.project.model import FAILED_COLUMNS, Project, Query
 from headrace.testing.landed import Landed, LandedBatch
 from headrace.testing.outcome import Outcome
 from headrace.testing.sandbox import Sandbox
@@ -55,13 +60,28 @@ class Process:
         for query in self._queries:
             _arm(query, fuse)
 
-    def advance(self) -> None:
-        """Process all that has landed, as far as the fuse allows."""
+    def advance(self, now: datetime | None = None) -> None:
+        """Process all that has landed until `now`, the clock's time if not given, as far as the fuse allows."""
+        now = now or datetime.now(timezone.utc)
         for query in self._queries:
             if isinstance(query, Group):
                 self._step(query)
+            elif isinstance(query, SnapshotQuery):
+                while query.step(now):
+                    pass
             else:
                 self._flow(query)
+
+    @property
+    def watermarks(self) -> Mapping[str, datetime | None]:
+        """Of each streaming model, where its watermark stands."""
+        natives = [query for query in self._queries if isinstance(query, NativeQuery)]
+        return {query.model.table: query.watermark for query in natives}
+
+    @property
+    def dropped(self) -> int:
+        """How many rows came too late for a streaming model."""
+        return sum(query.late.count for query in self._queries if isinstance(query, NativeQuery))
 
     def stop(self) -> None:
         """End all queries."""
@@ -92,9 +112,9 @@ def run(sandbox: Sandbox, project: Project, landed: Landed, parts: Sequence[Sequ
     for numbers in parts:
         for batch in landed.within(numbers):
             _land(sandbox, layout, batch)
-        process.advance()
+        process.advance(landed.until(numbers))
     process.stop()
-    return _outcome(sandbox, project, layout, process.lines)
+    return _outcome(sandbox, project, layout, process.lines, process)
 
 
 def run_with_restarts(
@@ -112,13 +132,13 @@ def run_with_restarts(
         fuse = Fuse(random.randrange(2 * len(project.models))) if index == fatal else None
         process = Process(sandbox, project, layout, fuse)
         try:
-            process.advance()
+            process.advance(landed.until(numbers))
         except Crash:
             pass  # the next one finds what this one left
         finally:
             process.stop()
         lines |= process.lines
-    return _outcome(sandbox, project, layout, lines)
+    return _outcome(sandbox, project, layout, lines, process)
 
 
 class _Fused(CommitTable):
@@ -135,11 +155,15 @@ class _Fused(CommitTable):
         return version
 
 
-def _arm(query: Group | NativeQuery, fuse: Fuse | None) -> None:
+def _arm(query: AnyQuery, fuse: Fuse | None) -> None:
     if fuse is None:
         return
-    if isinstance(query, NativeQuery):
+    if not isinstance(query, SnapshotQuery) and query.tests.keeps_rows:
+        query.tests.table = _Fused(query.tests.table, fuse)
+    if not isinstance(query, Group):
         query.table = _Fused(query.table, fuse)
+        if isinstance(query, NativeQuery):
+            query.late.table = _Fused(query.late.table, fuse)
     else:
         for output in query.outputs.values():
             output.table = _Fused(output.table, fuse)
@@ -154,10 +178,26 @@ def _land(sandbox: Sandbox, layout: Layout, batch: LandedBatch) -> None:
 
 
 def _outcome(
-    sandbox: Sandbox, project: Project, layout: Layout, lines: Mapping[tuple[str, int], Sequence[str]]
+    sandbox: Sandbox,
+    project: Project,
+    layout: Layout,
+    lines: Mapping[tuple[str, int], Sequence[str]],
+    process: Process,
 ) -> Outcome:
     schemas = sandbox.schemas(project)
     models = [model for query in project.queries for model in query.models]
     tables = {model.table: stored(sandbox.spark, layout, model, schemas[model.table]) for model in models}
     told = [line for at in sorted(lines) for line in lines[at]]
-    return Outcome({name: table.snapshot(sandbox.spark) for name, table in tables.items()}, tuple(told))
+    native = [query.models[0].table for query in project.queries if query.engine == "streaming"]
+    late = {name: LateRows(sandbox.spark, layout, name).table.snapshot(sandbox.spark) for name in native}
+    rows = {name: table.snapshot(sandbox.spark) for name, table in tables.items()}
+    failed = tuple(row for query in project.queries for row in _failed(sandbox, layout, query))
+    return Outcome(rows, tuple(told), late=late, failed=failed, watermarks=process.watermarks, dropped=process.dropped)
+
+
+def _failed(sandbox: Sandbox, layout: Layout, query: Query) -> list[Row]:
+    """The rows that data tests kept out of the tables of a query."""
+    if not any(test.on_failure == "dead_letter" for model in query.models for test in model.tests):
+        return []
+    table = CommitTable(sandbox.spark, layout.failed(query.name), columns_of(dict(FAILED_COLUMNS)))
+    return table.snapshot(sandbox.spark).collect()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import Any
 
 from pyspark.sql import Row, SparkSession
@@ -50,15 +50,25 @@ class Landed:
         """The rows that cannot be used."""
         return [row for batch in self.batches for row in batch.rows if row.reject_reason is not None]
 
+    def until(self, numbers: Iterable[int]) -> datetime:
+        """When the last of some batches had landed; of none, when the last of all had."""
+        landed = self.within(numbers) or self.batches
+        moments: list[datetime] = [row.landed_at for batch in landed for row in batch.rows]
+        return max(moments).astimezone(timezone.utc)
+
     def within(self, numbers: Iterable[int]) -> tuple[LandedBatch, ...]:
         """Some of the batches."""
         wanted = set(numbers)
         return tuple(batch for batch in self.batches if batch.number in wanted)
 
+    def up_to(self, number: int) -> Landed:
+        """What has landed once a batch has."""
+        return Landed(tuple(batch for batch in self.batches if batch.number <= number))
 
-def land(spark: SparkSession, project: Project, given: Iterable[Batch]) -> Landed:
-    """Classify records and cut them into landing batches."""
-    coming = tuple(arrivals(project, given))
+
+def land(spark: SparkSession, project: Project, given: Iterable[Batch], seeds: bool = False) -> Landed:
+    """Classify records and cut them into landing batches; with `seeds` those of the project come first."""
+    coming = tuple(arrivals(project, given, seeds))
     rows = {landing.name: _classified(spark, landing, coming) for landing in project.landings}
     return Landed(tuple(batch for arrival in coming for batch in _batches(arrival, rows)))
 

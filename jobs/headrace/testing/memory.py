@@ -20,6 +20,7 @@ from headrace.layout import Layout
 from headrace.project.model import Input, Model, Project
 from headrace.testing.landed import Landed
 from headrace.testing.outcome import Outcome
+from headrace.testing.records import EPOCH
 from headrace.testing.sandbox import Sandbox
 
 Parts = Sequence[Sequence[int]]
@@ -34,19 +35,24 @@ def run_group(sandbox: Sandbox, project: Project, landed: Landed, parts: Parts, 
     group.recover()
     added: dict[str, list[Row]] = {table: [] for table in group.outputs}
     lines: list[str] = []
+    failed: list[Row] = []
     for batch, numbers in enumerate(parts):
-        read = {f"_landing.{name}": rows for name, rows in _frames(group.session, landed, numbers, random).items()}
+        frames = _frames(group.session, landed, numbers, random, group.takes_ticks)
+        read = {f"_landing.{name}": rows for name, rows in frames.items()}
         if not read:
-            continue  # only ticks: no micro-batch
+            continue  # only ticks, and nothing waits: no micro-batch
         decided = group.decide(read, Inputs(batch))
         rows = {table: found.frame.collect() for table, found in decided.items()}
+        apart = group.tests.set_aside(batch, EPOCH.isoformat())
+        failed += apart.collect() if apart is not None else []
         group.settle(decided)
         lines += _lines(query.models, rows)
         for table, found in rows.items():
             added[table] += found
     stored = {table: _frame(group.session, rows, group.outputs[table].table.schema) for table, rows in added.items()}
     upserts = [output for output in group.outputs.values() if isinstance(output, UpsertOutput)]
-    return Outcome(stored, tuple(lines), {output.model.table: output.before() for output in upserts})
+    states = {output.model.table: output.before() for output in upserts}
+    return Outcome(stored, tuple(lines), states, failed=tuple(failed))
 
 
 def run_view(sandbox: Sandbox, project: Project, landed: Landed, parts: Parts, model: Model, random: Random) -> Outcome:
@@ -78,12 +84,15 @@ def _without_past(session: SparkSession, output: Output) -> Output:
     return AppendOutput(session, output.model, table)
 
 
-def _frames(session: SparkSession, landed: Landed, numbers: Sequence[int], random: Random) -> Mapping[str, DataFrame]:
-    """The landed rows of each landing, in no order: models must not rely on one."""
+def _frames(
+    session: SparkSession, landed: Landed, numbers: Sequence[int], random: Random, ticks: bool = False
+) -> Mapping[str, DataFrame]:
+    """The landed rows of each landing, in no order: models must not rely on one. Ticks alone are news where told so."""
     rows: dict[str, list[Row]] = {}
     for batch in landed.within(numbers):
-        if not batch.is_tick:
-            rows.setdefault(batch.landing, []).extend(batch.rows)
+        rows.setdefault(batch.landing, []).extend(batch.rows)
+    news = {batch.landing for batch in landed.within(numbers) if ticks or not batch.is_tick}
+    rows = {name: found for name, found in rows.items() if name in news}
     return {name: _frame(session, random.sample(found, len(found)), landing_schema()) for name, found in rows.items()}
 
 

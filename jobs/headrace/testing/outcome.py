@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from headrace.engine.publisher import message_rows
-from headrace.engine.state import newest_per_key
+from headrace.engine.state import newest_per_key, order_of
 from headrace.project.model import Model
 
 
@@ -21,6 +22,14 @@ class Outcome:
     lines: tuple[str, ...] = ()
     states: Mapping[str, DataFrame] = field(default_factory=dict)
     """Current rows as the engine itself keeps them, where it still runs."""
+    late: Mapping[str, DataFrame] = field(default_factory=dict)
+    """What came too late for a model in the streaming engine."""
+    failed: tuple[Row, ...] = ()
+    """Rows that data tests kept out of their tables."""
+    watermarks: Mapping[str, datetime | None] = field(default_factory=dict)
+    """Of each streaming model, the watermark at the end."""
+    dropped: int = 0
+    """How many rows the streaming models dropped behind their watermarks."""
 
     def rows(self, model: Model) -> DataFrame:
         """The rows a reader of a model sees."""
@@ -33,7 +42,7 @@ class Outcome:
         """The changes of one key, in order; of a key of several columns, their values as a JSON list."""
         columns = [F.col(name).cast("string") for name in model.unique_key]
         of_key = columns[0] if len(columns) == 1 else F.to_json(F.array(*columns))
-        return self.stored[model.table].where(of_key == key).orderBy("_batch", "_arrival")
+        return self.stored[model.table].where(of_key == key).orderBy(*order_of(self.stored[model.table]))
 
     def messages(self, model: Model) -> list[Row]:
         """What a publisher would send, in order."""

@@ -1,18 +1,20 @@
-"""The pytest plugin: every `<test path>/<model>/<case>.yml` becomes three tests, one for each cut."""
+"""The pytest plugin: every `<test path>/<model>/<case>.yml` becomes tests: one for each cut, and for each property."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from random import Random, randrange
 from threading import Lock
-from typing import Any
+from typing import Any, cast, get_args
 
 import pytest
 from pyspark.sql import SparkSession
 
+from headrace.catalogue import artifacts
+from headrace.catalogue.artifacts import Result
 from headrace.errors import HeadraceError, InvalidProject, UsageError
 from headrace.project import loader, manifest
 from headrace.project.manifest import Manifest
@@ -21,12 +23,16 @@ from headrace.testing import case as cases
 from headrace.testing.case import Case, Cut
 from headrace.testing.comparison import differences, plain
 from headrace.testing.landed import Landed, land
+from headrace.testing.outcome import Outcome
+from headrace.testing.properties import Property, properties
+from headrace.testing.properties import differences as broken
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.trial import Models, outcome_of
 
 _SANDBOX = pytest.StashKey[Sandbox]()
 _PROJECTS = pytest.StashKey[dict[Path, Project]]()
 _SEED = pytest.StashKey[int]()
+_RESULTS = pytest.StashKey[list[Result]]()
 _WORKERS = pytest.StashKey[ThreadPoolExecutor]()
 
 _AT_ONCE = 2
@@ -36,6 +42,9 @@ _AT_ONCE = 2
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the cuts of a failed run be repeated."""
     parser.addini("headrace_target", "the target whose variables model tests have", default="test")
+    parser.addoption(
+        "--run-results", type=Path, metavar="DIR", help="write run_results.json in dbt's form into a folder"
+    )
     parser.addoption("--cut-seed", type=int, help="repeat the cuts and crashes of a run: the seed that it printed")
 
 
@@ -45,6 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
     given = config.getoption("--cut-seed")
     config.stash[_SEED] = randrange(1_000_000) if given is None else given
     config.stash[_PROJECTS] = {}
+    config.stash[_RESULTS] = []
     config.stash[_SANDBOX] = Sandbox()
     config.stash[_WORKERS] = ThreadPoolExecutor(_AT_ONCE, "case")
 
@@ -76,12 +86,34 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
         each.start()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Remember how a cut fared."""
+    report = yield
+    if call.when == "call" and isinstance(item, CaseItem):
+        told = None if report.passed else plain(report.longreprtext)
+        result = Result(item.unique_id, "pass" if report.passed else "fail", report.duration, message=told)
+        item.config.stash[_RESULTS].append(result)
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write down how all cuts fared, if asked to."""
+    folder: Path | None = session.config.getoption("--run-results")
+    if folder is not None:
+        results = session.config.stash[_RESULTS]
+        told = artifacts.run_results(results, sum(result.seconds for result in results))
+        artifacts.write(folder, "run_results.json", told)
+
+
 class CaseFile(pytest.File):
     """One case."""
 
     def __init__(self, **rest: Any) -> None:
         super().__init__(**rest)
-        self._landing = Lock()
+        self._landing, self._streaming = Lock(), Lock()
 
     def collect(self) -> Iterator[CaseItem]:
         try:
@@ -89,7 +121,12 @@ class CaseFile(pytest.File):
         except HeadraceError as error:
             raise self.CollectError(str(error)) from None
         for cut in found.cuts:
-            yield CaseItem.from_parent(self, name=f"[{cut}]", cut=cut)
+            yield CaseItem.from_parent(self, name=f"[{cut}]", way=cut)
+        for number, batch in enumerate(found.given):
+            if batch.expect is not None:
+                yield CaseItem.from_parent(self, name=f"[after batch {number + 1}]", way=number)
+        for way in properties(found):
+            yield CaseItem.from_parent(self, name=f"[{way}]", way=way)
 
     @cached_property
     def case(self) -> Case:
@@ -103,19 +140,34 @@ class CaseFile(pytest.File):
         with self._landing:
             return self._landed
 
+    @property
+    def streamed(self) -> Outcome:
+        """What comes of it batch by batch, the same for all who ask."""
+        with self._streaming:
+            return self._streamed
+
+    @cached_property
+    def _streamed(self) -> Outcome:
+        return outcome_of(sandbox_of(self.config), self.case, self.landed, "one-by-one", Random(0))
+
     @cached_property
     def _landed(self) -> Landed:
-        return land(sandbox_of(self.config).spark, self.case.project, self.case.given)
+        return land(sandbox_of(self.config).spark, self.case.project, self.case.given, self.case.seeds)
 
 
 class CaseItem(pytest.Item):
-    """One case in one cut."""
+    """One case in one way: a cut, as far as a batch that expects something, or a property."""
 
-    def __init__(self, *, cut: Cut, **rest: Any) -> None:
+    def __init__(self, *, way: Cut | int | Property, **rest: Any) -> None:
         super().__init__(**rest)
-        self.cut = cut
+        self.way = way
         self.add_marker("spark")
         self._found: Future[list[str]] | None = None
+
+    @property
+    def unique_id(self) -> str:
+        """The name of this cut in run_results.json."""
+        return f"{artifacts.test_id(self._file.case.project, self._file.case.path)}.{self.way}"
 
     def start(self) -> Future[list[str]]:
         """Find the differences on a thread, once."""
@@ -129,14 +181,21 @@ class CaseItem(pytest.Item):
 
     def _differences(self) -> list[str]:
         file, random = self._file, Random(f"{self._seed} {self.nodeid}")
-        outcome = outcome_of(sandbox_of(self.config), file.case, file.landed, self.cut, random)
-        return list(differences(file.case, file.landed, outcome))
+        sandbox, case, landed = sandbox_of(self.config), file.case, file.landed
+        if self.way in get_args(Property):
+            return list(broken(sandbox, case, landed, file.streamed, cast(Property, self.way), random))
+        if isinstance(self.way, int):
+            case, landed = case.after(self.way), landed.up_to(self.way)
+        cut = "one-by-one" if isinstance(self.way, int) else cast(Cut, self.way)
+        streamed = self.way == "one-by-one" and any(properties(case))
+        outcome = file.streamed if streamed else outcome_of(sandbox, case, landed, cut, random)
+        return list(differences(case, landed, outcome))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The differences or the findings; only what is no fault of the case has a traceback."""
         if not isinstance(excinfo.value, HeadraceError):
             return super().repr_failure(excinfo, style)
-        text = f"{self._file.case.path} [{self.cut}] --cut-seed {self._seed}\n\n{excinfo.value}"
+        text = f"{self._file.case.path} {self.name} --cut-seed {self._seed}\n\n{excinfo.value}"
         return text if self.config.get_terminal_writer().hasmarkup else plain(text)
 
     def reportinfo(self) -> tuple[Path, int, str]:

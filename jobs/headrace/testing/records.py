@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
-from headrace.project.model import Project
+from headrace.project.model import SEED_PARTITION, Project
 from headrace.testing.case import Batch, Record, topic_named
 
 EPOCH = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -40,11 +40,13 @@ class Arrival:
     records: tuple[Sent, ...]
 
 
-def arrivals(project: Project, given: Iterable[Batch]) -> Iterator[Arrival]:
+def arrivals(project: Project, given: Iterable[Batch], seeds: bool = False) -> Iterator[Arrival]:
     """Landing batches as they come: each lands a second after the newest record in it, if it does not say when."""
     numbering = _Numbering()
     landed_at = EPOCH
-    for number, batch in enumerate(given):
+    if seeds:
+        yield Arrival(0, landed_at, tuple(_seeds(project)))
+    for number, batch in enumerate(given, start=int(seeds)):
         records = tuple(_records(project, batch, numbering))
         landed_at = batch.at or max(landed_at, *(record.timestamp for record in records)) + _SECOND
         yield Arrival(number, landed_at, records)
@@ -66,6 +68,14 @@ class _Numbering:
     def timestamp(self, record: Record) -> datetime:
         self._count += 1
         return record.timestamp or EPOCH + (self._count - 1) * _SECOND
+
+
+def _seeds(project: Project) -> Iterator[Sent]:
+    for landing in project.landings:
+        for topic in landing.topics:
+            for seed in topic.seeds:
+                where = (landing.name, topic.topic, SEED_PARTITION, seed.line)
+                yield Sent(*where, _bytes(seed.key), _bytes(seed.value), (), EPOCH)
 
 
 def _records(project: Project, batch: Batch, numbering: _Numbering) -> Iterator[Sent]:

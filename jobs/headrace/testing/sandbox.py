@@ -10,13 +10,13 @@ from tempfile import TemporaryDirectory
 from threading import RLock
 from typing import Any
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.engine import analysis
+from headrace.engine import analysis, queries
 from headrace.engine.delta import CommitTable
-from headrace.engine.group import Group
-from headrace.engine.native import NativeQuery
+from headrace.engine.queries import AnyQuery
 from headrace.engine.relations import landing_schema
 from headrace.engine.session import start
 from headrace.layout import Layout
@@ -30,6 +30,8 @@ SMALL: Mapping[str, str] = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.databricks.delta.snapshotPartitions": "1",
+    # Every test has tables of its own; what Delta remembers of ten thousand fills the heap.
+    "spark.databricks.delta.delta.log.cacheSize": "100",
 }
 
 
@@ -52,7 +54,7 @@ class Sandbox:
         with self._making:
             if self._spark is None:
                 found = SparkSession.getActiveSession()
-                self._is_ours = found is None
+                self._is_ours = SparkContext._active_spark_context is None
                 target = Target("test", self._folder, spark_master="local[2]", spark_conf=SMALL)
                 self._spark = found or start(target, self._folder / "spark.log")
             return self._spark
@@ -76,10 +78,9 @@ class Sandbox:
         shutil.copytree(self._empty[key], folder)
         return Layout(folder)
 
-    def query(self, project: Project, layout: Layout, query: Query) -> Group | NativeQuery:
+    def query(self, project: Project, layout: Layout, query: Query) -> AnyQuery:
         """A query that knows nothing but what is stored."""
-        kind = NativeQuery if query.engine == "streaming" else Group
-        return kind(self.spark, project, layout, query, self.schemas(project))
+        return queries.make(self.spark, project, layout, query, self.schemas(project))
 
     def landing_table(self, layout: Layout, landing: str) -> CommitTable:
         """The table in which a landing lands."""

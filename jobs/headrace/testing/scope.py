@@ -1,4 +1,4 @@
-"""The part of a project that a case needs: a model, its query's others, and all that they read."""
+"""The part of a project that a case needs: a model and all that it reads; what its query does besides is left out."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from headrace.project.model import Model, Project, Query
 
 
 def narrowed(project: Project, tables: Iterable[str]) -> Project:
-    """The project with only the models behind some tables, and their queries."""
+    """The project with only the models behind some tables, and the part of their queries that runs them."""
     needed: dict[str, Model] = {}
     waiting = [table for table in tables if not table.startswith("bronze.")]
     while waiting:
         model = project.model(waiting.pop())
         if model.table not in needed:
             needed[model.table] = model
-            waiting += [ref.table for ref in model.inputs if not ref.table.startswith("bronze.")]
-            waiting += [other.table for other in project.models if model.query and other.query == model.query]
-    queries = tuple(query for query in project.queries if query.models[0].table in needed)
+            reads = [*(ref.table for ref in model.inputs), *(test.to for test in model.tests if test.to)]
+            waiting += [table for table in reads if not table.startswith("bronze.")]
+    parts = (replace(q, models=tuple(m for m in q.models if m.table in needed)) for q in project.queries)
+    queries = tuple(query for query in parts if query.models)
     return replace(project, models=tuple(m for m in project.models if m.table in needed), queries=queries)
 
 
@@ -30,4 +31,5 @@ def fits_memory(project: Project, query: Query) -> bool:
     reads = [read for model in query.models for read in graph.reads(model, known)]
     own = (read.stream or kinds[read.table] == "upsert" for read in reads if read.table in kinds)
     others = (read.stream and read.table.startswith("bronze.") for read in reads if read.table not in kinds)
-    return query.engine == "micro_batch" and all(own) and all(others)
+    related = (test.to in kinds for model in query.models for test in model.tests if test.to)
+    return query.engine == "micro_batch" and all(own) and all(others) and all(related)

@@ -21,6 +21,9 @@ from headrace.testing.scope import fits_memory, narrowed
 
 _BATCHES = TypeAdapter(tuple[Batch, ...])
 
+Given = Sequence[Mapping[str, Any]]
+"""Landing batches as a case writes them."""
+
 
 @dataclass(frozen=True)
 class Models:
@@ -29,12 +32,30 @@ class Models:
     sandbox: Sandbox
     project: Project
 
-    def rows(self, table: str, given: Sequence[Mapping[str, Any]], **variables: Any) -> DataFrame:
+    def rows(self, table: str, given: Given, **variables: Any) -> DataFrame:
         """A model's rows, without bookkeeping columns, after `given` landed, batch by batch: written as in a case."""
+        return _plain(self.outcome(table, given, **variables).rows(self.project.model(table)))
+
+    def outcome(self, tables: str | Sequence[str], given: Given, **variables: Any) -> Outcome:
+        """All that is left of some tables when `given` landed, batch by batch: written as in a case."""
+        names = [tables] if isinstance(tables, str) else tables
         project = replace(self.project, vars={**self.project.vars, **variables})
-        landed, model = land(self.sandbox.spark, project, _BATCHES.validate_python(given)), project.model(table)
-        rows = _run(self.sandbox, project, model, [table], landed, "one-by-one", Random(0)).rows(model)
-        return rows.select(*[name for name in rows.columns if not name.startswith("_")])
+        return replace(self, project=project)._outcome(names, given, "one-by-one", seeds=False)
+
+    def tables(
+        self, names: Sequence[str], given: Given, cut: Cut = "one-by-one", seeds: bool = False
+    ) -> dict[str, DataFrame]:
+        """As `rows`, of several stored models at once, and in any cut."""
+        outcome = self._outcome(names, given, cut, seeds)
+        return {name: _plain(outcome.rows(self.project.model(name))) for name in names}
+
+    def _outcome(self, names: Sequence[str], given: Given, cut: Cut, seeds: bool) -> Outcome:
+        landed = land(self.sandbox.spark, self.project, _BATCHES.validate_python(given), seeds)
+        return _run(self.sandbox, self.project, self.project.model(names[0]), names, landed, cut, Random(0))
+
+
+def _plain(rows: DataFrame) -> DataFrame:
+    return rows.select(*[name for name in rows.columns if not name.startswith("_")])
 
 
 def outcome_of(sandbox: Sandbox, case: Case, landed: Landed, cut: Cut, random: Random) -> Outcome:

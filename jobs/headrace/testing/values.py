@@ -128,7 +128,13 @@ def _sorted(value: Any) -> Any:
             return {name: _sorted(value[name]) for name in sorted(value)}
         case list() | tuple():
             return [_sorted(each) for each in value]
-        case float():
-            return Decimal(str(value))
+        case float() | Decimal():
+            return _shortest(Decimal(str(value)))
         case _:
             return value
+
+
+def _shortest(number: Decimal) -> Decimal:
+    """A number as it is written without zeros at its end: 1.50 and 1.5 are one JSON number."""
+    is_whole = number == number.to_integral_value()
+    return number.quantize(Decimal(1), context=_EXACT) if is_whole else number.normalize(_EXACT)

@@ -1,0 +1,1 @@
+"""What a project tells of itself to people and to catalogues: lineage, documentation, manifests."""

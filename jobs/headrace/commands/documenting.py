@@ -1,0 +1,106 @@
+"""Commands that tell what a project is: lineage and docs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from headrace.catalogue import artifacts, lineage, origins
+from headrace.commands.workspace import Workspace
+from headrace.errors import ExitCode, InvalidProject, UsageError
+from headrace.layout import Layout
+from headrace.project import files
+from headrace.project.model import Project
+from headrace.reading import printing
+from headrace.testing import case as cases
+
+
+def trace(workspace: Workspace, name: str, form: str, down: bool, as_json: bool) -> int:
+    """Show what a column is made of, or what is made of it."""
+    if form not in ("text", "mermaid"):
+        raise UsageError("--format takes text or mermaid")
+    found = origins.read(workspace.declared)
+    starts, links = found.named(name), found.children() if down else found.parents()
+    if as_json:
+        printing.write_lines(json.dumps(row) for row in lineage.rows(found, starts, links))
+    elif form == "mermaid":
+        printing.write_lines(lineage.mermaid(found, starts, links, down))
+    else:
+        printing.write_lines(line for start in starts for line in lineage.tree(found, start, links))
+    return ExitCode.OK
+
+
+def document(workspace: Workspace, out: Path | None) -> int:
+    """Write the page and the manifest."""
+    from headrace.catalogue import page
+    from headrace.reading.freshness import freshness
+
+    project, layout = workspace.declared, workspace.layout
+    folder, tests = out or layout.artifacts, test_cases(project)
+    facts = page.Facts(
+        at=datetime.now(timezone.utc),
+        tests=tests,
+        types=_types(layout),
+        fresh=freshness(project, layout),
+        runner=_runner(project, layout),
+    )
+    artifacts.write(folder, "manifest.json", artifacts.manifest(project, tests))
+    html = page.render(project, origins.read(project), facts)
+    (folder / "index.html").write_text(html, "utf-8")
+    print(folder / "index.html")
+    return ExitCode.OK
+
+
+def test_cases(project: Project) -> list[dict[str, Any]]:
+    """The model tests of a project, as far as their files can be read."""
+    found = []
+    for path in _case_paths(project):
+        try:
+            case = cases.read(project, path)
+        except InvalidProject as error:
+            print(f"headrace: left out: {error.findings[0]}", file=sys.stderr)
+            continue
+        value = case.document.value
+        told = {"model": case.model.table, "name": PurePosixPath(path).stem, "path": path}
+        expect = value["expect"].get("rows") or []
+        found.append({**told, "description": value.get("description", ""), "given": value["given"], "expect": expect})
+    return found
+
+
+def _case_paths(project: Project) -> Iterable[str]:
+    return files.find(project.root, project.test_paths, "*/*.yml")
+
+
+def _types(layout: Layout) -> dict[str, dict[str, str]]:
+    """The types that Spark found at the last run."""
+    if not layout.verdict.exists():
+        return {}
+    schemas = json.loads(layout.verdict.read_text("utf-8")).get("schemas", {})
+    return {
+        table: {column["name"]: _type(column["type"]) for column in schema["fields"]}
+        for table, schema in schemas.items()
+    }
+
+
+def _type(kind: Any) -> str:
+    """A type as SQL writes it, of Spark's JSON."""
+    if isinstance(kind, str):
+        return {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}.get(kind, kind)
+    if kind["type"] == "array":
+        return f"array<{_type(kind['elementType'])}>"
+    if kind["type"] == "map":
+        return f"map<{_type(kind['keyType'])}, {_type(kind['valueType'])}>"
+    members = [f"{each['name']}: {_type(each['type'])}" for each in kind["fields"]]
+    return f"struct<{', '.join(members)}>"
+
+
+def _runner(project: Project, layout: Layout) -> str:
+    from headrace.reading.status import read_status
+
+    told = read_status(project, layout)
+    since = f" since {told.project.started_at:%Y-%m-%d %H:%M UTC}" if told.project.started_at else ""
+    return f"runner {told.project.state}{since}"

@@ -1,0 +1,31 @@
+"""Writing a project in the form of other tools."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from headrace.commands.workspace import Workspace
+from headrace.errors import ExitCode, UsageError
+
+
+def export_sdp(workspace: Workspace, folder: Path) -> int:
+    """Write a pipeline; what goes along is told on stdout, what does not on stderr."""
+    from headrace.engine import session
+    from headrace.engine.sdp import export
+
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"{folder} is not empty; name a new folder")
+    spark = session.start(workspace.declared.target, workspace.layout.spark_log())  # it knows types
+    try:
+        made = export(workspace.declared, folder)
+    finally:
+        spark.stop()
+    for name, text in made.files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    for table, kind in made.kinds.items():
+        print(f"{table}: {kind}")
+    for table, reason in made.refused.items():
+        print(f"{table} stays: {reason}", file=sys.stderr)
+    return ExitCode.OK

@@ -1,0 +1,163 @@
+"""The command that tells what an edit does to what is running, and what a run does about it."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from rich.console import Console
+
+from headrace.commands import resetting
+from headrace.commands.workspace import Workspace
+from headrace.errors import ExitCode, InvalidProject, UsageError
+from headrace.layout import Layout
+from headrace.planning import cost, known, plan
+from headrace.planning.plan import Entry, Plan
+from headrace.planning.verdict import Reason, Verdict
+from headrace.project import graph, selection
+from headrace.project import report as findings_report
+from headrace.project.model import Project
+from headrace.reading import printing
+
+Mixes = Mapping[str, Sequence[Mapping[str, str]]]
+
+
+def tell(workspace: Workspace, select: tuple[str, ...], explain: bool, as_json: bool) -> int:
+    """Print one verdict per model and source; the exit code tells whether a run would refuse."""
+    project, layout = workspace.declared, workspace.layout
+    found = plan.make(project, layout, known.types(layout.verdict, project))
+    if select:
+        chosen = selection.listed(project, select)
+        found = Plan(tuple(entry for entry in found.entries if entry.name in chosen))
+    costs = {entry.name: str(_cost(project, layout, entry)) for entry in found.entries if _is_refused(entry)}
+    if as_json:
+        printing.write_lines(json.dumps(_json(entry, costs)) for entry in found.entries)
+    else:
+        _print(found, costs, explain)
+    refused = found.refusals()
+    if refused and not as_json:
+        print(findings_report.render(refused, project.root), file=sys.stderr)
+    return ExitCode.INVALID if refused else ExitCode.OK
+
+
+def accepted(project: Project, layout: Layout, why: str | None, rebuild: bool) -> Mixes:
+    """Refuse what a start would spoil, unless told; the mixes that the user accepts, by query."""
+    if why is not None and not why.strip():
+        raise UsageError('--accept-mix takes the reason, such as --accept-mix "totals begin anew in May"')
+    found = _running(plan.make(project, layout, known.types(layout.verdict, project)), project)
+    words = [word for word, is_told in (("mix", why is not None), ("rebuild", rebuild)) if is_told]
+    if refused := found.refusals(*words, spark_will_see=True):
+        raise InvalidProject(refused)
+    if why is None:
+        return {}
+    at = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    mixes: dict[str, list[Mapping[str, str]]] = {}
+    for entry in found.entries:
+        if entry.verdict == Verdict.MIX.name and entry.first is not None:
+            told = {"at": at, "model": entry.name, "where": str(entry.first.place), "what": entry.first.message}
+            mixes.setdefault(entry.query, []).append({**told, "why": why})
+    return mixes
+
+
+def rebuild(project: Project, layout: Layout, with_mixes: bool) -> tuple[str, ...]:
+    """Reset the queries that cannot go on, and those that stream them; the runner's lock must be held."""
+    found = _running(plan.make(project, layout, known.types(layout.verdict, project)), project)
+    wanted = set(found.queries(Verdict.RESET))
+    wanted |= set(found.queries(Verdict.MIX)) if with_mixes else set()
+    names = _with_readers(project, wanted & {query.name for query in project.queries})
+    for query in project.queries:
+        if query.name in names:
+            resetting.forget(project, layout, query)
+    return names
+
+
+def _running(found: Plan, project: Project) -> Plan:
+    """Only what is about to run."""
+    queries = {query.name for query in project.queries}
+    ran = project.landings_to_run
+    queries |= {each.query for each in project.landings if ran is None or each.name in ran}
+    return Plan(tuple(entry for entry in found.entries if entry.query in queries))
+
+
+def _with_readers(project: Project, names: set[str]) -> tuple[str, ...]:
+    known, found = graph.by_table(project.models), set(names)
+    for query in project.queries:  # in the order in which they depend on each other
+        reads = [read for model in query.models for read in graph.reads(model, known) if read.stream]
+        if any(read.table in known and known[read.table].query in found for read in reads):
+            found.add(query.name)
+    return tuple(query.name for query in project.queries if query.name in found)
+
+
+def _is_refused(entry: Entry) -> bool:
+    return entry.verdict in (Verdict.MIX.name, Verdict.RESET.name)
+
+
+def _cost(project: Project, layout: Layout, entry: Entry) -> cost.Cost | None:
+    query = next((query for query in project.queries if query.name == entry.query), None)
+    return cost.of(project, layout, query) if query is not None else None
+
+
+def _print(found: Plan, costs: Mapping[str, str], explain: bool) -> None:
+    rows = [_row(entry) for entry in found.entries]
+    printing.print_lines(rows, Console(), left_out_first=("query",))
+    for entry in found.entries:
+        if entry.name in costs or explain:
+            printing.write_lines(_details(entry, costs, explain))
+
+
+def _row(entry: Entry) -> dict[str, str]:
+    reason = entry.first
+    because = f"{reason.place}: {reason.message}" if reason else entry.note
+    return {"verdict": entry.verdict, "model": entry.name, "query": entry.query, "because": because}
+
+
+def _details(entry: Entry, costs: Mapping[str, str], explain: bool) -> Iterator[str]:
+    reasons = sorted(entry.reasons, key=lambda reason: (-reason.verdict, reason.place))
+    if not reasons or (entry.verdict == Verdict.SAME.name):
+        return
+    yield ""
+    yield f"{entry.name}: {entry.verdict}"
+    for reason in reasons:
+        yield f"  {reason.verdict.name} {reason.place}: {reason.message}"
+        if explain and (reason.old or reason.new):
+            yield from (f"    - {reason.old or '(nothing)'}", f"    + {reason.new or '(nothing)'}")
+    if entry.name in costs:
+        yield f"  rebuild: {costs[entry.name]}"
+    if entry.downstream:
+        yield f"  made of it: {', '.join(entry.downstream)}"
+    if entry.topics:
+        yield f"  published on: {', '.join(entry.topics)}"
+    if explain and entry.outcome and entry.outcome.old and entry.outcome.new:
+        lines = difflib.unified_diff(entry.outcome.old.told(), entry.outcome.new.told(), "live", "edited", lineterm="")
+        yield from (f"    {line}" for line in lines)
+
+
+def _json(entry: Entry, costs: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "verdict": entry.verdict,
+        "query": entry.query,
+        "path": entry.path,
+        "reasons": [_reason(reason) for reason in entry.reasons],
+        "note": entry.note,
+        "rebuild": costs.get(entry.name),
+        "downstream": list(entry.downstream),
+        "topics": list(entry.topics),
+    }
+
+
+def _reason(reason: Reason) -> dict[str, Any]:
+    place = reason.place
+    return {
+        "verdict": reason.verdict.name,
+        "path": place.path,
+        "line": place.line,
+        "column": place.column,
+        "message": reason.message,
+        "old": reason.old,
+        "new": reason.new,
+    }

@@ -1,0 +1,18 @@
+"""The command that answers HTTP."""
+
+from __future__ import annotations
+
+from headrace.commands.running import stop_on_signals
+from headrace.commands.workspace import Workspace
+from headrace.logs import speaker
+
+
+def serve(workspace: Workspace, host: str, port: int, waiters: int) -> int:
+    """Answer until told to stop."""
+    from headrace.serving import server
+
+    project = workspace.connected()
+    say = speaker(workspace.layout.logs, name=f"serve-{port}")
+    with stop_on_signals() as stopped:
+        server.serve(project, server.Settings(host, port, waiters), say, stopped.event.is_set)
+    return stopped.exit_code

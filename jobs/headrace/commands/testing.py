@@ -1,0 +1,111 @@
+"""Tests of a project: cases run by pytest in this process, data tests over what is stored, cases from what landed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from headrace.commands.workspace import Workspace
+from headrace.errors import ExitCode, UsageError
+from headrace.layout import Layout
+from headrace.project import selection, target
+from headrace.project.model import Model, Project
+
+_WORDS = ("-c", os.devnull, "--noconftest", "--import-mode=importlib", "-p", "no:cacheprovider", "-q", "-rxX")
+"""Nothing but the cases counts: no settings, fixtures or caches of the project's own tests."""
+
+
+def run_cases(workspace: Workspace, select: tuple[str, ...], exclude: tuple[str, ...], junit: Path | None) -> int:
+    """Run the cases of the selected models, with the variables of the target `test`, if there is one."""
+    models = _selected(workspace.declared, select, exclude)
+    folders = [folder for model in models for folder in _case_folders(workspace.declared, model)]
+    if not folders:
+        raise UsageError("no selected model has a case; write one, or record one: --record <model> <batches>")
+    words = ["-p", "headrace.testing.plugin", "-o", f"headrace_target={_target_of_cases(workspace)}"]
+    return _pytest(workspace.declared.root, [*words, *map(str, folders)], junit)
+
+
+def run_data_tests(workspace: Workspace, select: tuple[str, ...], exclude: tuple[str, ...], junit: Path | None) -> int:
+    """Run the data tests of the selected models over all rows that are stored now."""
+    models = [model for model in _selected(workspace.declared, select, exclude) if model.tests]
+    if not models:
+        raise UsageError("no selected model has `tests` in its header")
+    from headrace.engine import session
+    from headrace.testing.stored import StoredTests
+
+    project = workspace.declared
+    spark = session.start(project.target, Layout(project.target.data_dir).spark_log())
+    try:
+        paths = [str(project.root / model.path) for model in models]
+        return _pytest(project.root, paths, junit, StoredTests(spark, project))
+    finally:
+        spark.stop()
+
+
+def record(workspace: Workspace, table: str, batches: int) -> int:
+    """Write a case of what has landed for a model last, and say where it is."""
+    if batches < 1:
+        raise UsageError("--record takes a model and how many of the last landing batches, at least 1")
+    model = _model(workspace.declared, table)
+    from headrace.testing.recording import write_case
+    from headrace.testing.sandbox import Sandbox
+
+    sandbox = Sandbox()
+    try:
+        path = write_case(sandbox, workspace.declared, model, batches)
+    finally:
+        sandbox.close()
+    print(path.relative_to(workspace.declared.root).as_posix())
+    return ExitCode.OK
+
+
+def _model(project: Project, name: str) -> Model:
+    (table, *others) = sorted(selection.select(project, [name]))
+    if others:
+        raise UsageError(f"{name} names several models; --record takes one")
+    return project.model(table)
+
+
+def _selected(project: Project, select: tuple[str, ...], exclude: tuple[str, ...]) -> list[Model]:
+    chosen = selection.select(project, select, exclude)
+    return [model for model in project.models if model.table in chosen]
+
+
+def _case_folders(project: Project, model: Model) -> list[Path]:
+    """The folders of a model's cases; models of two layers may share a name and so a folder."""
+    return [folder for path in project.test_paths if (folder := project.root / path / model.name).is_dir()]
+
+
+def _target_of_cases(workspace: Workspace) -> str:
+    has_own = workspace.target == "local" and "test" in target.target_names(workspace.declared.root)
+    return "test" if has_own else workspace.target
+
+
+def _pytest(root: Path, words: Sequence[str], junit: Path | None, *plugins: object) -> int:
+    """Run pytest; its exit codes become ours."""
+    import pytest
+
+    watch = _Watch()
+    told = [f"--junitxml={junit.absolute()}", "-o", "junit_family=xunit2"] if junit else []
+    code = int(pytest.main([*_WORDS, f"--rootdir={root}", *told, *words], plugins=[*plugins, watch]))
+    if watch.interrupted:
+        return 130
+    if code == pytest.ExitCode.INTERRUPTED:  # cases that cannot be read
+        return ExitCode.INVALID
+    if code == pytest.ExitCode.NO_TESTS_COLLECTED:
+        print("headrace: nothing was tested", file=sys.stderr)
+        return ExitCode.USAGE
+    return ExitCode.FAILED if code else ExitCode.OK
+
+
+class _Watch:
+    """Tells Ctrl-C from cases that cannot be read: pytest has one exit code for both."""
+
+    interrupted = False
+
+    def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
+        """Remember it."""
+        self.interrupted = type(excinfo.value) is KeyboardInterrupt  # pytest's own are of this kind too

@@ -1,0 +1,162 @@
+"""The data tests of a query as it runs: rows are judged before they are committed, failed ones kept apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headrace.engine.datatests import FAILED, Lookup, as_json, counts, failing, marked, names, repeats
+from headrace.engine.delta import CommitTable, Materialized, materialize
+from headrace.engine.keys import KeyIndex
+from headrace.engine.relations import columns_of
+from headrace.errors import HeadraceError
+from headrace.layout import Layout
+from headrace.project.model import FAILED_COLUMNS, Model, Query
+
+
+class QueryTests:
+    """The data tests of a query's models.
+
+    The rows that a batch sets aside are one commit, made before that of any output: a replay that finds rows of the
+    batch in an output finds those as well.
+    """
+
+    def __init__(self, session: SparkSession, layout: Layout, query: Query) -> None:
+        self.models = {model.table: ModelTests(session, model) for model in query.models if model.tests}
+        tests = [test for model in query.models for test in model.tests]
+        self.looked_up = tuple(dict.fromkeys(test.to for test in tests if test.to is not None))
+        self._name = query.name
+        self.keeps_rows = any(test.on_failure == "dead_letter" for test in tests)
+        self.table = CommitTable(session, layout.failed(query.name), columns_of(dict(FAILED_COLUMNS)))
+
+    def create(self) -> None:
+        """Create the table of failed rows, if there can be any."""
+        if self.keeps_rows:
+            self.table.create()
+
+    def load(self, tables: Mapping[str, CommitTable], before_batch: int) -> None:
+        """Make ready to run a batch, with everything as it stood before it."""
+        for name, tests in self.models.items():
+            tests.load(tables[name], before_batch)
+
+    def set_aside(self, batch: int, at: str) -> DataFrame | None:
+        """The rows that failed in this batch and are to be kept; None if there are none."""
+        frames = [rows for tests in self.models.values() for rows in tests.set_aside]
+        if not frames:
+            return None
+        when = {"batch": F.lit(batch).cast("bigint"), "failed_at": F.lit(at).cast("timestamp")}
+        rows = reduce(DataFrame.unionByName, frames).withColumns(when)
+        return rows.select(*[name for name, _ in FAILED_COLUMNS])
+
+    def commit(self, batch: int, at: str, marker: Mapping[str, Any], replay: bool) -> Mapping[str, int]:
+        """Keep the failed rows of a batch, once; return how many rows failed each test."""
+        rows = self.set_aside(batch, at)
+        if rows is not None and not (replay and self._has(batch)):
+            kept = materialize(rows)
+            self.table.append(kept.frame.coalesce(1), {**marker, "rows": kept.count})
+            kept.release()
+        found = {table: tests.failed for table, tests in self.models.items()}
+        return {f"{table}.{name}": number for table, failed in found.items() for name, number in failed.items()}
+
+    def settle(self, added: Mapping[str, Materialized]) -> None:
+        """Take committed rows into what later batches look up, and give memory back."""
+        for table, tests in self.models.items():
+            tests.settle(added[table])
+
+    def drop(self) -> None:
+        """Forget all that is cached."""
+        for tests in self.models.values():
+            tests.drop()
+
+    def _has(self, batch: int) -> bool:
+        newest = self.table.newest_marker(self._name)
+        return newest is not None and newest.batch >= batch
+
+
+class ModelTests:
+    """The data tests of one model in a batch: `failed` counts rows by test, `set_aside` are those to be kept.
+
+    `unique` is asked of the rows that a batch would add: in an append table against all rows ever added. Where the
+    model's own key says it already, and in an upsert, whose batches are changes, there is nothing to ask.
+    """
+
+    def __init__(self, session: SparkSession, model: Model) -> None:
+        self.failed: dict[str, int] = {}
+        self.set_aside: list[DataFrame] = []
+        self._model = model
+        self._tests = {test.name: test for test in model.tests}
+        self._by_row = tuple(test for test in model.tests if test.kind != "unique")
+        unique = [test for test in model.tests if test.kind == "unique" and model.once_per != (test.column,)]
+        asked = unique if model.materialized == "append" and model.output_mode == "append" else []
+        self._seen = {test.name: KeyIndex(session, [str(test.column)]) for test in asked}
+        self._held: list[Materialized] = []
+        self._session = session
+
+    def load(self, table: CommitTable, before_batch: int) -> None:
+        """Make ready to run a batch, with everything as it stood before it."""
+        self._forget()
+        for index in self._seen.values():
+            index.drop()
+            if before_batch:
+                index.load(table.before(self._session, before_batch))
+
+    def accepted(self, rows: DataFrame, lookup: Lookup) -> DataFrame:
+        """The model's rows that may go on; HeadraceError where a failure is to stop the query."""
+        self._forget()
+        return self._sifted(self._hold(marked(rows, self._by_row, lookup))) if self._by_row else rows
+
+    def unrepeated(self, added: Materialized) -> Materialized:
+        """The rows that a batch may add, of those that its model would."""
+        for name, index in self._seen.items():
+            columns, rows = added.frame.columns, index.marked(added, "_seen")
+            fails = F.expr(self._tests[name].fails) & (F.col("_seen") | repeats(self._tests[name], columns))
+            kept = self._sifted(self._hold(rows.select(*columns, names({name: fails}))))
+            if name in self.failed and self._tests[name].on_failure == "dead_letter":
+                former, added = added, materialize(kept)
+                former.release()
+        return added
+
+    def settle(self, added: Materialized) -> None:
+        """Take committed rows into what later batches look up."""
+        for index in self._seen.values():
+            index.add(added)
+        self._forget()
+
+    def drop(self) -> None:
+        """Forget all that is cached."""
+        for index in self._seen.values():
+            index.drop()
+        self._forget()
+
+    def _hold(self, rows: DataFrame) -> Materialized:
+        self._held.append(materialize(rows))
+        return self._held[-1]
+
+    def _forget(self) -> None:
+        for rows in self._held:
+            rows.release()
+        self.failed, self.set_aside, self._held = {}, [], []
+
+    def _sifted(self, found: Materialized) -> DataFrame:
+        """The rows of marked ones that may go on."""
+        failed = counts(found.frame)
+        self.failed |= failed
+        self._stop_at(failed, found.frame)
+        apart = [name for name in failed if self._tests[name].on_failure == "dead_letter"]
+        if not apart:
+            return found.frame.drop(FAILED)
+        reasons = F.filter(FAILED, lambda name: name.isin(apart))
+        told = (F.lit(self._model.table).alias("model"), F.explode(reasons).alias("test"), as_json(found.frame))
+        self.set_aside.append(found.frame.select(*told))
+        return found.frame.where(F.size(reasons) == 0).drop(FAILED)
+
+    def _stop_at(self, failed: Mapping[str, int], rows: DataFrame) -> None:
+        for name, count in failed.items():
+            if self._tests[name].on_failure == "stop":
+                example = failing(rows, name).first()
+                told = f"test {name} failed for {count} rows, such as {example[0] if example else ''}"
+                raise HeadraceError(f"{told}; nothing of this batch was written. Mend the model or the test")

@@ -1,0 +1,91 @@
+"""A project's SQL in a notebook: the text of any model, or any query like one, as a batch over what is stored."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.engine import session as sessions
+from headrace.engine import verdict
+from headrace.engine.binding import Binder
+from headrace.engine.sources import Tables
+from headrace.errors import UsageError
+from headrace.layout import Layout
+from headrace.project import loader, sqltext
+from headrace.project.model import Input, Model, Project
+from headrace.reading.stored import names, unknown
+
+_CURRENT: ContextVar[Notebook | None] = ContextVar("notebook", default=None)
+
+
+class Notebook:
+    """A project and a Spark session; nothing is written."""
+
+    def __init__(self, spark: SparkSession, project: Project) -> None:
+        layout = Layout(project.target.data_dir)
+        layout.data_dir.mkdir(parents=True, exist_ok=True)
+        self.project = project
+        self.spark = sessions.child(spark, "notebook")
+        self._tables = Tables(self.spark, project, layout, verdict.schemas(spark, project, layout.verdict))
+        for macro in project.macros:
+            self.spark.sql(macro.text)
+
+    def sql(self, text: str) -> DataFrame:
+        """The rows of a query written as in a model file, with its header or without.
+
+        A table is read as it is now, whether it has the word `stream` or not: a streamed upsert gives its changes,
+        and a WATERMARK clause means nothing.
+        """
+        return Binder(self.spark, self.project, self._stored).run(self._model(text))
+
+    def table(self, name: str) -> DataFrame:
+        """The rows of a table as they are now."""
+        return self.sql(f"select * from {name}")
+
+    def _model(self, text: str) -> Model:
+        found = sqltext.read(text, "notebook")
+        for table in {ref.table for ref in found.inputs} - {*names(self.project)}:
+            raise unknown(self.project, table)
+        for name in {parameter.name for parameter in found.parameters} - self.project.vars.keys():
+            raise UsageError(f"no variable {name}; there are {', '.join(self.project.vars)}")
+        return Model(
+            layer="gold",
+            name="notebook",
+            domain="notebook",
+            path="notebook",
+            text=text,
+            description="",
+            materialized="view",
+            run="streaming" if found.has_watermark else "micro_batch",
+            query=None,
+            inputs=found.inputs,
+            parameters=tuple(parameter.name for parameter in found.parameters),
+        )
+
+    def _stored(self, ref: Input) -> DataFrame:
+        table = self._tables.of(ref)
+        version = table.newest_version()
+        if version < 0 or self._is_changes(ref):
+            rows = table.snapshot(self.spark) if version >= 0 else table.no_rows(self.spark)
+            return self._tables.relation(ref, rows)
+        return self._tables.as_of(ref, version)
+
+    def _is_changes(self, ref: Input) -> bool:
+        in_bronze = ref.table.startswith("bronze.")
+        return ref.stream and not in_bronze and self.project.model(ref.table).materialized == "upsert"
+
+
+def session(project: str | Path = ".", target: str = "local") -> Notebook:
+    """Open the project in or above a folder for one target; it is the one that `sql` asks from now on."""
+    declared = loader.load(Path(project), target)
+    layout = Layout(declared.target.data_dir)
+    opened = Notebook(sessions.start(declared.target, layout.spark_log()), declared)
+    _CURRENT.set(opened)
+    return opened
+
+
+def sql(text: str) -> DataFrame:
+    """Run a query on the project that was opened last; the one here, if none was."""
+    return (_CURRENT.get() or session()).sql(text)

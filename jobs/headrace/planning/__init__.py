@@ -1,0 +1,1 @@
+"""What an edit does to what is running: canonical forms of queries, compared with those that are live."""

@@ -1,0 +1,83 @@
+"""Columns that steps make, and what a star, USING, or a clause after a table stands for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sqlglot import exp
+
+from headrace.errors import Place
+from headrace.planning import terms
+from headrace.planning.scope import Columns, Scope
+from headrace.planning.terms import Atom, Term, short, term
+from headrace.project.model import Input
+
+_CODE = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
+
+
+def word(told: str, place: Place | None) -> Term:
+    """A part of a step that is no expression."""
+    made = exp.Var(this=told)
+    made.meta["place"] = place
+    return Term(told, made)
+
+
+def own(step: str, kind: str, *made_of: exp.Expr) -> exp.Expr:
+    """A column that a step makes."""
+    told = " | ".join(map(terms.key, made_of))
+    return terms.column(Atom(kind, short(f"{step}.{told}"), made_of=made_of))
+
+
+def sides(name: str, sources: tuple[tuple[str, Columns], ...]) -> Iterator[tuple[str, Columns]]:
+    """The columns on both sides of a join, which keeps them as they are."""
+    for at, (alias, columns) in enumerate(sources):
+        side = "right" if at == len(sources) - 1 else "left"
+        yield alias, {each: own(f"{name}.{side}", "side", tree) for each, tree in columns.items()}
+
+
+def all_of(sources: tuple[tuple[str, Columns], ...]) -> tuple[Term, ...]:
+    """Every column of some tables, in their order."""
+    return tuple(term(tree) for _, columns in sources for tree in columns.values())
+
+
+def merged(scope: Scope, names: list[str], kind: str, join: exp.Join) -> Scope:
+    """After USING, a column is there once: of the side that always has it."""
+    if kind not in ("inner", "left"):
+        raise scope.no(join, f"`using` in a {kind} join")
+    alias, columns = scope.sources[-1]
+    left = {each: tree for each, tree in columns.items() if each not in names}
+    return replace(scope, sources=(*scope.sources[:-1], (alias, left)))
+
+
+def starred(node: exp.Expr, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
+    """The columns that `*` stands for."""
+    star = node.this if isinstance(node, exp.Column) else node
+    if star.args.get("replace") or star.args.get("rename"):
+        raise scope.no(node, "`* replace` or `* rename`")
+    without = {each.name.lower() for each in star.args.get("except_") or ()}
+    wanted = node.text("table").lower() if isinstance(node, exp.Column) else ""
+    for alias, columns in scope.sources:
+        for name, tree in columns.items() if not wanted or alias == wanted else ():
+            if name not in without:
+                made = tree.copy()
+                made.meta["resolved"] = True
+                yield name, made
+
+
+def clauses(ref: Input, columns: Columns, scope: Scope) -> tuple[Term, ...]:
+    """The clauses after a table that sqlglot does not know, such as WATERMARK."""
+    statement, end, found = scope.file.statement, ref.end, list[Term]()
+    for clause in statement.left_out:
+        between = statement.text[end : clause[0].start]
+        if clause[0].start >= end and not _CODE.sub("", between).strip():
+            found.append(word(_clause([token.text.lower() for token in clause], columns), ref.place))
+            end = clause[-1].end + 1
+    return tuple(found)
+
+
+def _clause(words: list[str], columns: Columns) -> str:
+    if words[0] != "watermark" or words[2:5] != ["delay", "of", "interval"] or words[1] not in columns:
+        return " ".join(words)
+    return f"watermark {terms.key(columns[words[1]])} {terms.seconds(' '.join(words[5:]))}"

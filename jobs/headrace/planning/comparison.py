@@ -1,0 +1,295 @@
+"""Two declarations of a project, model by model: the verdict on each edit, also on those of what a model reads."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from headrace.errors import Place
+from headrace.planning import differences, settings
+from headrace.planning.declared import Declared
+from headrace.planning.differences import Sides
+from headrace.planning.lowering import lower
+from headrace.planning.scope import NotUnderstood
+from headrace.planning.steps import Form, Read
+from headrace.planning.terms import Atom
+from headrace.planning.types import canonical, type_of
+from headrace.planning.untouched import Untouched, words
+from headrace.planning.verdict import Reason, Verdict, worst
+from headrace.project import graph
+from headrace.project.model import LANDING_COLUMNS, Model
+
+_LANDED = {name: canonical(ddl) for name, ddl in LANDING_COLUMNS}
+_ARRIVAL = "struct<landing_batch:bigint,topic:string,partition:int,offset:bigint>"
+_CLOCK = {"landed_at": "timestamp", "event_time": "timestamp", "is_tick": "boolean", "_arrival": _ARRIVAL}
+
+Columns = frozenset[str] | None
+"""Some columns; None for all."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The verdict on one model: `columns` mean something else than they did, `rows` are taken by another rule."""
+
+    reasons: tuple[Reason, ...] = ()
+    columns: frozenset[str] = frozenset()
+    rows: bool = False
+    old: Form | None = None
+    new: Form | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        return worst(self.reasons)
+
+
+class Comparison:
+    """Answers for every model that both declarations have; each answer is found once."""
+
+    def __init__(self, old: Declared, new: Declared) -> None:
+        self.old = old
+        self.new = new
+        self._outcomes: dict[str, Outcome] = {}
+        self._forms: dict[str, Form | NotUnderstood] = {}
+        self._rests: set[str] = set()
+        self._untouched = Untouched(old, new)
+
+    def outcomes(self, tables: Collection[str]) -> Mapping[str, Outcome]:
+        """What the edits mean for stored models, also for those that only read edited ones."""
+        found = {table: self._own(table) for table in tables}
+        unsteady = {table: self._unsteady(outcome) for table, outcome in found.items()}
+        waiting = [*tables]
+        while waiting:
+            table = waiting.pop()
+            reasons = () if table in self._rests else tuple(self._resting(self.new.by_table[table], unsteady))
+            if reasons:
+                self._rests.add(table)
+                found[table] = replace(found[table], reasons=(*found[table].reasons, *reasons))
+                unsteady[table] = None
+                waiting = [*tables]
+        return found
+
+    def _own(self, table: str) -> Outcome:
+        """What the edits of a model, and of what it streams, mean for it."""
+        if table not in self._outcomes:
+            old, new = self.old.by_table.get(table), self.new.by_table.get(table)
+            is_same = old is None or new is None or self._untouched.is_untouched(table)
+            if is_same or old is None or new is None:
+                self._outcomes[table] = Outcome()
+            else:
+                self._outcomes[table] = self._compared(old, new)
+        return self._outcomes[table]
+
+    def _unsteady(self, outcome: Outcome) -> Columns:
+        """The columns whose stored values are by two rules; None for all."""
+        if outcome.rows or any(reason.verdict > Verdict.KEEP for reason in outcome.reasons if not reason.columns):
+            return None
+        return outcome.columns
+
+    def _resting(self, model: Model, unsteady: Mapping[str, Columns]) -> Iterator[Reason]:
+        """Rows that a model reads, and that are not as if the new text had always run."""
+        for read in graph.reads(model, self.new.by_table):
+            outcome = self._edited(read.table)
+            is_bronze = read.table.startswith("bronze.")
+            columns = (
+                unsteady.get(read.table, frozenset()) if not is_bronze else None if outcome.rows else outcome.columns
+            )
+            if columns == frozenset() or read.table == model.table:
+                continue
+            if read.stream and (is_bronze or (outcome.verdict <= Verdict.KEEP and read.table not in self._rests)):
+                continue  # what streams in from now on is right
+            used = {column for each in self._reads(model) if each.table == read.table for column in each.columns}
+            if columns is None or used & columns or not self._reads(model):
+                place = next((reason.place for reason in outcome.reasons), read.place)
+                yield Reason(Verdict.FORWARD, place, f"{read.table}, which it reads, also has rows by the old text")
+
+    def _reads(self, model: Model) -> tuple[Read, ...]:
+        try:
+            return self._form(model).reads
+        except NotUnderstood:
+            return ()
+
+    def _compared(self, old: Model, new: Model) -> Outcome:
+        headers = tuple(settings.model_reasons(self.old, self.new, new.table, bool(self._state_readers(new))))
+        found = [*headers]
+        try:
+            sides = Sides(lower(self.old, old), self._form(new), self._old_type, self._new_type, Place(new.path))
+        except NotUnderstood as error:
+            if words(self.old, old) != words(self.new, new) or self._untouched.reads_edited(new):
+                found.append(Reason(Verdict.RESET, error.place or Place(new.path), str(error)))
+            return Outcome(tuple(found), frozenset(new.output_columns or ()), bool(found))
+        columns = differences.edited_columns(sides)
+        filters, shape = [*differences.edited_filters(sides)], [*differences.edited_shape(sides)]
+        if new.run == "streaming" and old.run == "streaming":
+            found += differences.state_reasons(sides)
+            found += [self._rowwise(new, reason) for reason in columns.values()]
+        else:
+            found += self._in_tables(new, columns, filters, shape, sides)
+        found += self._stored_columns(old, new, sides, columns)
+        edited = frozenset(columns) if not shape else frozenset(sides.new.columns)
+        rows = bool(filters or shape) or any(reason.verdict > Verdict.KEEP for reason in headers)
+        found = [*dict.fromkeys(found)]
+        return Outcome(tuple(found), edited, rows, sides.old, sides.new)
+
+    # what an edit means for tables
+
+    def _in_tables(
+        self, model: Model, columns: Mapping[str, Reason], filters: list[Reason], shape: list[Reason], sides: Sides
+    ) -> Iterator[Reason]:
+        """Differences in a model that runs per micro-batch: it keeps its rows, and those that it reads back."""
+        state, reads_back = self._state_columns(model), bool(self._state_readers(model))
+        keys = {name.lower() for name in (*model.once_per, *model.unique_key)}
+        keeps = reads_back or bool(model.once_per) or model.materialized == "upsert"
+        for reason in filters:
+            yield replace(reason, verdict=Verdict.FORWARD if keeps else Verdict.KEEP)
+        for reason in shape:
+            verdict = Verdict.MIX if reads_back else Verdict.FORWARD if keeps else Verdict.KEEP
+            yield replace(reason, verdict=verdict)
+            yield from self._sources(sides)
+        for name, reason in columns.items():
+            if name in state or name in keys:
+                what = "that it reads back" if name in state else "that its keys are made of"
+                message = f"column {name}, {what}, would hold old and new meanings"
+                yield replace(reason, verdict=Verdict.MIX, message=message)
+            else:
+                yield self._rowwise(model, reason)
+
+    def _rowwise(self, model: Model, reason: Reason) -> Reason:
+        """An append table keeps old rows as they are; the current rows of an upsert are then of both kinds."""
+        return replace(reason, verdict=Verdict.FORWARD if model.materialized == "upsert" else Verdict.KEEP)
+
+    def _sources(self, sides: Sides) -> Iterator[Reason]:
+        """A stream that was not read has a past, which comes with the next batches."""
+        known = {self._source(self.old, read.table) for read in sides.old.reads if read.stream}
+        for read in sides.new.reads:
+            if read.stream and self._source(self.new, read.table) not in known:
+                message = f"{read.table} was not streamed before: its rows come from the first on"
+                yield Reason(Verdict.FORWARD, read.place, message)
+
+    def _source(self, declared: Declared, table: str) -> str:
+        landing = declared.landing(table)
+        return f"landing {landing.name}" if landing else table
+
+    def _stored_columns(self, old: Model, new: Model, sides: Sides, columns: Mapping[str, Reason]) -> Iterator[Reason]:
+        """What the stored table says to other columns: it takes new ones, and nothing else."""
+        for name, before in sides.old.columns.items():
+            if name not in sides.new.columns:
+                message = f"column {name} is gone, and the stored table has it"
+                yield Reason(Verdict.RESET, Place(new.path), message, before.told)
+        for name, term in sides.new.columns.items():
+            place = term.place() or Place(new.path)
+            if name not in sides.old.columns:
+                verdict = Verdict.FORWARD if new.materialized == "upsert" else Verdict.KEEP
+                yield Reason(verdict, place, f"column {name} is new: null in old rows", "", term.told, columns=(name,))
+                continue
+            if _spelled(old).get(name) != _spelled(new).get(name):
+                yield Reason(Verdict.RESET, place, f"column {name} is spelled otherwise in the stored table")
+            if name not in columns and name not in (_types(self.new, new.table) or _lower(new.columns)):
+                continue  # made as before: of the same type
+            was, now = _types(self.old, new.table).get(name), self._type(new, name, sides.new)
+            if name in columns or now is not None:
+                yield from self._type_reasons(name, was, now, columns[name].place if name in columns else place)
+
+    def _type_reasons(self, name: str, was: str | None, now: str | None, place: Place) -> Iterator[Reason]:
+        if now is None:
+            message = f"the type of column {name} is not certain without Spark; `headrace check` finds it"
+            yield Reason(Verdict.RESET, place, message, was or "", "?", is_unsure=True)
+        elif was is not None and canonical(was) != now:
+            message = f"column {name} is {now} now, and the stored table has {canonical(was)}"
+            yield Reason(Verdict.RESET, place, message, was, now)
+
+    def _type(self, model: Model, name: str, form: Form) -> str | None:
+        """The type of a column of the new text: by Spark, by its contract, else as far as it is certain."""
+        known = _types(self.new, model.table).get(name) or _lower(model.columns).get(name)
+        return canonical(known) if known else type_of(form.columns[name].tree, self._new_type)
+
+    def _old_type(self, atom: Atom) -> str | None:
+        return self._column_type(self.old, atom)
+
+    def _new_type(self, atom: Atom) -> str | None:
+        if self.new.landing(atom.table) or atom.column in _types(self.new, atom.table):
+            return self._column_type(self.new, atom)
+        if not atom.is_edited:
+            return self._column_type(self.old, atom)
+        form = self._forms.get(atom.table)
+        return self._type(self.new.by_table[atom.table], atom.column, form) if isinstance(form, Form) else None
+
+    def _column_type(self, declared: Declared, atom: Atom) -> str | None:
+        if atom.table in declared.clocks:
+            return _CLOCK.get(atom.column)
+        if atom.table not in declared.topics:
+            found = _types(declared, atom.table).get(atom.column)
+            return "boolean" if atom.column == "_deleted" else canonical(found) if found else None
+        _, topic = declared.topics[atom.table]
+        types = {f"data.{field.name}": field.type for field in topic.fields}
+        types |= {**_LANDED, "_arrival": _ARRIVAL, "data": topic.ddl}
+        return canonical(types[atom.column]) if atom.column in types else None
+
+    # what a model reads
+
+    def _form(self, model: Model) -> Form:
+        if model.table not in self._forms:
+            try:
+                self._forms[model.table] = lower(self.new, model, self._is_edited)
+            except NotUnderstood as error:
+                self._forms[model.table] = error
+        found = self._forms[model.table]
+        if isinstance(found, NotUnderstood):
+            raise found
+        return found
+
+    def _is_edited(self, table: str, column: str | None) -> bool:
+        upstream = self._edited(table)
+        return upstream.rows if column is None else column in upstream.columns
+
+    def _edited(self, table: str) -> Outcome:
+        if table not in self.new.topics:
+            return self._own(table) if table in self.new.by_table else Outcome()
+        if table not in self.old.topics:
+            return Outcome(rows=True)
+        (_, old), (_, new) = self.old.topics[table], self.new.topics[table]
+        columns = settings.edited_topic_columns(old, new)
+        return Outcome(tuple(settings.topic_reasons(old, new)), columns, settings.has_other_rows(old, new))
+
+    def _state_readers(self, model: Model) -> tuple[str, ...]:
+        """The models of a query that look up this one's rows as they were before the batch, and that it is made of."""
+        members = [each for each in self.new.models if each.query == model.query and model.query is not None]
+        made_of = {model.table, *self._upstream(model)}
+        return tuple(each.table for each in members if each.table in made_of and self._looks_up(each, model.table))
+
+    def _looks_up(self, model: Model, table: str) -> bool:
+        reads = graph.reads(model, self.new.by_table)
+        return any(read.table == table and not read.stream for read in reads)
+
+    def _state_columns(self, model: Model) -> frozenset[str]:
+        """The columns of its own table that a model reads back, also by way of others of its query."""
+        columns: frozenset[str] = frozenset()
+        for reader in self._state_readers(model):
+            try:
+                form = self._form(self.new.by_table[reader])
+            except NotUnderstood:
+                return frozenset(name.lower() for name in model.output_columns or ())
+            used = [read.columns for read in form.reads if read.table == model.table and not read.stream]
+            columns = columns.union(*used)
+        return columns
+
+    def _upstream(self, model: Model) -> frozenset[str]:
+        found: set[str] = set()
+        waiting = [model]
+        while waiting:
+            for read in graph.reads(waiting.pop(), self.new.by_table):
+                if read.table not in found and read.table in self.new.by_table:
+                    found.add(read.table)
+                    waiting.append(self.new.by_table[read.table])
+        return frozenset(found)
+
+
+def _types(declared: Declared, table: str) -> Mapping[str, str]:
+    return _lower(declared.schemas.get(table, {}))
+
+
+def _lower(columns: Mapping[str, str]) -> Mapping[str, str]:
+    return {name.lower(): type_ for name, type_ in columns.items()}
+
+
+def _spelled(model: Model) -> Mapping[str, str]:
+    return {name.lower(): name for name in model.output_columns or ()}

@@ -1,0 +1,140 @@
+"""What a project declared when it last started, kept beside its data: the texts, not what was made of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache, cached_property
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from headrace.layout import Layout
+from headrace.project import graph
+from headrace.project.model import SNAPSHOT_AT, Landing, Macro, Model, Project, Topic
+
+Schemas = Mapping[str, Mapping[str, str]]
+"""Spark's type of every column, by table."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """All that rows hang on: models, sources, macros, variables and types; no address, no secret."""
+
+    models: tuple[Model, ...]
+    landings: tuple[Landing, ...]
+    macros: tuple[Macro, ...]
+    vars: Mapping[str, Any] = field(default_factory=dict)
+    schemas: Schemas = field(default_factory=dict)
+
+    @staticmethod
+    def of(project: Project, schemas: Schemas | None = None) -> Declared:
+        """A project's declaration, with Spark's types as far as they are known."""
+        values = {**project.vars, SNAPSHOT_AT: SNAPSHOT_AT}  # each snapshot has its own
+        return Declared(project.models, project.landings, project.macros, values, schemas or {})
+
+    @cached_property
+    def by_table(self) -> Mapping[str, Model]:
+        return graph.by_table(self.models)
+
+    @cached_property
+    def topics(self) -> Mapping[str, tuple[Landing, Topic]]:
+        """Sources by table."""
+        return {f"bronze.{topic.name}": (landing, topic) for landing in self.landings for topic in landing.topics}
+
+    @cached_property
+    def clocks(self) -> Mapping[str, Landing]:
+        """Landings by the table of their clock."""
+        return {f"bronze.{landing.name}_clock": landing for landing in self.landings}
+
+    def landing(self, table: str) -> Landing | None:
+        """The landing behind a bronze table."""
+        found = self.topics.get(table)
+        return found[0] if found else self.clocks.get(table)
+
+    @cached_property
+    def macro_texts(self) -> Mapping[str, Macro]:
+        return {macro.name: macro for macro in self.macros}
+
+    def to_json(self) -> bytes:
+        return _adapter().dump_json(self)
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a query was last started with: the hash of the declaration, and the mixes that were accepted."""
+
+    declared: str
+    accepted: tuple[Mapping[str, str], ...] = ()
+
+
+def write(
+    layout: Layout,
+    declared: Declared,
+    queries: Iterable[str],
+    accepted: Mapping[str, Sequence[Mapping[str, str]]],
+) -> None:
+    """Note for some queries that they start with this declaration, and what was accepted for that."""
+    content = declared.to_json()
+    name = hashlib.sha256(content).hexdigest()[:24]
+    file = layout.declared / f"{name}.json"
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        draft = file.with_suffix(".tmp")
+        draft.write_bytes(content)
+        draft.replace(file)
+    for query in queries:
+        before = record_of(layout, query)
+        mixes = (*(before.accepted if before else ()), *accepted.get(query, ()))
+        _write_record(layout, query, Record(name, mixes))
+    _forget_unused(layout)
+
+
+def forget(layout: Layout, query: str) -> None:
+    """A query that was reset has not been started yet."""
+    (layout.checkpoint(query) / _NAME).unlink(missing_ok=True)
+
+
+def record_of(layout: Layout, query: str) -> Record | None:
+    """What a query was last started with; None if it never was, or was reset."""
+    try:
+        told = json.loads((layout.checkpoint(query) / _NAME).read_text("utf-8"))
+    except FileNotFoundError:
+        return None
+    return Record(told["declared"], tuple(told["accepted"]))
+
+
+def recorded(layout: Layout) -> Mapping[str, Record]:
+    """Every query that has been started here."""
+    found = {file.parent.name: record_of(layout, file.parent.name) for file in layout.checkpoints.glob(f"*/{_NAME}")}
+    return {query: record for query, record in sorted(found.items()) if record is not None}
+
+
+def read(layout: Layout, name: str) -> Declared:
+    """A declaration by its hash."""
+    return _adapter().validate_json((layout.declared / f"{name}.json").read_bytes())
+
+
+def _write_record(layout: Layout, query: str, record: Record) -> None:
+    folder = layout.checkpoint(query)
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder / f"{_NAME}.tmp"
+    draft.write_text(json.dumps(asdict(record)), "utf-8")
+    draft.replace(folder / _NAME)
+
+
+def _forget_unused(layout: Layout) -> None:
+    used = {record.declared for record in recorded(layout).values()}
+    for file in layout.declared.glob("*.json"):
+        if file.stem not in used:
+            file.unlink()
+
+
+_NAME = "declared.json"
+
+
+@cache
+def _adapter() -> TypeAdapter[Declared]:
+    return TypeAdapter(Declared)

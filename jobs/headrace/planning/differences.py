@@ -1,0 +1,220 @@
+"""What two canonical forms of a model differ in, and what that means for what the model keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from sqlglot import exp
+
+from headrace.errors import Place
+from headrace.planning.steps import MADE, Form, Step
+from headrace.planning.terms import WINDOWS, Term
+from headrace.planning.types import TypeOf, type_of
+from headrace.planning.verdict import Reason, Verdict
+
+_ALIKE = {"min": "extreme", "max": "extreme"}
+"""Aggregates whose state looks alike, so that Spark takes the one for the other."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both forms of a model, with the types of the columns they read; `place` is where its file starts."""
+
+    old: Form
+    new: Form
+    old_type: TypeOf
+    new_type: TypeOf
+    place: Place
+
+
+def edited_columns(sides: Sides) -> dict[str, Reason]:
+    """Columns that both forms have and that are made in another way; the verdict is not decided here."""
+    found = {}
+    for name, term in sides.new.columns.items():
+        before = sides.old.columns.get(name)
+        if before is not None and before.key != term.key:
+            place, message = term.place(before) or sides.place, f"column {name} is made in another way"
+            found[name] = Reason(Verdict.KEEP, place, message, before.told, term.told, columns=(name,))
+    return found
+
+
+def edited_filters(sides: Sides) -> Iterator[Reason]:
+    """Conditions that came or went, wherever they stand."""
+    old = {(step.name, each.key): each for step in sides.old.root.every() for each in step.filters}
+    new = {(step.name, each.key): each for step in sides.new.root.every() for each in step.filters}
+    yield from _filters([old[at] for at in old.keys() - new.keys()], [new[at] for at in new.keys() - old.keys()], sides)
+
+
+def edited_shape(sides: Sides) -> Iterator[Reason]:
+    """The first step that is another one: filters, and the columns that steps make, do not count."""
+    old, new = [*_skeleton(sides.old.root)], [*_skeleton(sides.new.root)]
+    for (before, _, _), (after, place, told) in zip_longest(old, new, fillvalue=("", None, "nothing")):
+        if before != after:
+            message = f"its rows are put together in another way, from `{told}` on"
+            yield Reason(Verdict.KEEP, place or sides.place, message, before, after)
+            return
+
+
+def state_reasons(sides: Sides) -> Iterator[Reason]:
+    """Differences in a query of Spark's streaming engine, judged by what its state store holds."""
+    yield from _Walk(sides).steps(sides.old.root, sides.new.root, is_below=False)
+
+
+class _Walk:
+    """Both forms step by step; `is_below` says that a step above keeps rows."""
+
+    def __init__(self, sides: Sides) -> None:
+        self._sides = sides
+
+    def steps(self, old: Step, new: Step, is_below: bool) -> Iterator[Reason]:
+        place = new.place or self._sides.place
+        if (old.kind, len(old.inputs), old.moves) != (new.kind, len(new.inputs), new.moves):
+            yield Reason(
+                Verdict.RESET, place, f"there was a step `{old.kind}`, now it is `{new.kind}`", old.kind, new.kind
+            )
+            return
+        yield from self._filters(old, new, is_below)
+        yield from self._parts(old, new, is_below, place)
+        for before, after in zip(old.inputs, new.inputs, strict=True):
+            yield from self.steps(before, after, is_below or new.is_stateful)
+
+    def _filters(self, old: Step, new: Step, is_below: bool) -> Iterator[Reason]:
+        known, now = {each.key for each in old.filters}, {each.key for each in new.filters}
+        gone, come = [e for e in old.filters if e.key not in now], [e for e in new.filters if e.key not in known]
+        keeps = any(step.is_stateful for step in new.every())
+        # Spark asks a condition over keys alone before it counts, so what it left out was never counted.
+        late = new.kind == "aggregate" and all(any(a.kind == "aggregate" for a in e.atoms) for e in (*gone, *come))
+        counts = is_below or (keeps and not late)
+        for reason in _filters(gone, come, self._sides):
+            yield Reason(Verdict.FORWARD if counts else Verdict.KEEP, *_rest(reason))
+
+    def _parts(self, old: Step, new: Step, is_below: bool, place: Place) -> Iterator[Reason]:
+        if new.kind == "scan":
+            yield from self._scan(old, new, is_below, place)
+        elif new.kind in ("aggregate", "distinct"):
+            for part in new.parts:
+                yield from self._kept(part, old.parts.get(part, ()), new.parts[part], place)
+        elif new.kind == "join" and new.is_stateful:
+            yield from self._join(old, new, place)
+        elif _words(old) != _words(new):
+            verdict = Verdict.MIX if is_below else Verdict.KEEP
+            verdict = Verdict.RESET if new.kind in ("union", "window") else verdict
+            yield Reason(verdict, _first(old, new) or place, f"`{new.kind}` is another", _words(old), _words(new))
+
+    def _scan(self, old: Step, new: Step, is_below: bool, place: Place) -> Iterator[Reason]:
+        old_clause, new_clause = (each.parts.get("watermark", ()) for each in (old, new))
+        if old.name != new.name or (not new.moves and _words(old) != _words(new)):
+            verdict = (Verdict.MIX if is_below else Verdict.KEEP) if not new.moves else Verdict.RESET
+            yield Reason(verdict, place, f"it reads {new.name} where it read {old.name}", old.name, new.name)
+        elif [e.key for e in old.parts.get("landing", ())] != [e.key for e in new.parts.get("landing", ())]:
+            yield Reason(Verdict.RESET, place, f"{new.name} lands with another landing")
+        elif [each.key for each in old_clause] != [each.key for each in new_clause]:
+            before, after = (" ".join(each.key for each in clause) for clause in (old_clause, new_clause))
+            is_delay = bool(before and after) and before.split("]")[0] == after.split("]")[0]
+            verdict = Verdict.FORWARD if is_delay else Verdict.RESET
+            yield Reason(verdict, place, "the watermark is another; what was dropped as late stays so", before, after)
+
+    def _join(self, old: Step, new: Step, place: Place) -> Iterator[Reason]:
+        for part in ("kind", "keys"):
+            if _keys(old.parts[part]) != _keys(new.parts[part]):
+                at = _place(old.parts[part], new.parts[part]) or place
+                what = "the kind of join" if part == "kind" else "what the join is by"
+                yield Reason(Verdict.RESET, at, f"{what} is another", _told(old.parts[part]), _told(new.parts[part]))
+        if sorted(_keys(old.parts["on"])) != sorted(_keys(new.parts["on"])):
+            message = "a condition of the join is another: rows it had let go are missing, others stay too long"
+            at = _place(old.parts["on"], new.parts["on"]) or place
+            yield Reason(Verdict.MIX, at, message, _told(old.parts["on"]), _told(new.parts["on"]))
+        for part in ("left", "right"):
+            yield from self._kept(part, old.parts[part], new.parts[part], place)
+
+    def _kept(self, part: str, old: Sequence[Term], new: Sequence[Term], place: Place) -> Iterator[Reason]:
+        """Columns of state, whose order and types Spark compares, but not what they mean."""
+        if _keys(old) == _keys(new):
+            return
+        at = _place(old, new) or place
+        if len(old) != len(new) or sorted(_keys(old)) == sorted(_keys(new)):
+            message = f"{_PARTS[part]}: there are others, or they stand in another order"
+            yield Reason(Verdict.RESET, at, message, _told(old), _told(new))
+            return
+        for before, after in zip(old, new, strict=True):
+            if before.key != after.key:
+                alike = self._state_type(part, before, self._sides.old_type)
+                fits = alike is not None and alike == self._state_type(part, after, self._sides.new_type)
+                verdict, what = (Verdict.MIX, "means") if fits else (Verdict.RESET, "has the type of")
+                message = f"{_PARTS[part]}: state {what} something else"
+                yield Reason(verdict, after.place(before) or at, message, before.told, after.told)
+
+    def _state_type(self, part: str, term: Term, column: TypeOf) -> str | None:
+        """What state looks like to Spark; None where that is not certain."""
+        (made,) = next(iter(term.atoms)).made_of if part in MADE and len(term.atoms) == 1 else (term.tree,)
+        if part in ("left", "right", "keys"):
+            call = made.unnest()
+            window = f"{call.name.lower()}{len(call.expressions)} " if isinstance(call, exp.Anonymous) else ""
+            found = type_of(made, column)
+            return f"{window}{found}" if found and (not window or call.name.lower() in WINDOWS) else None
+        return _buffer(made, column)
+
+
+_PARTS = {
+    "keys": "what it groups by",
+    "aggregates": "what it counts",
+    "left": "what the join keeps of its left side",
+    "right": "what the join keeps of its right side",
+}
+
+
+def _buffer(tree: exp.Expr, column: TypeOf) -> str | None:
+    if isinstance(tree, exp.Filter):
+        return _buffer(tree.this, column)
+    name = (tree.name if isinstance(tree, exp.Anonymous) else type(tree).__name__).lower()
+    arguments = [each for each in tree.iter_expressions() if not isinstance(each, exp.Star)]
+    types = [type_of(each, column) for each in arguments]
+    if name == "count" and not any(isinstance(each, exp.Distinct) for each in arguments):
+        return "count"
+    return None if None in types else f"{_ALIKE.get(name, name)}({', '.join(map(str, types))})"
+
+
+def _filters(gone: Sequence[Term], come: Sequence[Term], sides: Sides) -> Iterator[Reason]:
+    old, new = _told(gone), _told(come)
+    if come:
+        place = next((each.place(gone[0] if gone else None) for each in come), None)
+        yield Reason(Verdict.KEEP, place or sides.place, "other rows are taken", old, new)
+    elif gone:
+        yield Reason(Verdict.KEEP, sides.place, "more rows are taken: a condition is gone", old, new)
+
+
+def _rest(reason: Reason) -> tuple[Place, str, str, str]:
+    return reason.place, reason.message, reason.old, reason.new
+
+
+def _skeleton(step: Step) -> Iterator[tuple[str, Place | None, str]]:
+    yield _words(step), step.place, f"{step.kind} {step.name}"
+    for each in step.inputs:
+        yield from _skeleton(each)
+
+
+def _words(step: Step) -> str:
+    parts = [f"{part}: {sorted(_keys(terms))}" for part, terms in step.parts.items() if part not in MADE]
+    return " ".join([step.kind, step.name, str(len(step.inputs)), *parts])
+
+
+def _keys(terms: Sequence[Term]) -> list[str]:
+    return [each.key for each in terms]
+
+
+def _told(terms: Sequence[Term]) -> str:
+    return ", ".join(each.told for each in terms)
+
+
+def _first(old: Step, new: Step) -> Place | None:
+    return next((at for part in new.parts if (at := _place(old.parts.get(part, ()), new.parts[part]))), None)
+
+
+def _place(old: Sequence[Term], new: Sequence[Term]) -> Place | None:
+    """Where the first term stands that was not there."""
+    known = set(_keys(old))
+    fresh = [each for each in new if each.key not in known]
+    before = [each for each in old if each.key not in set(_keys(new))]
+    return fresh[0].place(before[0] if before else None) if fresh else None

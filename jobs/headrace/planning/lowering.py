@@ -1,0 +1,336 @@
+"""Making the canonical form of a model: its select becomes steps, CTEs and views are put in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from sqlglot import exp
+
+from headrace.errors import InvalidProject, Place
+from headrace.planning import terms
+from headrace.planning.columns import all_of, clauses, merged, own, sides, starred, word
+from headrace.planning.declared import Declared
+from headrace.planning.grouping import Grouping, has_aggregate, is_generator
+from headrace.planning.scope import Columns, File, NotUnderstood, Resolver, Rows, Scope, first_place, parsed
+from headrace.planning.scope import with_children as _with
+from headrace.planning.steps import Form, Read, Step, pruned
+from headrace.planning.terms import Atom, Term, term
+from headrace.project.model import LANDING_COLUMNS, Input, Model
+
+_MOST_STEPS = 300
+_HANDLED = (
+    *("kind", "hint", "with_", "expressions", "distinct", "from_", "joins", "laterals"),
+    *("where", "group", "having", "qualify"),
+)
+_SOURCE_PARTS = ("pivots", "sample", "joins", "laterals", "version", "when", "changes")
+_CLOCK = ("landed_at", "event_time", "is_tick", "_arrival")
+_LANDED = (*(name for name, _ in LANDING_COLUMNS), "data", "_arrival")
+
+IsEdited = Callable[[str, str | None], bool]
+"""Whether a column of a table, or with None which rows it has, means something else than it did."""
+
+Named = list[tuple[str, exp.Expr]]
+
+
+def lower(declared: Declared, model: Model, is_edited: IsEdited = lambda table, column: False) -> Form:
+    """The canonical form of a model, in which edited columns of streamed tables are other columns."""
+    try:
+        return _Lowering(declared, model, is_edited).form()
+    except (InvalidProject, RecursionError, AttributeError, TypeError, ValueError, LookupError) as error:
+        raise NotUnderstood(f"this query ({type(error).__name__}: {error})", Place(model.path)) from error
+
+
+class _Lowering:
+    def __init__(self, declared: Declared, model: Model, is_edited: IsEdited) -> None:
+        self._declared = declared
+        self._model = model
+        self._is_edited = is_edited
+        self._resolver = Resolver(declared, self._query)
+        self._counts: dict[str, int] = {}
+        self._scanned: dict[tuple[str, bool], Place] = {}
+
+    def form(self) -> Form:
+        rows = self._model_rows(self._model, moves=True)
+        outputs = {name: term(tree) for name, tree in rows.columns.items()}
+        root = pruned(rows.step, frozenset(atom.name for atom in terms.deep(*rows.columns.values())))
+        named = [*outputs.values(), *root.terms()]
+        columns = frozenset(atom for each in named for atom in each.columns)
+        return Form(root, outputs, tuple(self._reads(columns)))
+
+    def _reads(self, columns: frozenset[Atom]) -> Iterator[Read]:
+        for (table, moves), place in self._scanned.items():
+            yield Read(table, moves, frozenset(atom.column for atom in columns if atom.table == table), place)
+
+    def _model_rows(self, model: Model, moves: bool) -> Rows:
+        statement = parsed(model.text, model.path)
+        return self._query(statement.tree, Scope(File(statement, model.inputs, moves)))
+
+    def _query(self, tree: exp.Expr, scope: Scope) -> Rows:
+        scope = _with_ctes(tree, scope)
+        if isinstance(tree, exp.Subquery) and not tree.args.get("joins"):
+            return self._query(tree.this, scope)
+        if isinstance(tree, exp.Select):
+            return self._select(tree, scope)
+        if isinstance(tree, exp.SetOperation):
+            return self._set_operation(tree, scope)
+        raise scope.no(tree, f"`{type(tree).__name__.lower()}`")
+
+    # one select
+
+    def _select(self, tree: exp.Select, scope: Scope) -> Rows:
+        for part, value in tree.args.items():
+            if value not in (None, False, []) and part not in _HANDLED:
+                raise scope.no(tree, f"`{part}`")
+        step, scope = self._from(tree, scope)
+        step = _filtered(step, self._conditions(tree.args.get("where"), scope))
+        named = [*self._projections(tree, scope)]
+        scope = replace(scope, aliases={name.lower(): each for name, each in named if name})
+        resolved = [(name, self._resolver.resolve(each, scope)) for name, each in named]
+        having = self._conditions(tree.args.get("having"), scope)
+        if tree.args.get("group") or any(has_aggregate(each) for each in (*having, *(tree for _, tree in resolved))):
+            step, resolved, having = self._grouped(step, tree.args.get("group"), scope, resolved, having)
+        step = _filtered(step, having)
+        step, resolved, qualify = self._over(step, resolved, self._conditions(tree.args.get("qualify"), scope))
+        step = _filtered(step, qualify)
+        step, resolved = self._exploded(step, resolved)
+        columns = {(name or f"_{at}").lower(): each for at, (name, each) in enumerate(resolved)}
+        if len(columns) < len(resolved):
+            raise scope.no(tree, "two columns of one name")
+        return self._distinct(step, columns) if tree.args.get("distinct") else Rows(step, columns)
+
+    def _conditions(self, clause: exp.Expr | None, scope: Scope) -> list[exp.Expr]:
+        return [*terms.conjuncts(self._resolver.resolve(clause.this, scope))] if clause is not None else []
+
+    def _projections(self, tree: exp.Select, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
+        for each in tree.expressions:
+            if each.is_star:
+                yield from starred(each, scope)
+            elif isinstance(each, exp.Aliases):
+                raise scope.no(each, "several names for one column")
+            elif isinstance(each, exp.Alias):
+                yield each.alias, each.this
+            else:
+                yield each.alias_or_name if isinstance(each, (exp.Column, exp.Dot)) else "", each
+
+    # tables and joins
+
+    def _from(self, tree: exp.Select, scope: Scope) -> tuple[Step, Scope]:
+        source = tree.args.get("from_")
+        if source is None:
+            return Step("values", "one row"), scope
+        step, scope = self._source(source.this, replace(scope, sources=()))
+        for join in tree.args.get("joins") or ():
+            step, scope = self._join(step, join, scope)
+        for lateral in tree.args.get("laterals") or ():
+            step, scope = self._lateral(step, lateral, scope)
+        return step, scope
+
+    def _source(self, node: exp.Expr, scope: Scope) -> tuple[Step, Scope]:
+        for part in _SOURCE_PARTS:
+            if node.args.get(part):
+                raise scope.no(node, f"`{part}`")
+        if isinstance(node, exp.Table):
+            rows = self._table(node, scope)
+        elif isinstance(node, exp.Subquery):
+            rows = self._query(node.this, replace(scope, sources=()))
+        else:
+            raise scope.no(node, f"`{type(node).__name__.lower()}` as a table")
+        alias, columns = node.args.get("alias"), rows.columns
+        if alias is not None and alias.args.get("columns"):
+            names = [each.name.lower() for each in alias.args["columns"]]
+            columns = dict(zip(names, columns.values(), strict=True))
+        return rows.step, replace(scope, sources=(*scope.sources, (node.alias_or_name.lower(), columns)))
+
+    def _table(self, node: exp.Table, scope: Scope) -> Rows:
+        if not node.db and node.name.lower() in scope.ctes:
+            tree, inner = scope.ctes[node.name.lower()]
+            return self._query(tree, inner)
+        start = node.parts[0].meta["start"]
+        ref = next(each for each in scope.file.inputs if each.start <= start < each.end)
+        moves, view = ref.stream and scope.file.moves, self._declared.by_table.get(ref.table)
+        if view is not None and view.materialized == "view":
+            rows = self._model_rows(view, moves)
+        else:
+            rows = self._scan(ref, moves)
+        said = clauses(ref, rows.columns, scope)
+        if not said:
+            return rows
+        parts = {**rows.step.parts, "watermark": (*rows.step.parts.get("watermark", ()), *said)}
+        return Rows(replace(rows.step, parts=parts), rows.columns)
+
+    def _scan(self, ref: Input, moves: bool) -> Rows:
+        number, table = self._number(ref.table), ref.table
+        if self._number("") > _MOST_STEPS:
+            raise NotUnderstood("a query of so many steps", ref.place)
+        name = table if number == 1 else f"{table}#{number}"
+        self._scanned.setdefault((table, moves), ref.place)
+        known = self._columns_of(table, moves)
+        if known is None:
+            raise NotUnderstood(f"`{table}`, whose columns are not certain,", ref.place)
+        parts = {"read": (word("stream" if moves else "table", ref.place),)}
+        if landing := self._declared.landing(table):
+            parts["landing"] = (word(landing.name, ref.place),)
+        edited = moves and self._is_edited(table, None)
+        filters = (word(f"rows of {table} as edited", ref.place),) if edited else ()
+        columns = {each.lower(): self._stored(name, table, each.lower(), moves) for each in known}
+        return Rows(Step("scan", name, parts, (), filters, moves, ref.place), columns)
+
+    def _columns_of(self, table: str, moves: bool) -> tuple[str, ...] | None:
+        if table in self._declared.topics:
+            return _LANDED
+        if table in self._declared.clocks:
+            return _CLOCK
+        model = self._declared.by_table.get(table)
+        if model is None or model.output_columns is None:
+            return None
+        is_log = model.materialized == "upsert" and moves
+        return (*model.output_columns, "_deleted") if is_log else model.output_columns
+
+    def _stored(self, name: str, table: str, column: str, moves: bool) -> exp.Expr:
+        edited: frozenset[str] = frozenset()
+        if moves and column == "data" and table in self._declared.topics:
+            _, topic = self._declared.topics[table]
+            fields = (f"data.{each.name}" for each in topic.fields)
+            edited = frozenset(each for each in fields if self._is_edited(table, each))
+        mark = terms.EDITED if moves and self._is_edited(table, column) else ""
+        return terms.column(Atom("column", f"{name}.{column}{mark}", table, column, edited=edited))
+
+    def _join(self, left: Step, join: exp.Join, scope: Scope) -> tuple[Step, Scope]:
+        words = [str(join.args.get(part) or "").lower() for part in ("method", "side", "kind")]
+        if words[0] or join.args.get("match_condition") or not isinstance(join.this, (exp.Table, exp.Subquery)):
+            raise scope.no(join, "this kind of join")
+        kind = " ".join(word for word in words if word and word != "outer") or "inner"
+        right, scope = self._source(join.this, scope)
+        name, moves = f"join{self._number('join')}", left.moves or right.moves
+        place = first_place(join.this, scope.file.statement)
+        is_kept = self._model.run == "streaming" and left.moves and right.moves
+        if is_kept:
+            scope = replace(scope, sources=tuple(sides(name, scope.sources)))
+        conditions = self._join_conditions(join, scope)
+        keys = [each for each in conditions if is_kept and _is_equality(each, name)]
+        parts = {"kind": (word(kind, place),), "keys": tuple(keys)}
+        parts["on"] = tuple(each for each in conditions if each not in keys)
+        if is_kept:
+            parts |= {"left": all_of(scope.sources[:-1]), "right": all_of(scope.sources[-1:])}
+        if kind.endswith(("semi", "anti")):
+            scope = replace(scope, sources=scope.sources[:-1])
+        elif using := join.args.get("using"):
+            scope = merged(scope, [each.name.lower() for each in using], kind, join)
+        return Step("join", name, parts, (left, right), (), moves, place), scope
+
+    def _join_conditions(self, join: exp.Join, scope: Scope) -> list[Term]:
+        on = join.args.get("on")
+        found = [*terms.conjuncts(self._resolver.resolve(on, scope))] if on is not None else []
+        for each in join.args.get("using") or ():
+            both = (replace(scope, sources=sources) for sources in (scope.sources[:-1], scope.sources[-1:]))
+            left, right = (self._resolver.resolve(exp.Column(this=each.copy()), one) for one in both)
+            found.append(exp.EQ(this=left, expression=right))
+        return [*{each.key: each for each in map(term, found)}.values()]
+
+    def _lateral(self, step: Step, lateral: exp.Lateral, scope: Scope) -> tuple[Step, Scope]:
+        alias = lateral.args.get("alias")
+        names = [each.name.lower() for each in alias.args.get("columns") or ()] if alias else []
+        if alias is None or not lateral.args.get("view") or not names:
+            raise scope.no(lateral, "a lateral table, or one without names of its columns,")
+        made, name = self._resolver.resolve(lateral.this, scope), f"explode{self._number('explode')}"
+        columns = {each: own(f"{name}.{at}", "generated", made) for at, each in enumerate(names)}
+        place = first_place(lateral.this, scope.file.statement)
+        kind = "lateral outer" if lateral.args.get("outer") else "lateral"
+        parts = {"rows": (term(made),), "kind": (word(kind, place),)}
+        step = Step("explode", name, parts, (step,), (), step.moves, place)
+        return step, replace(scope, sources=(*scope.sources, (alias.name.lower(), columns)))
+
+    # what makes rows of rows
+
+    def _grouped(
+        self, step: Step, group: exp.Group | None, scope: Scope, resolved: Named, having: list[exp.Expr]
+    ) -> tuple[Step, Named, list[exp.Expr]]:
+        if group is not None and any(value for part, value in group.args.items() if part != "expressions"):
+            raise scope.no(group, "`rollup`, `cube`, `grouping sets` or `group by all`")
+        given = group.expressions if group is not None else []
+        keys = [self._group_key(each, scope, resolved) for each in given]
+        grouping = Grouping(f"group{self._number('group')}", keys, scope)
+        resolved = [(name, grouping.rewrite(each)) for name, each in resolved]  # state is in the order of first use
+        having = [grouping.rewrite(each) for each in having]
+        place = first_place(group, scope.file.statement) if group is not None else None
+        parts = {"keys": tuple(map(term, keys)), "aggregates": tuple(map(term, grouping.made.values()))}
+        return Step("aggregate", grouping.name, parts, (step,), (), step.moves, place or step.place), resolved, having
+
+    def _group_key(self, node: exp.Expr, scope: Scope, resolved: Named) -> exp.Expr:
+        if isinstance(node, exp.Literal) and not node.is_string:
+            return resolved[int(node.name) - 1][1]
+        return self._resolver.resolve(node, scope)
+
+    def _distinct(self, step: Step, columns: Columns) -> Rows:
+        name, keys = f"distinct{self._number('distinct')}", tuple(map(term, columns.values()))
+        made = {each: own(name, "key", tree) for each, tree in columns.items()}
+        return Rows(Step("distinct", name, {"keys": keys}, (step,), (), step.moves, step.place), made)
+
+    def _over(self, step: Step, named: Named, others: list[exp.Expr]) -> tuple[Step, Named, list[exp.Expr]]:
+        if not any(tree.find(exp.Window) for tree in (*others, *(tree for _, tree in named))):
+            return step, named, others
+        name, made = f"window{self._number('window')}", dict[str, exp.Expr]()
+
+        def rewrite(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, exp.Window):
+                return made.setdefault(terms.key(node), own(name, "window", node))
+            return _with(node, rewrite)
+
+        named = [(each, rewrite(tree)) for each, tree in named]
+        others = [rewrite(each) for each in others]
+        return (
+            Step("window", name, {"over": tuple(map(term, made.values()))}, (step,), (), step.moves, step.place),
+            named,
+            others,
+        )
+
+    def _exploded(self, step: Step, named: Named) -> tuple[Step, Named]:
+        made = [tree for _, tree in named if any(map(is_generator, tree.walk()))]
+        if not made:
+            return step, named
+        name = f"explode{self._number('explode')}"
+        columns = [(each, own(name, "generated", tree) if tree in made else tree) for each, tree in named]
+        return Step("explode", name, {"rows": tuple(map(term, made))}, (step,), (), step.moves, step.place), columns
+
+    def _set_operation(self, tree: exp.SetOperation, scope: Scope) -> Rows:
+        if any(tree.args.get(part) for part in ("by_name", "on", "limit", "order", "offset", "side", "kind")):
+            raise scope.no(tree, "`union by name`, an order or a limit")
+        left, right = self._query(tree.this, scope), self._query(tree.expression, scope)
+        kind = type(tree).__name__.lower() + (" all" if tree.args.get("distinct") is False else "")
+        name = f"union{self._number('union')}"
+        pairs = zip(left.columns.items(), right.columns.values(), strict=True)
+        columns = {each: own(name, "union", one, other) for (each, one), other in pairs}
+        place, moves = right.step.place, left.step.moves or right.step.moves
+        step = Step("union", name, {"kind": (word(kind, place),)}, (left.step, right.step), (), moves, place)
+        return Rows(step, columns) if kind == "union all" else self._distinct(step, columns)
+
+    def _number(self, kind: str) -> int:
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+        return self._counts[kind]
+
+
+def _with_ctes(tree: exp.Expr, scope: Scope) -> Scope:
+    clause = tree.args.get("with_")
+    if clause is None:
+        return scope
+    for each in clause.expressions:
+        if clause.args.get("recursive") or (each.args.get("alias") and each.args["alias"].args.get("columns")):
+            raise scope.no(each, "a recursive CTE, or one that names its columns,")
+        scope = replace(scope, ctes={**scope.ctes, each.alias.lower(): (each.this, scope)})
+    return scope
+
+
+def _filtered(step: Step, conditions: list[exp.Expr]) -> Step:
+    found = {each.key: each for each in (*step.filters, *map(term, conditions))}
+    return replace(step, filters=tuple(found.values()))
+
+
+def _is_equality(condition: Term, join: str) -> bool:
+    if not isinstance(condition.tree, (exp.EQ, exp.NullSafeEQ)):
+        return False
+    sides = [
+        {atom.name.startswith(f"{join}.left") for atom in terms.atoms(each)}
+        for each in condition.tree.iter_expressions()
+    ]
+    return sorted(map(sorted, sides)) == [[False], [True]]

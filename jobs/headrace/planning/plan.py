@@ -1,0 +1,216 @@
+"""The plan of a start: one verdict per model and source against what is live, and what stands in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+from headrace.errors import Finding, Place
+from headrace.layout import Layout
+from headrace.planning import declared, settings
+from headrace.planning.comparison import Comparison, Outcome
+from headrace.planning.declared import Declared, Record, Schemas
+from headrace.planning.verdict import Reason, Verdict, worst
+from headrace.project import graph
+from headrace.project.model import Model, Project, Query
+
+NEW, ORPHAN = "NEW", "ORPHAN"
+_WORDS = {"MIX": {"mix", "rebuild"}, "RESET": {"rebuild"}}
+"""What makes a run start in spite of a verdict."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a plan: a model, a source, or what is left of one that is gone.
+
+    `downstream` are the models made of it, `topics` the Kafka topics that its rows reach.
+    """
+
+    name: str
+    path: str
+    query: str
+    verdict: str
+    reasons: tuple[Reason, ...] = ()
+    note: str = ""
+    downstream: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    outcome: Outcome | None = None
+
+    @property
+    def first(self) -> Reason | None:
+        """The reason for the verdict: the worst, in the order of the text."""
+        found = [reason for reason in self.reasons if reason.verdict.name == self.verdict]
+        return min(found, key=lambda reason: reason.place, default=None)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All entries, sources first, in the order in which they run."""
+
+    entries: tuple[Entry, ...]
+
+    def refusals(self, *told: str, spark_will_see: bool = False) -> list[Finding]:
+        """What a run refuses if it is `told` no word for it: `mix` accepted, `rebuild`.
+
+        A type that is not certain is left to Spark, if Spark is to start anyhow.
+        """
+        return [found for entry in self.entries for found in _refusals(entry, told, spark_will_see)]
+
+    def queries(self, verdict: Verdict) -> tuple[str, ...]:
+        """The queries with an entry of a verdict that is certain."""
+        entries = [entry for entry in self.entries if entry.verdict == verdict.name]
+        return tuple(dict.fromkeys(entry.query for entry in entries if not _is_unsure(entry, True)))
+
+
+def make(project: Project, layout: Layout, schemas: Schemas | None = None) -> Plan:
+    """Compare a project with what its data directory was last started with; `schemas` are Spark's types, if known."""
+    planner = _Planner(project, layout, schemas)
+    return Plan((*planner.sources(), *planner.models(), *planner.orphans()))
+
+
+class _Planner:
+    def __init__(self, project: Project, layout: Layout, schemas: Schemas | None) -> None:
+        self._project = project
+        self._layout = layout
+        self._new = Declared.of(project, schemas)
+        self._records = declared.recorded(layout)
+        self._outcomes = cache(self._compared)
+        self._read = {table: frozenset(read.table for read in self._reads(table)) for table in self._stored}
+
+    def sources(self) -> Iterator[Entry]:
+        for landing in self._project.landings:
+            record = self._records.get(landing.query)
+            for topic in landing.topics:
+                name, place = f"bronze.{topic.name}", topic.place
+                known = self._old(record).topics.get(name) if record else None
+                reasons = tuple(settings.topic_reasons(known[1], topic)) if known else ()
+                if known and known[0].name != landing.name:
+                    message = f"it landed with {known[0].name}: what landed there is read no more"
+                    reasons = (*reasons, Reason(Verdict.MIX, place, message))
+                verdict = worst(reasons).name if known else NEW
+                yield Entry(name, place.path, landing.query, verdict, reasons, "", *self._reached(name))
+
+    def models(self) -> Iterator[Entry]:
+        for query in self._project.queries:
+            record = self._records.get(query.name)
+            if record is None:
+                yield from (self._unrecorded(query, model) for model in query.models)
+                continue
+            old = self._old(record)
+            known = [m.table for m in query.models if m.table in old.by_table and old.by_table[m.table].query]
+            outcomes = self._outcomes(record.declared)
+            for model in query.models:
+                if model.table not in known:
+                    yield self._added(query, model)
+                else:
+                    found = outcomes[model.table]
+                    yield self._entry(model, query.name, found.verdict.name, found.reasons, "", found)
+
+    def orphans(self) -> Iterator[Entry]:
+        """Tables and progress on disk that nothing in the project writes any more."""
+        for path in sorted(self._layout.data_dir.glob("tables/*/*")):
+            folder, written = path.parent.name, self._written.get(path.parent.name, self._stored)
+            table = path.name if folder in self._written else f"{folder}.{path.name}"
+            if table not in written:
+                yield _orphan(self._layout, path, f"landing {path.name}" if folder == "_landing" else table)
+        queries = {query.name for query in self._project.queries} | {each.query for each in self._project.landings}
+        for path in sorted(self._layout.checkpoints.glob("*")):
+            if path.name not in queries:
+                yield _orphan(self._layout, path, f"query {path.name}")
+
+    @cached_property
+    def _written(self) -> Mapping[str, Container[str]]:
+        """What stands in the folders that are no layer: change logs, landings, late rows, failed rows."""
+        landings = {landing.name for landing in self._project.landings}
+        queries = {query.name for query in self._project.queries}
+        return {"_changes": self._stored, "_late": self._stored, "_landing": landings, "_failed": queries}
+
+    def _compared(self, name: str) -> Mapping[str, Outcome]:
+        return Comparison(_declared(self._layout, name), self._new).outcomes(self._stored)
+
+    def _old(self, record: Record) -> Declared:
+        return _declared(self._layout, record.declared)
+
+    @cached_property
+    def _stored(self) -> Mapping[str, Model]:
+        return {model.table: model for query in self._project.queries for model in query.models}
+
+    def _unrecorded(self, query: Query, model: Model) -> Entry:
+        """Never started, or from before there were records, or a model that came from another query."""
+        for other, record in self._records.items():
+            before = self._old(record).by_table.get(model.table)
+            if before is not None and before.query == other and self._is_stored(model):
+                place = model.header_places.get("query", Place(model.path))
+                message = f"it ran in the query {other}, and its rows are still there"
+                reason = Reason(Verdict.RESET, place, message, other, query.name)
+                return self._entry(model, query.name, Verdict.RESET.name, (reason,))
+        if any((self._layout.checkpoint(query.name) / part).exists() for part in ("inputs", "offsets")):
+            message = "nobody has noted the text that made what is stored; accept it if it is this one"
+            return self._entry(model, query.name, Verdict.MIX.name, (Reason(Verdict.MIX, Place(model.path), message),))
+        return self._entry(model, query.name, NEW)
+
+    def _added(self, query: Query, model: Model) -> Entry:
+        if self._is_stored(model) and any(self._layout.table(model.table).glob("batch-*")):
+            message = "rows of a former model of this name are still there"
+            reason = Reason(Verdict.RESET, Place(model.path), message)
+            return self._entry(model, query.name, Verdict.RESET.name, (reason,))
+        has_past = query.engine == "micro_batch"
+        note = f"starts with the next batch of {query.name}" if has_past else ""
+        return self._entry(model, query.name, NEW, (), note)
+
+    def _is_stored(self, model: Model) -> bool:
+        return (self._layout.table(model.table) / "_delta_log").exists()
+
+    def _entry(
+        self,
+        model: Model,
+        query: str,
+        verdict: str,
+        reasons: tuple[Reason, ...] = (),
+        note: str = "",
+        outcome: Outcome | None = None,
+    ) -> Entry:
+        return Entry(model.table, model.path, query, verdict, reasons, note, *self._reached(model.table), outcome)
+
+    def _reached(self, table: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The models made of a table, near ones first, and the topics that its rows reach."""
+        found = [table]
+        for name in found:
+            found += [reader for reader, read in self._read.items() if name in read and reader not in found]
+        published = [self._stored[name].publish for name in found if name in self._stored]
+        topics = [publish.topic or f"{{{publish.topic_column}}}" for publish in published if publish]
+        return tuple(found[1:]), tuple(dict.fromkeys(topics))
+
+    def _reads(self, table: str) -> tuple[graph.Read, ...]:
+        return graph.reads(self._stored[table], self._new.by_table)
+
+
+@cache
+def _declared(layout: Layout, name: str) -> Declared:
+    return declared.read(layout, name)
+
+
+def _orphan(layout: Layout, path: Path, name: str) -> Entry:
+    inner = path.relative_to(layout.data_dir).as_posix()
+    return Entry(name, inner, "", ORPHAN, note=f"nothing in the project writes {inner}; remove it by hand when sure")
+
+
+def _is_unsure(entry: Entry, spark_will_see: bool) -> bool:
+    """Whether the only thing in the way is a type that Spark is going to judge."""
+    bad = [reason for reason in entry.reasons if reason.verdict.name == entry.verdict]
+    return spark_will_see and bool(bad) and all(reason.is_unsure for reason in bad)
+
+
+def _refusals(entry: Entry, told: tuple[str, ...], spark_will_see: bool) -> Iterator[Finding]:
+    reason = entry.first
+    if entry.verdict not in _WORDS or reason is None or _is_unsure(entry, spark_will_see):
+        return
+    if not _WORDS[entry.verdict].isdisjoint(told):
+        return
+    code = f"plan-{entry.verdict.lower()}"
+    way = f"`--rebuild`, which resets {entry.query}"
+    if code == "plan-mix":
+        way = f'`--accept-mix "<why>"`, or {way}'
+    yield Finding(reason.place, code, f"{entry.name}: {reason.message}; run with {way}")

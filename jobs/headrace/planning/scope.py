@@ -1,0 +1,223 @@
+"""What names mean in a select, and expressions with every name, parameter and macro put in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from sqlglot import exp
+
+from headrace.errors import HeadraceError, Place
+from headrace.planning import terms
+from headrace.planning.declared import Declared
+from headrace.planning.steps import Step
+from headrace.planning.terms import Atom, short
+from headrace.project import dialect
+from headrace.project.dialect import Statement
+from headrace.project.model import Input
+
+Columns = Mapping[str, exp.Expr]
+"""Columns by lower-case name, as expressions over the columns of steps."""
+
+_WITHOUT_BRACKETS = ("current_timestamp", "current_date", "localtimestamp", "current_user")
+_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")
+
+
+class NotUnderstood(HeadraceError):
+    """A query that has no canonical form here; whoever compares it must expect the worst."""
+
+    def __init__(self, what: str, place: Place | None = None) -> None:
+        self.place = place
+        super().__init__(f"{what} is more than a plan can judge")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a step, and what each of their columns is."""
+
+    step: Step
+    columns: Columns
+
+
+@dataclass(frozen=True)
+class File:
+    """A statement being lowered; `moves` is false in a view that is read without `stream`."""
+
+    statement: Statement
+    inputs: tuple[Input, ...] = ()
+    moves: bool = True
+
+
+@dataclass(frozen=True)
+class Scope:
+    """CTEs, the tables of FROM with their columns, and the columns that the select itself names."""
+
+    file: File
+    ctes: Mapping[str, tuple[exp.Expr, Scope]] = field(default_factory=dict)
+    sources: tuple[tuple[str, Columns], ...] = ()
+    aliases: Mapping[str, exp.Expr] = field(default_factory=dict)
+    outer: Scope | None = None
+
+    def no(self, node: exp.Expr, what: str) -> NotUnderstood:
+        """The refusal of a part of a text."""
+        return NotUnderstood(what, first_place(node, self.file.statement))
+
+
+class Resolver:
+    """Puts what names stand for in their place; `query` gives the rows of a query inside an expression."""
+
+    def __init__(self, declared: Declared, query: Callable[[exp.Expr, Scope], Rows]) -> None:
+        self._declared = declared
+        self._query = query
+
+    def resolve(self, node: exp.Expr, scope: Scope) -> exp.Expr:
+        """The expression over columns of steps; the one given is not changed."""
+        if "resolved" in node.meta or "atom" in node.meta:
+            return node.copy()
+        if isinstance(node, exp.Column):
+            return self._column(node, scope)
+        if isinstance(node, exp.Placeholder):
+            return _literal(self._declared.vars[node.name], first_place(node.parent or node, scope.file.statement))
+        if isinstance(node, exp.Query):
+            return self._inner_query(node, scope)
+        if isinstance(node, exp.Func) and self._is_macro(node):
+            return self._macro(node, scope)
+        return with_children(placed(node, scope.file.statement), lambda child: self.resolve(child, scope))
+
+    def _column(self, node: exp.Column, scope: Scope) -> exp.Expr:
+        first, *rest = (part for part in node.parts if isinstance(part, exp.Identifier))
+        level: Scope | None = scope
+        while level is not None:
+            found = _owned(first, rest, node, level)
+            if found is not None:
+                return found
+            if first.name.lower() in level.aliases and level is scope:
+                others = {name: tree for name, tree in scope.aliases.items() if name != first.name.lower()}
+                return _fields(self.resolve(scope.aliases[first.name.lower()], replace(scope, aliases=others)), rest)
+            level = level.outer
+        if first.name.lower() in (*terms.WINDOWS, *_WITHOUT_BRACKETS):
+            return _fields(exp.Column(this=placed(first, scope.file.statement)), rest)
+        if not rest and first.name.lower() in _UNITS:
+            return exp.Var(this=first.name.lower())
+        raise scope.no(node, f"`{first.name}`, a name whose column is not certain,")
+
+    def _inner_query(self, node: exp.Query, scope: Scope) -> exp.Expr:
+        query = node.this if isinstance(node, exp.Subquery) else node
+        rows = self._query(query, Scope(scope.file, scope.ctes, outer=scope))
+        made = [*rows.columns.values()]
+        for step in rows.step.every():
+            made += [each.tree for each in (*step.filters, *(one for part in step.parts.values() for one in part))]
+        told = f"{', '.join(map(terms.key, rows.columns.values()))} from {' '.join(rows.step.keys())}"
+        return terms.column(Atom("query", short(f"query({told})"), made_of=tuple(made)), first_place(node, None))
+
+    def _is_macro(self, node: exp.Func) -> bool:
+        names = [node.name] if isinstance(node, exp.Anonymous) else type(node).sql_names()
+        return any(name.lower() in self._declared.macro_texts for name in names)
+
+    def _macro(self, node: exp.Func, scope: Scope) -> exp.Expr:
+        if not isinstance(node, exp.Anonymous):
+            raise scope.no(node, "a macro named as a function of Spark")
+        macro = self._declared.macro_texts[node.name.lower()]
+        statement = parsed_macro(macro.text, macro.path)
+        given = [self.resolve(each, scope) for each in node.expressions]
+        values: dict[str, exp.Expr] = {}
+        for at, (name, type_, default) in enumerate(_parameters(statement.tree)):
+            value = given[at] if at < len(given) else default
+            if value is None:
+                raise scope.no(node, f"`{node.name}` without `{name}`")
+            values[name] = _resolved(exp.Cast(this=value.copy(), to=type_.copy()))
+        body = self.resolve(statement.tree.expression.this, Scope(File(statement), sources=(("", values),)))
+        returns = next((each.this for each in statement.tree.find_all(exp.ReturnsProperty)), None)
+        return exp.Cast(this=body, to=returns.copy()) if returns is not None else body
+
+
+@lru_cache(maxsize=1024)
+def parsed(text: str, path: str) -> Statement:
+    """A model's text as a tree that nobody may change."""
+    return dialect.parse(text, path)
+
+
+@lru_cache(maxsize=256)
+def parsed_macro(text: str, path: str) -> Statement:
+    return dialect.parse(text, path, starts=("CREATE",))
+
+
+def placed(node: exp.Expr, statement: Statement) -> exp.Expr:
+    """A copy of a node, without what is below it, that knows where it stands."""
+    if "place" not in node.meta and "start" in node.meta:
+        node.meta["place"] = statement.place(node.meta["start"])
+    return node
+
+
+def first_place(node: exp.Expr, statement: Statement | None) -> Place | None:
+    """Where an expression starts."""
+    for each in node.walk():
+        if statement is not None:
+            placed(each, statement)
+        if "place" in each.meta:
+            return each.meta["place"]  # type: ignore[no-any-return]
+    return Place(statement.path) if statement is not None else None
+
+
+def with_children(node: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """A copy of a node whose parts are changed."""
+    made = type(node)(**{part: _changed(value, change) for part, value in node.args.items()})
+    made.meta.update(node.meta)
+    return made
+
+
+def _changed(value: Any, change: Callable[[exp.Expr], exp.Expr]) -> Any:
+    if isinstance(value, exp.Expr):
+        return change(value)
+    return [_changed(each, change) for each in value] if isinstance(value, list) else value
+
+
+def _owned(first: exp.Identifier, rest: list[exp.Identifier], node: exp.Expr, level: Scope) -> exp.Expr | None:
+    """The column of a table in FROM that a dotted name means; a table's name goes before a column's."""
+    statement, name = level.file.statement, first.name.lower()
+    place = first_place(first, statement)
+    for alias, columns in level.sources:
+        if rest and alias == name and rest[0].name.lower() in columns:
+            return _fields(_copy(columns[rest[0].name.lower()], place), rest[1:])
+    owners = [columns for _, columns in level.sources if name in columns]
+    if len(owners) > 1:
+        raise level.no(node, f"`{first.name}`, which could be of two tables,")
+    return _fields(_copy(owners[0][name], place), rest) if owners else None
+
+
+def _copy(tree: exp.Expr, place: Place | None) -> exp.Expr:
+    """A column where it is named; the place where its expression is written counts for more."""
+    made = tree.copy()
+    if "atom" in made.meta and "place" not in made.meta:
+        made.meta["place"] = place
+    return made
+
+
+def _fields(base: exp.Expr, names: list[exp.Identifier]) -> exp.Expr:
+    for name in names:
+        found = base.meta.get("atom")
+        if found is not None and found.kind == "column" and found.column == "data":
+            base = terms.column(found.member(name.name), base.meta.get("place"))
+        else:
+            base = exp.Dot(this=base, expression=exp.Identifier(this=name.name.lower()))
+    return base
+
+
+def _resolved(node: exp.Expr) -> exp.Expr:
+    node.meta["resolved"] = True
+    return node
+
+
+def _literal(value: Any, place: Place | None) -> exp.Expr:
+    made = exp.convert(value)
+    for each in made.walk():
+        each.meta["place"] = place
+    return made
+
+
+def _parameters(tree: exp.Expr) -> Iterator[tuple[str, exp.DataType, exp.Expr | None]]:
+    for each in tree.this.expressions:
+        default = next((one.this for one in each.find_all(exp.DefaultColumnConstraint)), None)
+        yield each.name.lower(), each.args["kind"], default

@@ -1,0 +1,138 @@
+"""Edits of a model's header, and of a source: what they do to what is stored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+
+from headrace.errors import InvalidProject, Place
+from headrace.planning import terms
+from headrace.planning.declared import Declared
+from headrace.planning.verdict import Reason, Verdict
+from headrace.project import dialect
+from headrace.project.model import Model, Topic
+
+_FIXED = {
+    "materialized": "its rows are stored in another way",
+    "run": "it runs in another engine, which has state of its own",
+    "query": "it runs in another query, whose progress is another",
+    "output_mode": "rows are written at other moments",
+    "unique_key": "its rows are those of another key",
+}
+_JUDGED = (
+    "text",
+    "inputs",
+    "parameters",
+    "columns",
+    "output_columns",
+    "once_per",
+    "close_when",
+    "delete_when",
+    "publish",
+)
+_HARMLESS = ("layer", "name", "domain", "path", "description", "log", "tags", "owner", "meta", "header_places", "every")
+"""Keys that change nothing of what is stored."""
+
+
+def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bool) -> Iterator[Reason]:
+    """What edited header keys mean; a key that nobody has judged is taken for the worst."""
+    old, new = before.by_table[table], now.by_table[table]
+    for field in fields(Model):
+        if field.name not in (*_FIXED, *_JUDGED, *_HARMLESS) and getattr(old, field.name) != getattr(new, field.name):
+            message = f"nobody can say what another `{field.name}` means"
+            yield Reason(Verdict.RESET, _place(new, field.name), message)
+    for key, message in _FIXED.items():
+        was, is_now = getattr(old, key), getattr(new, key)
+        if was != is_now:
+            yield Reason(Verdict.RESET, _place(new, key), message, _told(was), _told(is_now))
+    if old.once_per != new.once_per:
+        message = "rows that were left out by the old key stay out"
+        yield Reason(Verdict.FORWARD, _place(new, "once_per"), message, _told(old.once_per), _told(new.once_per))
+    if _expression(old.close_when, before) != _expression(new.close_when, now):
+        message = "keys that were closed may come back without their past, or stay open"
+        yield Reason(Verdict.MIX, _place(new, "close_when"), message, _told(old.close_when), _told(new.close_when))
+    if _expression(old.delete_when, before) != _expression(new.delete_when, now):
+        verdict = Verdict.MIX if has_self_read else Verdict.FORWARD
+        message = "keys that were deleted by the old rule stay so, with what they had counted"
+        yield Reason(verdict, _place(new, "delete_when"), message, _told(old.delete_when), _told(new.delete_when))
+    yield from _publish_reasons(old, new)
+
+
+def topic_reasons(old: Topic, new: Topic) -> Iterator[Reason]:
+    """What the edit of a source means for the table it lands in."""
+    place = new.place
+    if old.topic != new.topic:
+        message = f"{new.name} would hold the rows of two topics, and only those of {new.topic} could be read"
+        yield Reason(Verdict.MIX, place, message, old.topic, new.topic)
+    if _judged(old) != _judged(new):
+        message = "what landed stays used or rejected as it was judged then"
+        yield Reason(Verdict.FORWARD, place, message, _told(_judged(old)), _told(_judged(new)))
+    if old.event_time != new.event_time:
+        message = "what landed keeps the event time that it got then"
+        yield Reason(Verdict.FORWARD, place, message, _told(old.event_time), _told(new.event_time))
+
+
+def edited_topic_columns(old: Topic, new: Topic) -> frozenset[str]:
+    """Columns of a source whose meaning is another: fields of other types, the event time."""
+    if old.scalar != new.scalar or bool(old.fields) != bool(new.fields):
+        return frozenset({"data"})
+    types = ({field.name: field.type for field in old.fields}, {field.name: field.type for field in new.fields})
+    names = types[0].keys() | types[1].keys()
+    members = {f"data.{name}" for name in names if types[0].get(name) != types[1].get(name)}
+    whole = {"data"} if members else set()
+    time = {"event_time"} if old.event_time != new.event_time else set()
+    return frozenset(members | whole | time)
+
+
+def has_other_rows(old: Topic, new: Topic) -> bool:
+    """Whether records are used that were not, or the other way round."""
+    return old.topic != new.topic or _judged(old) != _judged(new)
+
+
+def _judged(topic: Topic) -> tuple[object, ...]:
+    return topic.fields, topic.scalar, topic.reject, topic.null_key, topic.null_value
+
+
+def _publish_reasons(old: Model, new: Model) -> Iterator[Reason]:
+    before, after, place = old.publish, new.publish, _place(new, "publish")
+    if before is None and after is not None:
+        message = "rows are sent from now on" if after.start == "latest" else "all its rows are sent"
+        if after.start is None:
+            message = "a table with rows is only sent if `start:` says which"
+        yield Reason(Verdict.KEEP, place, message, "", _told(after))
+    elif before is not None and after is None:
+        message = "rows are not sent any more; those that were stay on the topic"
+        yield Reason(Verdict.KEEP, place, message, _told(before))
+    elif before is not None and after is not None:
+        moved = (before.topic, before.topic_column) != (after.topic, after.topic_column)
+        same = (before.key, before.value, before.tombstone_when) == (after.key, after.value, after.tombstone_when)
+        if moved:
+            message = "rows that were sent stay on the old topic; the new one gets those from now on"
+            yield Reason(Verdict.FORWARD, place, message, _told(before), _told(after))
+        elif not same:
+            message = "records look different from now on; those that were sent stay"
+            yield Reason(Verdict.KEEP, place, message, _told(before), _told(after))
+
+
+def _expression(text: str | None, declared: Declared) -> str:
+    """An expression of a header, with the macros that it may call, in one form."""
+    if text is None:
+        return ""
+    macros = [macro.text for macro in declared.macros] if _calls_macro(text, declared) else []
+    try:
+        return " ".join([terms.key(dialect.parse(f"select {text}", "").tree.expressions[0]), *macros])
+    except InvalidProject:
+        return " ".join([text, *macros])
+
+
+def _calls_macro(text: str, declared: Declared) -> bool:
+    return any(re.search(rf"\b{name}\b", text, re.IGNORECASE) for name in declared.macro_texts)
+
+
+def _told(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _place(model: Model, key: str) -> Place:
+    return model.header_places.get(key, Place(model.path))

@@ -1,0 +1,241 @@
+"""Expressions in one canonical form: without case, brackets, or the order of operands that may be swapped."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlglot import exp
+
+from headrace.errors import Place
+
+EDITED = "*"
+"""Marks a column of a table whose text makes it in another way than it did."""
+
+_LONG = 300
+_SWAPPABLE = (exp.EQ, exp.NEQ, exp.NullSafeEQ)
+_MIRRORED = {"GT": "LT", "GTE": "LTE"}
+WINDOWS = ("window", "session_window")
+_SECONDS = {"microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "minute": 60, "hour": 3600, "day": 86400}
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A column that no expression makes: of a table, or made by a step such as an aggregation.
+
+    `kind` is `column`, `key`, `aggregate`, `window`, `generated`, `side`, `union` or `query`; `made_of` are the
+    expressions of a step's column, `edited` the members of a struct that mean something else than they did.
+    """
+
+    kind: str
+    name: str
+    table: str = ""
+    column: str = ""
+    made_of: tuple[exp.Expr, ...] = field(default=(), compare=False, repr=False)
+    edited: frozenset[str] = frozenset()
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether the table's text makes this column in another way than it did."""
+        return self.name.endswith(EDITED)
+
+    def member(self, name: str) -> Atom:
+        """A field of this column."""
+        is_edited = f"{self.column}.{name}" in self.edited
+        told = f"{self.name.removesuffix(EDITED)}.{name}{EDITED if is_edited else ''}"
+        return replace(self, name=told, column=f"{self.column}.{name}")
+
+    def __deepcopy__(self, memo: object) -> Atom:
+        return self  # it never changes, and a copy of an expression must not copy all that is below it
+
+
+@dataclass(frozen=True)
+class Term:
+    """One expression; two with the same key mean the same, `told` is for people."""
+
+    key: str
+    tree: exp.Expr = field(compare=False, repr=False)
+
+    @property
+    def told(self) -> str:
+        """As SQL over the columns of tables."""
+        return told(self.tree)
+
+    @property
+    def atoms(self) -> frozenset[Atom]:
+        """The columns that it names."""
+        return frozenset(atoms(self.tree))
+
+    @property
+    def columns(self) -> frozenset[Atom]:
+        """The columns of tables that it is made of in the end."""
+        return frozenset(atom for atom in deep(self.tree) if atom.kind == "column")
+
+    def place(self, other: Term | None = None) -> Place | None:
+        """Where it is written: at the first word that `other` does not have, else at the first of all."""
+        known = {_word(node) for node in every(other.tree)} if other else set[str]()
+        placed = [node for node in every(self.tree) if "place" in node.meta]
+        fresh = [node for node in placed if _word(node) not in known]
+        found = [*fresh, *placed]
+        return found[0].meta["place"] if found else None
+
+
+def term(tree: exp.Expr) -> Term:
+    """The canonical form of an expression whose columns are resolved."""
+    return Term(key(tree), tree)
+
+
+def column(found: Atom, place: Place | None = None) -> exp.Column:
+    """A resolved column as part of an expression."""
+    made = exp.Column(this=exp.Identifier(this=found.name, quoted=False))
+    made.meta["atom"] = found
+    if place is not None:
+        made.meta["place"] = place
+    return made
+
+
+def atoms(tree: exp.Expr) -> Iterator[Atom]:
+    """The resolved columns that an expression names."""
+    return (node.meta["atom"] for node in tree.find_all(exp.Column) if "atom" in node.meta)
+
+
+def deep(*trees: exp.Expr) -> frozenset[Atom]:
+    """The resolved columns of expressions, and those that these are made of in turn."""
+    found: dict[str, Atom] = {}
+    waiting = [*trees]
+    while waiting:
+        for each in atoms(waiting.pop()):
+            if each.name not in found:
+                found[each.name] = each
+                waiting.extend(each.made_of)
+    return frozenset(found.values())
+
+
+def every(tree: exp.Expr) -> Iterator[exp.Expr]:
+    """Every node of an expression and of what its columns are made of."""
+    seen: set[str] = set()
+    waiting = [tree]
+    while waiting:
+        for node in waiting.pop().walk():
+            yield node
+            if "atom" in node.meta and node.meta["atom"].name not in seen:
+                seen.add(node.meta["atom"].name)
+                waiting.extend(node.meta["atom"].made_of)
+
+
+def conjuncts(tree: exp.Expr) -> Iterator[exp.Expr]:
+    """The conditions that `and` joins."""
+    tree = tree.unnest()
+    if isinstance(tree, exp.And):
+        yield from conjuncts(tree.left)
+        yield from conjuncts(tree.right)
+    else:
+        yield tree
+
+
+def told(tree: exp.Expr) -> str:
+    """An expression as SQL, with what its columns are made of in their place."""
+
+    def shown(node: exp.Expr) -> exp.Expr:
+        made_of: tuple[exp.Expr, ...] = node.meta["atom"].made_of if "atom" in node.meta else ()
+        return exp.Paren(this=made_of[0].copy().transform(shown)) if len(made_of) == 1 else node
+
+    spread = tree.copy().transform(shown)
+    return short(spread.unnest().sql(dialect="databricks", comments=False, normalize_functions="lower"))
+
+
+def short(told: str) -> str:
+    """A text itself or, if it is very long, its start and its hash."""
+    return told if len(told) <= _LONG else f"{told[:60]}…{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+
+
+def key(node: exp.Expr) -> str:
+    """The structure of an expression as text."""
+    node = node.unnest()
+    if "atom" in node.meta:
+        return f"[{node.meta['atom'].name}]"
+    if isinstance(node, (exp.And, exp.Or)):
+        return f"{type(node).__name__}({', '.join(sorted({key(each) for each in _operands(node, type(node))}))})"
+    if isinstance(node, exp.Interval):
+        return f"Interval({_interval(node)})"
+    if isinstance(node, exp.Literal):
+        return f"'{node.name}'" if node.is_string else f"{node.name}"
+    if isinstance(node, (exp.Identifier, exp.Var)):
+        return node.name.lower()
+    if isinstance(node, exp.Anonymous):
+        return _call(node)
+    if isinstance(node, (exp.Alias, exp.PropertyEQ)):
+        return f"{key(node.this) if isinstance(node, exp.Alias) else node.this.name} = {_value(node.args, node)}"
+    return _plain(node)
+
+
+def seconds(told: str) -> str:
+    """`1 minute` and `60 seconds` alike; what is no plain duration stays as it is."""
+    words = told.strip().lower().removeprefix("interval").split()
+    numbers, units = words[::2], [word.removesuffix("s") for word in words[1::2]]
+    plain = all(re.fullmatch(r"\d+(\.\d+)?", number) for number in numbers) and set(units) <= _SECONDS.keys()
+    if not words or not plain or len(numbers) != len(units):
+        return told
+    total = sum(float(number) * _SECONDS[unit] for number, unit in zip(numbers, units, strict=True))
+    return f"{total:.6f} seconds"
+
+
+def _plain(node: exp.Expr) -> str:
+    name = type(node).__name__
+    args = {part: value for part, value in node.args.items() if value not in (None, False, [])}
+    if name in _MIRRORED:
+        name, args = _MIRRORED[name], {"this": args["expression"], "expression": args["this"]}
+    parts = [f"{part}={_one(value)}" for part, value in args.items()]
+    if isinstance(node, _SWAPPABLE):
+        parts = sorted(_one(value) for value in args.values())
+    return f"{name}({', '.join(parts)})"
+
+
+def _one(value: Any) -> str:
+    if isinstance(value, exp.Expr):
+        return key(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_one, value))}]"
+    return repr(value)
+
+
+def _value(args: dict[str, Any], node: exp.Expr) -> str:
+    """An alias inside an expression names a field, and its case is kept."""
+    return args["alias"].name if isinstance(node, exp.Alias) and args.get("alias") else _one(args.get("expression"))
+
+
+def _call(node: exp.Anonymous) -> str:
+    name, arguments = node.name.lower(), [key(each) for each in node.expressions]
+    if name in WINDOWS:
+        arguments = [
+            f"'{seconds(each.name)}'" if isinstance(each, exp.Literal) and each.is_string else told
+            for each, told in zip(node.expressions, arguments, strict=True)
+        ]
+    return f"{name}({', '.join(arguments)})"
+
+
+def _interval(node: exp.Interval) -> str:
+    unit = node.args.get("unit")
+    if not isinstance(node.this, exp.Literal) or not (unit is None or isinstance(unit, exp.Var)):
+        return f"{_one(node.this)} {_one(unit)}"
+    return seconds(f"{node.this.name} {unit.name if unit is not None else ''}")
+
+
+def _operands(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
+    node = node.unnest()
+    if isinstance(node, kind):
+        yield from _operands(node.args["this"], kind)
+        yield from _operands(node.args["expression"], kind)
+    else:
+        yield node
+
+
+def _word(node: exp.Expr) -> str:
+    """What a node says by itself, without what is below it."""
+    if "atom" in node.meta:
+        return str(node.meta["atom"].name)
+    is_named = isinstance(node, (exp.Identifier, exp.Literal, exp.Anonymous, exp.Var))
+    return f"{type(node).__name__} {node.name.lower() if is_named else ''}"

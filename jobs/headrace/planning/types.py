@@ -1,0 +1,134 @@
+"""Types of expressions, where they are certain without Spark; None where they are not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from sqlglot import exp
+
+from headrace.planning import terms
+from headrace.planning.terms import Atom
+from headrace.project.fieldtypes import SIMPLE
+
+TypeOf = Callable[[Atom], str | None]
+"""The type of a table's column."""
+
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)
+_TEXTS = (exp.Upper, exp.Lower, exp.Trim, exp.Concat, exp.ConcatWs, exp.Substring, exp.ArrayToString, exp.JSONFormat)
+_COUNTS = (exp.Count, exp.CountIf)
+_RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Length, exp.ArraySize)
+_OF_ARGUMENT = (exp.Min, exp.Max, exp.First, exp.Last, exp.FirstValue, exp.LastValue, exp.AnyValue, exp.Lag, exp.Lead)
+_WRAPPERS = (exp.Window, exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.ArgMax, exp.ArgMin, exp.Abs)
+
+
+def canonical(type_: str) -> str:
+    """A type written without spaces, quotes and capitals, as Spark does in short."""
+    told = re.sub(r"[\s`]", "", type_).lower()
+    return SIMPLE.get(told, told)
+
+
+def type_of(tree: exp.Expr, column: TypeOf) -> str | None:
+    """The type of a resolved expression."""
+    tree = tree.unnest()
+    if "atom" in tree.meta:
+        return _atom(tree.meta["atom"], column)
+    if isinstance(tree, exp.Cast):
+        return canonical(tree.to.sql(dialect="databricks"))
+    if isinstance(tree, exp.Literal):
+        return _literal(tree)
+    if isinstance(tree, exp.Null):
+        return "void"
+    if isinstance(tree, _TRUTHS):
+        return "boolean"
+    if isinstance(tree, _TEXTS):
+        return "string"
+    if isinstance(tree, _COUNTS):
+        return "bigint"
+    if isinstance(tree, _RANKS):
+        return "int"
+    if isinstance(tree, (*_OF_ARGUMENT, *_WRAPPERS)):
+        return type_of(tree.this, column)
+    if isinstance(tree, exp.Dot):
+        return _member(type_of(tree.this, column), tree.expression.name)
+    return _computed(tree, column)
+
+
+def _computed(tree: exp.Expr, column: TypeOf) -> str | None:
+    if isinstance(tree, exp.Sum):
+        return _sum(type_of(tree.this, column))
+    if isinstance(tree, (exp.Add, exp.Sub, exp.Mul, exp.Neg)):
+        return _arithmetic([type_of(each, column) for each in tree.iter_expressions()])
+    if isinstance(tree, exp.Coalesce):
+        return _common(type_of(each, column) for each in (tree.this, *tree.expressions))
+    if isinstance(tree, exp.If):
+        return _common(type_of(each, column) for each in (tree.args["true"], tree.args.get("false")) if each)
+    if isinstance(tree, exp.Case):
+        results = [each.args["true"] for each in tree.args["ifs"]] + [tree.args.get("default")]
+        return _common(type_of(each, column) for each in results if each)
+    if isinstance(tree, exp.Anonymous) and tree.name.lower() in terms.WINDOWS:
+        return "struct<start:timestamp,end:timestamp>"
+    return None
+
+
+def _atom(atom: Atom, column: TypeOf) -> str | None:
+    if atom.kind == "column":
+        return column(atom)
+    if atom.kind in ("query", "generated"):
+        return None
+    return _common(type_of(each, column) for each in atom.made_of)
+
+
+def _literal(tree: exp.Literal) -> str | None:
+    if tree.is_string:
+        return "string"
+    if not tree.name.isdecimal():
+        return None
+    return "int" if int(tree.name) < 2**31 else "bigint"
+
+
+def _sum(of: str | None) -> str | None:
+    if of in _INTEGERS:
+        return "bigint"
+    if of in ("double", "float"):
+        return "double"
+    found = re.fullmatch(r"decimal\((\d+),(\d+)\)", of or "")
+    return f"decimal({min(38, int(found[1]) + 10)},{found[2]})" if found else None
+
+
+def _arithmetic(types: list[str | None]) -> str | None:
+    if all(each in _INTEGERS for each in types):
+        return max(types, key=lambda each: _INTEGERS.index(each or ""))
+    is_simple = all(each in (*_INTEGERS, "float", "double") for each in types)
+    return "double" if is_simple and "double" in types else None
+
+
+def _common(types: Iterable[str | None]) -> str | None:
+    """The type that all have; null has every type."""
+    found = {each for each in types if each != "void"}
+    if len(found) > 1 and found <= {*_INTEGERS}:
+        return _arithmetic([*found])
+    return found.pop() if len(found) == 1 else None
+
+
+def _member(of: str | None, name: str) -> str | None:
+    """The type of a field of a struct; of an array of structs, an array."""
+    if of is None:
+        return None
+    if of.startswith("array<"):
+        inner = _member(of[6:-1], name)
+        return f"array<{inner}>" if inner else None
+    if not of.startswith("struct<"):
+        return None
+    return dict(_members(of[7:-1])).get(name.lower())
+
+
+def _members(text: str) -> Iterable[tuple[str, str]]:
+    depth, start = 0, 0
+    for at, letter in enumerate(f"{text},"):
+        depth += (letter in "<(") - (letter in ">)")
+        if letter == "," and depth == 0:
+            name, _, type_ = text[start:at].partition(":")
+            yield name, type_
+            start = at + 1

@@ -1,0 +1,97 @@
+"""The rows of a topic that come with the project: a CSV file, each line of it a record."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from headrace.errors import Finding, InvalidProject, Place, did_you_mean
+from headrace.project.files import read_text
+from headrace.project.model import Field, Seed, Topic
+
+_TEXTS = ("string", "timestamp", "timestamp_ntz", "date")
+_NUMBER = r"-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]+)?"
+_TOKENS = {"boolean": "true|false", "tinyint": "-?[0-9]+", "smallint": "-?[0-9]+", "int": "-?[0-9]+"}
+_TOKENS |= {"bigint": "-?[0-9]+", "float": _NUMBER, "double": _NUMBER, "decimal": _NUMBER}
+
+
+def read(root: Path, path: str, topic: Topic) -> tuple[Seed, ...]:
+    """Read the file of a topic; all that is wrong with it raises InvalidProject.
+
+    The first column is the key of the record, and a field too if it is named as one. An empty cell is no field.
+    """
+    lines = csv.reader(read_text(root, path).splitlines(), strict=True)
+    found, seeds = list[Finding](), list[Seed]()
+    try:
+        header = next(lines, [])
+        columns = _columns(topic)
+        found += _header_findings(path, header, columns, topic)
+        for cells in lines if not found else ():
+            place = Place(path, lines.line_num)
+            if len(cells) != len(header):
+                found.append(Finding(place, "bad-value", f"{len(cells)} cells under {len(header)} columns"))
+            elif wrong := [*_cell_findings(place, header, cells, columns)]:
+                found += wrong
+            else:
+                value = _value(topic, dict(zip(header, cells, strict=True)), columns)
+                seeds.append(Seed(lines.line_num, cells[0], value))
+    except csv.Error as error:
+        found.append(Finding(Place(path, lines.line_num), "syntax", f"this is no CSV: {error}"))
+    if found:
+        raise InvalidProject(found)
+    return tuple(seeds)
+
+
+def _columns(topic: Topic) -> dict[str, Field]:
+    """The columns that a file may have beside the key; a bare value is in the column `value`."""
+    if topic.scalar is not None:
+        return {"value": Field("value", topic.scalar, True)}
+    return {field.name: field for field in topic.fields}
+
+
+def _header_findings(path: str, header: Sequence[str], columns: Mapping[str, Field], topic: Topic) -> Iterator[Finding]:
+    place = Place(path, 1)
+    for name in header[0 if header[:1] != ["key"] else 1 :]:
+        if name not in columns:
+            message = f"`{name}` is no field of {topic.name}.{did_you_mean(name, columns)}"
+            yield Finding(place, "unknown-column", message)
+    for name, field in columns.items():
+        if field.required and name not in header:
+            yield Finding(place, "missing-key", f"the column `{name}` is missing; {topic.name} requires it")
+
+
+def _cell_findings(
+    place: Place, header: Sequence[str], cells: Sequence[str], columns: Mapping[str, Field]
+) -> Iterator[Finding]:
+    if not cells[0]:
+        yield Finding(place, "bad-value", f"`{header[0]}` is empty; the first column is the record's key")
+    for name, cell in zip(header, cells, strict=True):
+        field = columns.get(name)
+        if field is None or (not cell and not field.required):
+            continue
+        try:
+            _token(field.type, cell)
+        except ValueError:
+            yield Finding(place, "bad-value", f"`{cell}` is no {field.type} for `{name}`")
+
+
+def _value(topic: Topic, cells: Mapping[str, str], columns: Mapping[str, Field]) -> str:
+    tokens = {name: _token(columns[name].type, cell) for name, cell in cells.items() if name in columns and cell}
+    if topic.scalar is not None:
+        return tokens["value"]
+    return "{" + ", ".join(f"{json.dumps(name)}: {token}" for name, token in tokens.items()) + "}"
+
+
+def _token(kind: str, cell: str) -> str:
+    """A cell as JSON; ValueError if it is none of its type. What is neither text nor number stands there as JSON."""
+    if kind in _TEXTS:
+        return json.dumps(cell, ensure_ascii=False)
+    pattern = _TOKENS.get(kind.split("(")[0])
+    if pattern is None:
+        json.loads(cell)
+    elif re.fullmatch(pattern, cell) is None:
+        raise ValueError(cell)
+    return cell

@@ -1,0 +1,1 @@
+"""The REST service: orders and stored tables over HTTP, without Spark."""

@@ -1,0 +1,254 @@
+"""The service's routes: what HTTP asks, and which status and headers answer it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Any, Literal
+from urllib.parse import quote, urlencode
+
+from fastapi import FastAPI, Query, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope, Send
+
+from headrace.errors import HeadraceError, UsageError
+from headrace.layout import Layout
+from headrace.project.model import Project
+from headrace.reading.rows import to_json
+from headrace.serving import mail, manual, tables
+from headrace.serving.door import Unreachable
+from headrace.serving.events import Event, decided
+from headrace.serving.order import InvalidOrder, Order, parse
+from headrace.serving.orders import Busy, Orders, Taken, TimedOut
+from headrace.serving.waiters import NoRoom, Waiter
+from headrace.version import __version__
+
+LONGEST_MS = 3_600_000
+BODY_BYTES = 900_000
+"""Less than what a broker takes by default: 1 MiB."""
+
+TABLE_READERS = 2
+TABLE_QUEUE = 64
+
+Timeout = Annotated[int, Query(ge=0, le=LONGEST_MS, description="Milliseconds to wait.")]
+_DEFAULT_MS = 10_000
+
+Answers = dict[int | str, dict[str, Any]]
+"""What the OpenAPI page says of statuses."""
+
+
+@dataclass
+class Service:
+    """What the routes work on."""
+
+    project: Project
+    layout: Layout
+    orders: Orders
+    readers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(TABLE_READERS, "tables"))
+    reading: int = 0
+
+
+class TooLarge(Exception):
+    """A body beyond what the topic takes."""
+
+
+def application(service: Service) -> FastAPI:
+    """All routes of the service."""
+    app = FastAPI(title="headrace", version=__version__, docs_url=None, redoc_url=None)
+    app.state.service = service
+    _order_routes(app, service.orders)
+    _table_routes(app, service)
+    _refusals(app)
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        return HTMLResponse(manual.page(app.openapi()))
+
+    return app
+
+
+def _order_routes(app: FastAPI, orders: Orders) -> None:
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Order"}}}, "required": True}
+    failures: Answers = {
+        409: {"description": "The id belongs to another order."},
+        422: {"description": "The body or a parameter is wrong; `detail` names the field."},
+        503: {"description": "The broker does not answer, or too many requests wait."},
+        504: {"description": "Not decided in time; the order is placed."},
+    }
+    read: Answers = {200: {"model": Order, "description": "The order in its latest state."}}
+    late: Answers = {504: {"description": "It did not come in time."}}
+
+    @app.post("/v1/orders", status_code=201, responses={**failures, **read}, openapi_extra={"requestBody": body})
+    async def place_order(
+        request: Request, wait: Literal["validated"] | None = None, timeout: Timeout = _DEFAULT_MS
+    ) -> Response:
+        """Place an order; with `wait=validated`, answer once it is decided. To repeat it is safe."""
+        event = await orders.place(parse(await _body(request)))
+        location = {"Location": f"/v1/orders/{quote(event.order_id, safe='')}"}
+        if wait is None:
+            return _order(event, 201, location)
+        return await _latest(request, orders.until(event.order_id, decided, timeout / 1000), timeout, location)
+
+    @app.get("/v1/orders/{order_id:path}/validated", responses={**read, **late})
+    async def validated_order(request: Request, order_id: str, timeout: Timeout = _DEFAULT_MS) -> Response:
+        """The order once it is VALIDATED, FAILED or in a later state."""
+        return await _latest(request, orders.until(order_id, decided, timeout / 1000), timeout)
+
+    @app.get("/v1/orders/{order_id:path}/events", responses={200: {"content": {"text/event-stream": {}}}})
+    async def order_events(request: Request, order_id: str) -> Response:
+        """Server-sent events, one per state of the order, from its first; `Last-Event-ID` goes on from there."""
+        waiter = orders.waiter(order_id)
+        return _Stream(_lines(orders.follow(waiter, _place(request.headers.get("last-event-id")))), waiter)
+
+    @app.get("/v1/orders/{order_id:path}", responses={**read, **late})
+    async def order(request: Request, order_id: str, timeout: Timeout = _DEFAULT_MS) -> Response:
+        """The order in its latest state, once it exists."""
+        return await _latest(request, orders.until(order_id, bool, timeout / 1000), timeout)
+
+
+def _table_routes(app: FastAPI, service: Service) -> None:
+    @app.get("/v1/tables/{name}", responses={304: {"description": "Still the version of If-None-Match."}})
+    async def table(
+        request: Request,
+        name: str,
+        key: Annotated[str | None, Query(description="The first column of the key, or a JSON list of more.")] = None,
+        where: Annotated[str | None, Query(description="A SQL condition on the columns.")] = None,
+        limit: Annotated[int, Query(ge=1, le=tables.MOST)] = tables.DEFAULT_LIMIT,
+        after: Annotated[str | None, Query(description="`next` of the page before.")] = None,
+    ) -> Response:
+        """Rows of a stored table, in pages; the ETag is the table's version."""
+        asked = tables.Asked(key, where, limit, after)
+        known = [tag.strip(' W/"') for tag in request.headers.get("if-none-match", "").split(",")]
+        if service.reading >= TABLE_QUEUE:
+            raise Busy("too many requests read tables")
+        service.reading += 1
+        try:
+            work = partial(tables.page, service.project, service.layout, name, asked, known)
+            page = await asyncio.get_running_loop().run_in_executor(service.readers, work)
+        except UsageError as error:
+            return JSONResponse({"detail": str(error)}, 404)
+        finally:
+            service.reading -= 1
+        if isinstance(page, str):
+            return Response(status_code=304, headers={"ETag": f'"{page}"'})
+        answer = {"table": page.table, "version": page.version, "rows": page.rows, "next": page.after}
+        headers = {"ETag": f'"{page.version}"'}
+        if page.after is not None:
+            following = {**dict(request.query_params), "after": page.after}
+            headers["Link"] = f'<{request.url.path}?{urlencode(following)}>; rel="next"'
+        return Response(to_json(answer), 200, headers, "application/json")
+
+    @app.get("/v1/mail")
+    def mail_counts() -> dict[str, int]:
+        """How many letters the sample mail sender has sent, only shown, and failed to send."""
+        return mail.counts(service.layout)
+
+
+def _refusals(app: FastAPI) -> None:
+    """What becomes of exceptions."""
+
+    def wrong(findings: list[dict[str, Any]]) -> Response:
+        return JSONResponse({"detail": findings}, 422)
+
+    @app.exception_handler(InvalidOrder)
+    async def invalid(_: Request, error: InvalidOrder) -> Response:
+        return wrong(error.findings)
+
+    @app.exception_handler(tables.BadParameter)
+    async def bad_parameter(_: Request, error: tables.BadParameter) -> Response:
+        return wrong([{"loc": ["query", error.name], "type": "bad_parameter", "msg": str(error)}])
+
+    @app.exception_handler(Taken)
+    async def taken(_: Request, error: Taken) -> Response:
+        return JSONResponse({"detail": str(error)}, 409)
+
+    @app.exception_handler(TooLarge)
+    async def too_large(_: Request, error: TooLarge) -> Response:
+        return JSONResponse({"detail": str(error)}, 413)
+
+    async def unavailable(_: Request, error: Exception) -> Response:
+        return JSONResponse({"detail": str(error)}, 503, {"Retry-After": "1"})
+
+    for kind in (NoRoom, Busy, Unreachable, HeadraceError):
+        app.add_exception_handler(kind, unavailable)
+
+
+async def _body(request: Request) -> bytes:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > BODY_BYTES:
+            raise TooLarge(f"an order has at most {BODY_BYTES} bytes")
+    return body
+
+
+async def _latest(
+    request: Request,
+    states: Coroutine[Any, Any, tuple[Event, ...]],
+    timeout: int,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """The last of an order's states once they are there; nobody is waited for who has hung up."""
+    try:
+        events = await _while_connected(request, states)
+    except TimedOut:
+        return JSONResponse({"detail": f"HTTP {request.method} timed out after {timeout} ms"}, 504, headers)
+    except ClientDisconnect:
+        return Response(status_code=499)
+    return _order(events[-1], 200, headers)
+
+
+async def _while_connected(request: Request, states: Coroutine[Any, Any, tuple[Event, ...]]) -> tuple[Event, ...]:
+    work, gone = asyncio.create_task(states), asyncio.create_task(_gone(request))
+    try:
+        await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            raise ClientDisconnect
+        return work.result()
+    finally:
+        work.cancel()
+        gone.cancel()
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _order(event: Event, status: int, headers: dict[str, str] | None = None) -> Response:
+    return Response(event.body, status, headers, "application/json")
+
+
+class _Stream(StreamingResponse):
+    """Server-sent events; the place of who waits for them is given back at the end, however it comes."""
+
+    def __init__(self, lines: AsyncIterator[str], waiter: Waiter) -> None:
+        super().__init__(lines, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        self._waiter = waiter
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._waiter:
+            await super().__call__(scope, receive, send)
+
+
+async def _lines(events: AsyncIterator[Event | None]) -> AsyncIterator[str]:
+    yield ": the states of the order follow\n\n"  # so that headers go out at once
+    async for event in events:
+        if event is None:
+            yield ": still here\n\n"
+        else:
+            data = "".join(f"data: {line}\n" for line in event.body.splitlines())
+            yield f"id: {event.partition}-{event.offset}\nevent: {_word(event.state)}\n{data}\n"
+
+
+def _word(state: str) -> str:
+    return " ".join(state.split())
+
+
+def _place(text: str | None) -> tuple[int, int] | None:
+    partition, _, offset = (text or "").partition("-")
+    return (int(partition), int(offset)) if partition.isdecimal() and offset.isdecimal() else None

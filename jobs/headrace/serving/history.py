@@ -1,0 +1,135 @@
+"""What Delta knows of orders: every state that the runner has stored, found by id."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from sqlglot import exp
+
+from headrace.errors import UsageError
+from headrace.layout import Layout
+from headrace.project.model import Project
+from headrace.reading.rows import BadQuery, Row, query
+from headrace.reading.stored import Relation, changes
+from headrace.serving.events import Event
+from headrace.serving.order import usable
+
+TABLE = "silver.orders_by_id"
+"""The upsert model whose change log holds every record of the orders' topic."""
+
+_AT_ONCE = 500
+_REMEMBERED = 20_000
+_REMEMBERED_CHARACTERS = 4_000
+_BEFORE = 0
+"""Stands for the time of a stored record: it is older than what is not stored yet."""
+
+Past = tuple[Event, ...]
+
+
+class History:
+    """The stored states of orders, as of when it was opened; what came later is in the topic after `positions`.
+
+    Questions that come while one is being answered are answered together by the next look at the table.
+    """
+
+    def __init__(self, project: Project, layout: Layout, topic: str) -> None:
+        self._open = partial(_opened, project, layout)
+        self._topic = topic
+        self._table: Relation | None = None
+        self._known: OrderedDict[str, Past] = OrderedDict()
+        self._asked: dict[str, asyncio.Future[Past]] = {}
+        self._answering: asyncio.Task[None] | None = None
+        self._reader = ThreadPoolExecutor(1, "history")
+
+    async def reopen(self) -> Mapping[int, int]:
+        """Look at the table as it is now; the positions, by partition, up to which it knows the topic."""
+        positions = await asyncio.get_running_loop().run_in_executor(self._reader, self._newest)
+        self._known.clear()
+        return positions
+
+    async def of(self, order_id: str) -> Past:
+        """The stored states of an order."""
+        if order_id in self._known:
+            self._known.move_to_end(order_id)
+            return self._known[order_id]
+        if self._table is None:
+            return ()
+        answer = self._asked.setdefault(order_id, asyncio.get_running_loop().create_future())
+        if self._answering is None or self._answering.done():
+            self._answering = asyncio.create_task(self._answer())
+        return await asyncio.shield(answer)
+
+    def close(self) -> None:
+        self._reader.shutdown(wait=False, cancel_futures=True)
+
+    async def _answer(self) -> None:
+        while self._asked:
+            asked = {order_id: self._asked.pop(order_id) for order_id in list(self._asked)[:_AT_ONCE]}
+            try:
+                found = await asyncio.get_running_loop().run_in_executor(self._reader, self._find, list(asked))
+            except Exception as error:
+                for answer in asked.values():
+                    answer.set_exception(error)
+                    answer.exception()  # whoever asked may be gone
+                continue
+            for order_id, answer in asked.items():
+                self._remember(order_id, found[order_id])
+                answer.set_result(found[order_id])
+
+    def _remember(self, order_id: str, past: Past) -> None:
+        if sum(len(event.body) for event in past) > _REMEMBERED_CHARACTERS:
+            return
+        self._known[order_id] = past
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+
+    def _newest(self) -> Mapping[int, int]:
+        self._table = self._open()  # here, in the reader's turn: what was found before belongs to the former
+        return {} if self._table is None else _positions(self._table, self._topic)
+
+    def _find(self, order_ids: Collection[str]) -> dict[str, Past]:
+        found: dict[str, list[Event]] = {order_id: [] for order_id in order_ids}
+        try:
+            rows = _rows(self._table, order_ids)
+        except BadQuery:  # its files are gone: the table was made anew
+            self._table = self._open()
+            rows = _rows(self._table, order_ids)
+        for row in rows:
+            record = usable(row["body"].encode()) if row["body"] is not None else None
+            if record is not None:
+                event = Event(row["partition"], row["offset"], _BEFORE, record.id, record.state, row["body"])
+                found[row["order_id"]].append(event)
+        return {order_id: tuple(events) for order_id, events in found.items()}
+
+
+def _opened(project: Project, layout: Layout) -> Relation | None:
+    """The change log; None for a project without such a model, or where nothing is stored yet."""
+    try:
+        found = changes(project, layout, TABLE)
+    except UsageError:
+        return None
+    return found if found.written else None
+
+
+def _rows(table: Relation | None, order_ids: Collection[str]) -> list[Row]:
+    if table is None:
+        return []
+    arrival = ", ".join(f"_arrival['{part}']" for part in ("landing_batch", "partition", "offset"))
+    wanted = ", ".join(exp.Literal.string(order_id).sql() for order_id in order_ids)
+    columns = "order_id, body, _arrival['partition'] as `partition`, _arrival['offset'] as `offset`"
+    return list(_query(table, f"select {columns} from {table.name} where order_id in ({wanted}) order by {arrival}"))
+
+
+def _positions(table: Relation, topic: str) -> dict[int, int]:
+    of_topic = f"_arrival['topic'] = {exp.Literal.string(topic).sql()}"
+    columns = "_arrival['partition'] as `partition`, max(_arrival['offset']) + 1 as position"
+    rows = _query(table, f"select {columns} from {table.name} where {of_topic} group by 1")
+    return {row["partition"]: row["position"] for row in rows}
+
+
+def _query(table: Relation, sql: str) -> list[Row]:
+    return list(query(sql, table.tables, {table.name: table.sql}).rows)

@@ -1,0 +1,127 @@
+"""The service as a process: its socket, its feed, and a graceful end."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from types import FrameType
+
+import uvicorn
+
+from headrace.errors import EnvironmentFault
+from headrace.layout import Layout
+from headrace.project.model import Project
+from headrace.reading.topics import declared
+from headrace.serving.app import Service, application
+from headrace.serving.door import Door
+from headrace.serving.events import Recent
+from headrace.serving.feed import Feed
+from headrace.serving.history import History
+from headrace.serving.orders import Orders
+from headrace.serving.waiters import Waiters
+
+TOPIC = "shop-orders"
+
+_FAREWELL_SECONDS = 5
+_FILES = 16_384
+
+Say = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where to listen, and how many requests may wait at a time."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    waiters: int = 2000
+
+
+def serve(project: Project, settings: Settings, say: Say, stopped: Callable[[], bool] = lambda: False) -> None:
+    """Answer HTTP until a signal asks for an end; `stopped` tells whether one came before the server heard it."""
+    _allow_files()
+    with _listening(settings.host, settings.port) as listener:
+        asyncio.run(_serve(project, listener, settings.waiters, say, stopped))
+
+
+async def _serve(project: Project, listener: socket.socket, limit: int, say: Say, stopped: Callable[[], bool]) -> None:
+    waiters = Waiters(limit)
+    async with _orders(project, waiters, say) as orders:
+        service = Service(project, Layout(project.target.data_dir), orders)
+        config = uvicorn.Config(
+            application(service),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            limit_concurrency=2 * limit + 100,
+            timeout_graceful_shutdown=_FAREWELL_SECONDS,
+        )
+        say("serving", url=_url(listener), project=project.name, target=project.target.name)
+        server = _Server(config, waiters)
+        server.should_exit = stopped()
+        await server.serve([listener])
+        service.readers.shutdown(wait=False, cancel_futures=True)
+    say("stopped")
+
+
+@asynccontextmanager
+async def _orders(project: Project, waiters: Waiters, say: Say) -> AsyncIterator[Orders]:
+    """Orders that are fed while the block lasts."""
+    kafka, layout = project.target.kafka, Layout(project.target.data_dir)
+    recent, history, door = Recent(waiters.tell), History(project, layout, TOPIC), Door(kafka, TOPIC)
+    recent.positions.update(await history.reopen())
+    feed = Feed(kafka, TOPIC, declared(project).get(TOPIC, 1), recent)
+    orders = Orders(recent, waiters, history, door)
+    tasks = [asyncio.create_task(feed.run(say)), asyncio.create_task(orders.prune())]
+    try:
+        yield orders
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for part in (feed, history, door, recent):
+            part.close()
+
+
+class _Server(uvicorn.Server):
+    """Tells those who wait that the end has come, so that it can come."""
+
+    def __init__(self, config: uvicorn.Config, waiters: Waiters) -> None:
+        super().__init__(config)
+        self._waiters = waiters
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self._waiters.closed = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._waiters.close()
+        await super().shutdown(sockets)
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        raise EnvironmentFault(f"cannot listen at {host}:{port}: {error}; choose another --port or --host") from None
+    with listener:
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else an answer in two parts takes 40 ms
+        yield listener
+
+
+def _url(listener: socket.socket) -> str:
+    address, port = listener.getsockname()[:2]
+    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+
+
+def _allow_files() -> None:
+    """Each who waits holds a socket: use the room that the system gives."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES if most < 0 else min(most, _FILES), most))

@@ -1,0 +1,208 @@
+"""Stored tables in pages: rows in a total order, a cursor that says where the next page begins, and a version."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+from itertools import takewhile
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from headrace.errors import EnvironmentFault, UsageError
+from headrace.layout import Layout
+from headrace.project.model import Project
+from headrace.reading.rows import BadQuery, Dialect, Row, query
+from headrace.reading.show import condition, matches
+from headrace.reading.stored import Relation, relation
+
+DEFAULT_LIMIT = 100
+MOST = 1000
+
+_ORDER = "__order_"
+
+
+class BadParameter(Exception):
+    """A parameter of the request that cannot be used."""
+
+    def __init__(self, name: str, message: str) -> None:
+        self.name = name
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which rows of a table are wanted."""
+
+    key: str | None = None
+    where: str | None = None
+    limit: int = DEFAULT_LIMIT
+    after: str | None = None
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some rows of a table as it was in a version; `after` is the cursor of the next page, None at the end."""
+
+    table: str
+    version: str
+    rows: list[Row]
+    after: str | None
+
+
+@dataclass(frozen=True)
+class _Cursor:
+    """The last row given, by what orders it, and how many rows equal to it have been given."""
+
+    values: tuple[Any, ...]
+    given: int
+
+
+def page(project: Project, layout: Layout, name: str, asked: Asked, known: Collection[str] = ()) -> Page | str:
+    """Read a page; only its version if that is among the known ones. UsageError for an unknown table."""
+    found = relation(project, layout, name)
+    version = _version(found)
+    if version in known:
+        return version
+    conditions = _conditions(found, asked)
+    cursor = None if asked.after is None else _decoded(asked.after)
+    if not found.written:
+        return Page(name, version, [], None)
+    rows = _rows(found, conditions, asked, cursor)
+    keys = [tuple(row.pop(f"{_ORDER}{at}") for at in range(len(_order(found)))) for row in rows]
+    more = len(rows) > asked.limit
+    return Page(name, version, rows[: asked.limit], _next(keys[: asked.limit], cursor) if more else None)
+
+
+def _version(found: Relation) -> str:
+    """Changes with every commit to the tables read, and when one is made anew."""
+    tables = [table for _, table in sorted(found.tables.items())]
+    ids = hashlib.sha256(" ".join(str(table.metadata().id) for table in tables).encode()).hexdigest()
+    return "-".join((ids[:8], *(str(table.version()) for table in tables)))
+
+
+def _conditions(found: Relation, asked: Asked) -> list[str]:
+    conditions = []
+    if asked.key is not None and found.written:
+        try:
+            conditions.append(matches(found, asked.key))
+        except UsageError as error:
+            raise BadParameter("key", str(error).replace("--where", "where")) from None
+    if asked.where is not None:
+        try:
+            conditions.append(condition(asked.where))
+        except BadQuery as error:
+            raise BadParameter("where", str(error).replace("--where", "this")) from None
+        if sqlglot.parse_one(asked.where, dialect=Dialect).find(exp.Query):
+            raise BadParameter("where", "a condition on this table's own columns is wanted, without a SELECT")
+    return conditions
+
+
+def _rows(found: Relation, conditions: list[str], asked: Asked, cursor: _Cursor | None) -> list[Row]:
+    order = _order(found)
+    columns = ", ".join(f"{expression} as {_ORDER}{at}" for at, expression in enumerate(order))
+    conditions = [*conditions, *([] if cursor is None else [_from(order, cursor)])]
+    sql = f"select *, {columns} from {found.name}" if order else f"select * from {found.name}"
+    sql += f" where {' and '.join(conditions)}" if conditions else ""
+    sql += f" order by {', '.join(f'{_ORDER}{at}' for at in range(len(order)))}" if order else ""
+    sql += f" limit {asked.limit + 1} offset {cursor.given if cursor else 0}"
+    try:
+        return list(query(sql, found.tables, {found.name: found.sql}).rows)
+    except BadQuery as error:
+        if asked.where is None and asked.after is None:
+            raise EnvironmentFault(f"{found.name} cannot be read now: {error}") from None
+        raise BadParameter("where" if asked.where is not None else "after", str(error)) from None
+
+
+def _order(found: Relation) -> tuple[str, ...]:
+    """What puts the rows in one order only: the relation's own, and where that may leave ties, a digest of the row."""
+    if set(found.order) <= set(found.key) and found.order:  # current rows, by key
+        return found.order
+    flat = query(f"select * from {found.name} limit 0", found.tables, {found.name: found.sql}).flat
+    texts = ", ".join(f"coalesce(cast(`{column}` as string), '')" for column in flat)
+    return (*found.order, f"md5(concat_ws('|', '', {texts}))" if texts else "1")
+
+
+def _from(order: Sequence[str], cursor: _Cursor) -> str:
+    """The condition that a row is the cursor's or comes after it; nulls come last."""
+    if len(cursor.values) != len(order):
+        raise BadParameter("after", "this cursor is of another table")
+    pairs = list(zip(order, map(_literal, cursor.values), strict=True))
+    same = [f"{column} is null" if value is None else f"{column} = {value}" for column, value in pairs]
+    later = ["false" if value is None else f"({column} > {value} or {column} is null)" for column, value in pairs]
+    ways = [" and ".join((*same[:at], later[at])) for at in range(len(pairs))]
+    return "(" + " or ".join(f"({way})" for way in (*ways, " and ".join(same))) + ")"
+
+
+def _literal(value: Any) -> str | None:
+    match value:
+        case None:
+            return None
+        case bool() | int():
+            return str(value).lower()
+        case float():
+            return f"cast('{value!r}' as double)"
+        case Decimal():
+            return f"cast('{value:f}' as decimal(38, {max(-int(value.as_tuple().exponent), 0)}))"
+        case datetime():
+            zone = "None" if value.tzinfo is None else 'Some("UTC")'
+            return f"arrow_cast('{value.isoformat()}', 'Timestamp(Microsecond, {zone})')"
+        case date():
+            return f"date '{value.isoformat()}'"
+        case _:
+            return exp.Literal.string(str(value)).sql()
+
+
+def _next(keys: Sequence[tuple[Any, ...]], before: _Cursor | None) -> str:
+    last = keys[-1]
+    given = sum(1 for _ in takewhile(lambda key: key == last, reversed(keys)))
+    if before is not None and before.values == last:
+        given += before.given
+    return _encoded(_Cursor(last, given))
+
+
+_KINDS: Mapping[str, tuple[type, Callable[[str], Any]]] = {
+    "t": (datetime, datetime.fromisoformat),  # before date, which a datetime is too
+    "d": (date, date.fromisoformat),
+    "n": (Decimal, Decimal),
+    "f": (float, float),
+}
+"""Values that JSON has no word for, by a letter."""
+
+
+def _encoded(cursor: _Cursor) -> str:
+    text = json.dumps([cursor.given, *map(_marked, cursor.values)], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _marked(value: Any) -> Any:
+    for letter, (kind, _) in _KINDS.items():
+        if isinstance(value, kind):
+            return {letter: value.isoformat() if isinstance(value, date) else str(value)}
+    return value
+
+
+def _decoded(text: str) -> _Cursor:
+    try:
+        given, *values = json.loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars="-_", validate=True))
+        cursor = _Cursor(tuple(map(_unmarked, values)), given)
+    except (ValueError, TypeError, LookupError, InvalidOperation, RecursionError):
+        raise BadParameter("after", "not a cursor that this service gave") from None
+    if not isinstance(given, int) or given < 0:
+        raise BadParameter("after", "not a cursor that this service gave")
+    return cursor
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, dict):
+        ((letter, text),) = value.items()
+        return _KINDS[letter][1](text)
+    if isinstance(value, list):
+        raise ValueError
+    return value

@@ -1,0 +1,3 @@
+"""Which headrace this is."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,24 @@
+-- The first verdict of each rule, in the order of arrival.
+create temporary function first_verdicts(
+    verdicts array<struct<
+        _arrival: struct<landing_batch: bigint, topic: string, partition: int, offset: bigint>,
+        check_type: string,
+        result: string,
+        reason: string,
+        given_at: timestamp
+    >>
+)
+returns array<struct<
+        _arrival: struct<landing_batch: bigint, topic: string, partition: int, offset: bigint>,
+        check_type: string,
+        result: string,
+        reason: string,
+        given_at: timestamp
+    >>
+return aggregate(
+    array_sort(verdicts),
+    slice(verdicts, 1, 0),
+    (firsts, verdict) -> if(
+        array_contains(firsts.check_type, verdict.check_type), firsts, concat(firsts, array(verdict))
+    )
+)

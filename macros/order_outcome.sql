@@ -1,0 +1,52 @@
+-- What verdicts make of an order, and the arrival that decides it; the state is null while it is open. Verdicts count
+-- until the deadline, which has passed for good with `overdue_arrival`.
+create temporary function order_outcome(
+    rules array<string>,
+    verdicts array<struct<
+        _arrival: struct<landing_batch: bigint, topic: string, partition: int, offset: bigint>,
+        check_type: string,
+        result: string,
+        reason: string,
+        given_at: timestamp
+    >>,
+    created_arrival struct<landing_batch: bigint, topic: string, partition: int, offset: bigint>,
+    deadline timestamp,
+    overdue_arrival struct<landing_batch: bigint, topic: string, partition: int, offset: bigint>
+)
+returns struct<state: string, reason: string, decided_arrival: struct<landing_batch: bigint, topic: string, partition: int, offset: bigint>>
+return transform(
+    transform(
+        array(filter(
+            verdicts, verdict -> verdict.given_at <= deadline and array_contains(rules, verdict.check_type)
+        )),
+        counted -> named_struct(
+            'counted', counted,
+            'failed', filter(counted, verdict -> verdict.result in ('FAIL', 'ERROR')),
+            'is_valid', size(filter(counted, verdict -> verdict.result = 'PASS')) = size(rules)
+        )
+    ),
+    found -> case
+        when size(found.failed) > 0 then named_struct(
+            'state', 'FAILED',
+            'reason', array_join(
+                transform(
+                    filter(
+                        found.failed,
+                        verdict -> verdict._arrival <= greatest(created_arrival, found.failed[0]._arrival)
+                    ),
+                    verdict -> concat_ws(': ', verdict.check_type, verdict.reason)
+                ),
+                ', '
+            ),
+            'decided_arrival', greatest(created_arrival, found.failed[0]._arrival)
+        )
+        when found.is_valid then named_struct(
+            'state', 'VALIDATED',
+            'reason', cast(null as string),
+            'decided_arrival', greatest(created_arrival, array_max(found.counted._arrival))
+        )
+        when overdue_arrival is not null then named_struct(
+            'state', 'FAILED', 'reason', 'timeout', 'decided_arrival', overdue_arrival
+        )
+    end
+)[0]

@@ -1,0 +1,18 @@
+-- How many pieces of each product some lines ask for; a line without a product asks for one that nobody has.
+create temporary function pieces_per_product(
+    lines array<struct<product: string, quantity: int, price: decimal(28, 8)>>
+)
+returns map<string, bigint>
+return map_from_entries(
+    transform(
+        array_distinct(transform(lines, line -> coalesce(line.product, ''))),
+        product -> named_struct(
+            'product', product,
+            'pieces', aggregate(
+                filter(lines, line -> coalesce(line.product, '') = product),
+                0L,
+                (pieces, line) -> pieces + line.quantity
+            )
+        )
+    )
+)

@@ -1,0 +1,91 @@
+-- What a customer's orders make of the customer's sessions, one step per order, in the order given.
+-- An order joins every session that it is not further from than `gap`, and makes one of them. Sessions that ended more
+-- than `kept` before the newest order are forgotten; an order that is older itself is a session of its own.
+create temporary function session_totals(
+    sessions array<struct<started_at: timestamp, ended_at: timestamp, total: decimal(37, 8)>>,
+    newest_at timestamp,
+    orders array<struct<
+        _arrival: struct<landing_batch: bigint, topic: string, partition: int, offset: bigint>,
+        order_id: string,
+        ordered_at: timestamp,
+        landed_at: timestamp,
+        amount: decimal(37, 8)
+    >>,
+    gap interval day to second,
+    kept interval day to second
+)
+returns array<struct<
+    made: struct<
+        _arrival: struct<landing_batch: bigint, topic: string, partition: int, offset: bigint>,
+        order_id: string,
+        ordered_at: timestamp,
+        landed_at: timestamp,
+        amount: decimal(37, 8)
+    >,
+    total: decimal(37, 8),
+    is_late: boolean,
+    newest_at: timestamp,
+    sessions: array<struct<started_at: timestamp, ended_at: timestamp, total: decimal(37, 8)>>
+>>
+return aggregate(
+    orders,
+    array(named_struct(
+        'made', cast(null as struct<
+            _arrival: struct<landing_batch: bigint, topic: string, partition: int, offset: bigint>,
+            order_id: string,
+            ordered_at: timestamp,
+            landed_at: timestamp,
+            amount: decimal(37, 8)
+        >),
+        'total', cast(null as decimal(37, 8)),
+        'is_late', false,
+        'newest_at', newest_at,
+        'sessions', sessions
+    )),
+    (steps, made) -> concat(
+        steps,
+        transform(
+            transform(
+                slice(steps, -1, 1),
+                last -> named_struct(
+                    'newest_at', greatest(last.newest_at, made.ordered_at),
+                    'is_late', coalesce(made.ordered_at < last.newest_at - kept, false),
+                    'joined', filter(
+                        last.sessions,
+                        session -> made.ordered_at between session.started_at - gap and session.ended_at + gap
+                            and not coalesce(made.ordered_at < last.newest_at - kept, false)
+                    ),
+                    'sessions', last.sessions
+                )
+            ),
+            found -> named_struct(
+                'made', made,
+                'total', aggregate(
+                    found.joined, made.amount, (total, session) -> try_cast(total + session.total as decimal(37, 8))
+                ),
+                'is_late', found.is_late,
+                'newest_at', found.newest_at,
+                'sessions', if(
+                    found.is_late,
+                    found.sessions,
+                    concat(
+                        filter(
+                            array_except(found.sessions, found.joined),
+                            session -> session.ended_at >= found.newest_at - kept
+                        ),
+                        array(named_struct(
+                            'started_at', array_min(concat(found.joined.started_at, array(made.ordered_at))),
+                            'ended_at', array_max(concat(found.joined.ended_at, array(made.ordered_at))),
+                            'total', aggregate(
+                                found.joined,
+                                made.amount,
+                                (total, session) -> try_cast(total + session.total as decimal(37, 8))
+                            )
+                        ))
+                    )
+                )
+            )
+        )
+    ),
+    steps -> slice(steps, 2, size(steps) - 1)
+)

@@ -1,0 +1,68 @@
+"""Calls on a real broker: when the input is idle, the clock tells them."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from headrace.engine.runner import Options, Run
+from headrace.environment.lock import runner_lock
+from headrace.layout import Layout
+from headrace.project import selection
+from tests.kafka.cluster import PATIENCE, Event, Sent, wait_for
+from tests.kafka.stage import Stage
+
+pytestmark = pytest.mark.kafka
+
+GAP, GRACE = 3, 2
+SLACK = 10
+
+
+def half(topic: str, user: str, **told: str) -> Event:
+    """A half of a call between a user and b, now."""
+    return topic, None, json.dumps({"user1": user, "user2": "b", **told})
+
+
+@contextmanager
+def running(stage: Stage) -> Iterator[Run]:
+    """The calls of the project, with shortened times, for as long as the block lasts."""
+    declared = stage.project
+    shortened = replace(declared, vars={**declared.vars, "call_gap": GAP, "call_grace": GRACE})
+    over = threading.Event()
+    with runner_lock(Layout(stage.data_dir).locks):
+        run = Run(stage.spark, selection.narrowed(shortened, ("calls",), ()), Options(), lambda *_, **__: None)
+        run.prepare()
+        run.start()
+        try:
+            yield run
+        finally:
+            over.set()
+            assert run.wait(over) == ()
+
+
+def told(stage: Stage, user: str) -> list[Sent]:
+    """What was published of a user's calls."""
+    return [record for record in stage.committed("outputTopic") if record.value["user1"] == user]
+
+
+def test_idle_call_is_told_by_the_clock(stage: Stage) -> None:
+    stage.create({"analyticsTopic": 1, "metricsTopic": 1, "outputTopic": 1})
+    with running(stage) as run:
+        stage.send([half("metricsTopic", "first", metrics="m")])
+        wait_for(lambda: bool(told(stage, "first")), "the first call", PATIENCE)
+        stage.send([half("analyticsTopic", "a", analytics="one"), half("metricsTopic", "a", metrics="two")])
+        sent = time.monotonic()
+        wait_for(lambda: bool(told(stage, "a")), "the call", PATIENCE)
+        waited = time.monotonic() - sent
+        (status,) = [query for query in run.status().queries if query.name == "calls"]
+    (record,) = told(stage, "a")
+    assert record.key == '["a","b"]'
+    assert (record.value["analytics"], record.value["metrics"]) == ("one", "two")
+    assert GAP + GRACE - 1 <= waited <= GAP + GRACE + SLACK + 3  # a second and more until it has landed, and to read it
+    assert (status.late, status.held_by) == (0, "silver.call_halves")

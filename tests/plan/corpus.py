@@ -1,0 +1,83 @@
+"""The edit corpus: shapes of models, and what each edit of one does to what is live."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from headrace.planning.comparison import Comparison, Outcome
+from headrace.planning.declared import Declared, Schemas
+from headrace.project import loader
+from headrace.project.model import Project
+
+HERE = Path(__file__).parent
+SHARED: Mapping[str, str] = YAML(typ="safe").load(HERE / "project.yml")
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One edit of a shape; `truth` is what the running query makes of it, as measured."""
+
+    shape: Shape
+    name: str
+    files: Mapping[str, str]
+    verdict: str
+    truth: str
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A small project, and the model that is looked at."""
+
+    name: str
+    model: str
+    files: Mapping[str, str]
+    schemas: Schemas
+    told: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def edits(self) -> Iterator[Edit]:
+        for name, told in self.told.items():
+            yield Edit(self, name, self._edited(told), told["verdict"], told["truth"])
+
+    def _edited(self, told: Mapping[str, Any]) -> Mapping[str, str]:
+        own = next(path for path in self.files if path.endswith(f"/{self.model.split('.')[1]}.sql"))
+        path = told.get("file", own)
+        text = self.files[path]
+        for each in (told, *([told["also"]] if "also" in told else [])):
+            assert each["from"] in text, (self.name, each["from"])
+            text = text.replace(each["from"], each["to"], -1 if told.get("all") else 1)
+        return {**self.files, path: text}
+
+
+def shapes() -> list[Shape]:
+    return [_shape(path) for path in sorted((HERE / "edits").glob("*.yml"))]
+
+
+def edits() -> list[Edit]:
+    return [edit for shape in shapes() for edit in shape.edits]
+
+
+def project(files: Mapping[str, str], folder: Path) -> Project:
+    """Write a project and load it."""
+    for path, text in files.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return loader.load(folder, "test")
+
+
+def judged(old: Project, new: Project, schemas: Schemas, table: str) -> Outcome:
+    """The verdict on one model."""
+    stored = [model.table for query in new.queries for model in query.models]
+    return Comparison(Declared.of(old, schemas), Declared.of(new)).outcomes(stored)[table]
+
+
+def _shape(path: Path) -> Shape:
+    told = YAML(typ="safe").load(path)
+    schemas = {told["model"]: told["types"], **told.get("types_of", {})}
+    return Shape(path.stem, told["model"], {**SHARED, **told["files"]}, schemas, told["edits"])

@@ -1,0 +1,114 @@
+"""Calls out of seeded random halves, against plain Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame
+
+from headrace.project import loader
+from headrace.testing import case, disk
+from headrace.testing.comparison import differences
+from headrace.testing.landed import land
+from headrace.testing.sandbox import Sandbox
+from headrace.testing.scope import narrowed
+from headrace.testing.trial import Models
+from tests.spark.calls_oracle import Call, Calls, Half
+
+pytestmark = pytest.mark.spark
+
+START = 1_767_261_600_000  # 2026-01-01T10:00:00Z
+SECOND = 1000
+TOPICS = {"analytics": "call_analytics", "metrics": "call_metrics"}
+USERS = ("a", "b", "a-b", "ü", 'd"e', *map(str, range(9)))
+CLOSING = Half(("nobody", "else"), START + 10_000 * SECOND, "metrics", None)
+
+
+def halves(seed: int, count: int, batches: int) -> list[list[Half]]:
+    """Halves of many calls, out of order, some of them late."""
+    chance, found = Random(seed), list[Half]()
+    for number in range(count):
+        delay = chance.choice((0, 0, 0, 30, 60, 90, 170)) + (chance.random() < 0.05) * chance.randrange(200, 500)
+        at = START + (number * 4000 // count - delay) * SECOND + chance.choice((0, 0, 0, 1, 999))
+        kind = chance.choice(("analytics", "metrics"))
+        pair = (chance.choice(USERS), chance.choice(USERS))
+        text = None if chance.random() < 0.1 else f"{kind} {number}"
+        found.append(Half(pair, at, kind, text))
+    size = -(-count // batches)
+    return [found[start : start + size] for start in range(0, count, size)]
+
+
+def lonely_calls(seed: int, count: int) -> list[list[Half]]:
+    """Calls of at most one half of each kind, none of them late."""
+    chance, found = Random(seed), list[Half]()
+    for number in range(count):
+        pair, at = (f"{number % 20}", "x"), START + number * 10 * SECOND
+        kinds = chance.choice((("analytics",), ("metrics",), ("analytics", "metrics"), ("metrics", "analytics")))
+        found += [Half(pair, at + n * chance.randrange(61) * SECOND, k, f"{k} {number}") for n, k in enumerate(kinds)]
+    third = len(found) // 3
+    return [found[:third], found[third : 2 * third], found[2 * third :]]
+
+
+def landing(batch: Sequence[Half]) -> dict[str, Any]:
+    """A landing batch as a case writes it."""
+    given: dict[str, list[Any]] = {}
+    for half in batch:
+        body = {"user1": half.pair[0], "user2": half.pair[1], "timestamp": half.at, half.kind: half.text}
+        given.setdefault(TOPICS[half.kind], []).append({"value": body})
+    return given
+
+
+def in_arrival_order(batch: Sequence[Half]) -> list[Half]:
+    """Within a batch, one topic comes after the other."""
+    return sorted(batch, key=lambda half: half.kind)
+
+
+def calls(rows: DataFrame) -> list[Call]:
+    """The rows of a table of calls, in some fixed order."""
+    return sorted(((r.user1, r.user2, r.ts, r.analytics, r.metrics) for r in rows.collect()), key=str)
+
+
+def test_calls_equal_those_of_plain_python(models: Models) -> None:
+    batches = [*halves(seed=4, count=10_000, batches=6), [CLOSING]]
+    oracle = Calls(60 * SECOND, 180 * SECOND)
+    for batch in batches:
+        oracle.take(in_arrival_order(batch))
+    outcome = models.outcome("gold.calls", [landing(batch) for batch in batches])
+    late = outcome.late["gold.calls"].selectExpr("key", "unix_millis(event_time) as at").collect()
+    assert calls(outcome.rows(models.project.model("gold.calls"))) == sorted(oracle.rows, key=str)
+    assert sorted((tuple(json.loads(row.key)), row.at) for row in late) == sorted(oracle.late)
+
+
+def test_outer_join_agrees_where_no_half_comes_twice(sandbox: Sandbox, models: Models) -> None:
+    other = Half(CLOSING.pair, CLOSING.at, "analytics", None)
+    given = [landing(batch) for batch in [*lonely_calls(seed=5, count=300), [CLOSING, other]]]
+    project = loader.load(Path(__file__).parents[1] / "examples" / "streaming", "test")
+    found = calls(Models(sandbox, project).rows("gold.calls", given))
+    due = calls(models.rows("gold.calls", given))
+    assert [call for call in found if call[0] != "nobody"] == due
+
+
+class Fixed(Random):
+    """Says where the process dies: in which part, and at which point before or after a commit."""
+
+    def __init__(self, *numbers: int) -> None:
+        super().__init__(0)
+        self._numbers = [*numbers]
+
+    def randrange(self, *_: int) -> int:  # type: ignore[override]
+        return self._numbers.pop(0)
+
+
+@pytest.mark.parametrize(("part", "point"), [(1, 1), (2, 1)], ids=["rows_committed", "late_rows_committed"])
+def test_late_rows_are_kept_once_after_a_crash(models: Models, part: int, point: int) -> None:
+    told = case.read(models.project, "tests/models/calls/told_call.yml")
+    project = narrowed(models.project, ["gold.calls"])
+    landed = land(models.sandbox.spark, project, told.given)
+    parts = [[number] for number in range(len(told.given))]
+    outcome = disk.run_with_restarts(models.sandbox, project, landed, parts, Fixed(part, point))
+    assert [*differences(told, landed, outcome)] == []

@@ -1,0 +1,142 @@
+"""E-mails of paid orders: the models over made-up trade, against what plain Python makes of the same records."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from chispa import assert_df_equality
+from pydantic import TypeAdapter
+from pyspark.sql import SparkSession
+
+from headrace.engine.group import Group
+from headrace.engine.native import NativeQuery
+from headrace.testing.case import Batch
+from headrace.testing.landed import land
+from headrace.testing.scope import narrowed
+from headrace.testing.trial import Models
+
+pytestmark = pytest.mark.spark
+
+START = datetime(2026, 1, 1, 10, tzinfo=timezone.utc)
+EMAILS = "order_id string, quantity int, payment_id string, email string"
+
+Record = dict[str, Any]
+
+
+def customer(number: int, email: str) -> Record:
+    """A record of the topic `customers`."""
+    return {"key": number, "value": {"id": number, "email": email}}
+
+
+def order(order_id: str, customer_id: int, at: datetime, quantity: int = 1, state: str = "CREATED") -> Record:
+    """A record of the topic `shop-orders`."""
+    value = {"id": order_id, "customerId": customer_id, "state": state, "quantity": quantity, "price": 1}
+    return {"key": order_id, "value": value, "timestamp": at}
+
+
+def payment(payment_id: str, order_id: str, at: datetime) -> Record:
+    """A record of the topic `payments`."""
+    return {"key": payment_id, "value": {"id": payment_id, "orderId": order_id}, "timestamp": at}
+
+
+def trade(seed: int, batches: int = 4, each: int = 80) -> list[dict[str, Any]]:
+    """Landing batches of a few orders, customers and payments that meet in all ways, none of them late."""
+    chance = random.Random(seed)
+
+    def some(topic: str, number: int) -> Record:
+        at = START + timedelta(seconds=chance.choice((0, 30, 59, 60, 61, 90, 120, 150)))
+        if topic == "customers":
+            return customer(chance.randrange(6), f"{number}@example.org")
+        if topic == "payments":
+            return payment(f"p{number}", f"o{chance.randrange(40)}", at)
+        return order(f"o{chance.randrange(40)}", chance.randrange(8), at, number, chance.choice(("CREATED", "FAILED")))
+
+    found: list[dict[str, Any]] = []
+    for batch in range(batches):
+        records: dict[str, list[Record]] = {}
+        for number in range(batch * each, (batch + 1) * each):
+            topic = chance.choices(("customers", "payments", "shop-orders"), (1, 5, 3))[0]
+            records.setdefault(topic, []).append(some(topic, number))
+        found.append(records)
+    return found
+
+
+@dataclass(frozen=True)
+class Event:
+    """A record and when it arrived."""
+
+    arrival: tuple[int, str, int]
+    topic: str
+    record: Record
+
+    @property
+    def value(self) -> Any:
+        return self.record["value"]
+
+
+def events(batches: Sequence[dict[str, Any]]) -> Iterator[Event]:
+    """All records in arrival order."""
+    for number, batch in enumerate(batches):
+        for topic in sorted(batch):
+            for place, record in enumerate(batch[topic]):
+                yield Event((number, topic, place), topic, record)
+
+
+def due(batches: Sequence[dict[str, Any]], gap: int = 60) -> set[tuple[str, int, str, str]]:
+    """The e-mails that must be sent, order by order."""
+    arrived = list(events(batches))
+    orders: dict[str, Event] = {}
+    for event in arrived:
+        if event.topic == "shop-orders" and event.value["state"] == "CREATED":
+            orders.setdefault(event.value["id"], event)
+    emails = (_email(created, arrived, gap) for created in orders.values())
+    return {email for email in emails if email}
+
+
+def _email(created: Event, arrived: Sequence[Event], gap: int) -> tuple[str, int, str, str] | None:
+    payments = [e for e in arrived if e.topic == "payments" and e.value["orderId"] == created.value["id"]]
+    apart = timedelta(seconds=gap)
+    paid = [e for e in payments if abs(e.record["timestamp"] - created.record["timestamp"]) <= apart]
+    versions = [e for e in arrived if e.topic == "customers" and e.value["id"] == created.value["customerId"]]
+    if not paid or not versions:
+        return None
+    both = max(created.arrival, paid[0].arrival)
+    known = [e for e in versions if e.arrival < both]
+    version = known[-1] if known else versions[0]
+    return created.value["id"], created.value["quantity"], paid[0].value["id"], version.value["email"]
+
+
+def test_emails_are_those_of_the_oracle(models: Models, spark: SparkSession) -> None:
+    batches = trade(seed=1)
+    found = models.rows("gold.order_emails", batches)
+    found = found.selectExpr("order_id", "ordered.quantity", "payment.id as payment_id", "customer.email")
+    expected = due(batches)
+    assert len(expected) > 15
+    assert_df_equality(
+        found, spark.createDataFrame(sorted(expected), EMAILS), ignore_nullable=True, ignore_row_order=True
+    )
+
+
+def test_join_forgets_what_can_meet_no_more(models: Models) -> None:
+    sandbox, project = models.sandbox, narrowed(models.project, ["silver.payment_matches"])
+    layout = sandbox.layout(project)
+    group, native = (sandbox.query(project, layout, query) for query in project.queries)
+    assert isinstance(group, Group) and isinstance(native, NativeQuery)
+    hours = [START + timedelta(hours=hour) for hour in range(3)]
+    given = [{"payments": [payment("p", "o", at)], "shop-orders": [order(f"o{at}", 1, at)]} for at in hours]
+    running = None
+    for batch in land(sandbox.spark, project, TypeAdapter(tuple[Batch, ...]).validate_python(given)).batches:
+        table = sandbox.landing_table(layout, batch.landing)
+        rows = sandbox.spark.createDataFrame(list(batch.rows), table.schema, verifySchema=False)
+        table.append(rows, {"query": "ingest_shop", "batch": batch.number, "records": len(batch.rows)})
+        group.step(100)
+        running = running or native.start()
+        running.processAllAvailable()
+    left, waits = native.state_rows, native.waits
+    native.stop()
+    assert (left, waits) == (2, False)  # those of the last hour; no tick could move the orders' watermark

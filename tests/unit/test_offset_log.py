@@ -1,0 +1,17 @@
+"""How far a batch of the streaming engine reads, as Spark's offset log tells it."""
+
+import json
+from pathlib import Path
+
+from headrace.engine.offset_log import read_until
+
+
+def offset(version: int, index: int) -> str:
+    return json.dumps({"sourceVersion": 1, "reservoirId": "x", "reservoirVersion": version, "index": index})
+
+
+def test_last_version_is_told_per_source(tmp_path: Path) -> None:
+    (tmp_path / "offsets").mkdir()
+    lines = ["v2", "{}", f"a:{offset(3, -1)}", f"b:{offset(3, -100)}", f"c:{offset(3, 0)}", "d:-"]
+    (tmp_path / "offsets" / "7").write_text("\n".join(lines))
+    assert read_until(tmp_path, 7) == {"a": 2, "b": 2, "c": 3}

@@ -1,0 +1,293 @@
+"""Plans of whole projects: what is live is what a start has noted, and tables that somebody has written."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from headrace import cli
+from headrace.commands import planning
+from headrace.errors import InvalidProject, Place, UsageError
+from headrace.layout import Layout
+from headrace.planning import declared, known, plan
+from headrace.planning.declared import Declared
+from headrace.planning.plan import Entry, Plan
+from headrace.project.model import Project
+from headrace.project.target import DATA_DIR_VARIABLE
+from tests.plan import corpus
+
+TOTALS = """/*
+Running totals: one row per id.
+
+materialized: upsert
+unique_key: id
+*/
+with a as (
+    select id, x, _arrival from stream silver.a
+),
+before as (
+    select id, total from silver.totals
+),
+summed as (
+    select
+        a.id,
+        coalesce(before.total, 0)
+        + sum(a.x) over (partition by a.id order by a._arrival) as total,
+        a._arrival
+    from a
+    left join before on a.id = before.id
+)
+select * from summed
+"""
+NEWS = """/*
+News of totals: one row per change.
+
+materialized: append
+publish: {topic: news, key: id, value: {total: total}, start: latest}
+*/
+select id, total, _arrival from stream silver.totals where total > 10
+"""
+FILES = {**corpus.SHARED, "sql/silver/s/totals.sql": TOTALS, "sql/gold/s/news.sql": NEWS}
+TOTALS_FILE, NEWS_FILE = "sql/silver/s/totals.sql", "sql/gold/s/news.sql"
+SCHEMAS = {
+    "silver.totals": {"id": "string", "total": "bigint", "_arrival": "string"},
+    "gold.news": {"id": "string", "total": "bigint", "_arrival": "string"},
+}
+
+
+class Live:
+    """A project whose queries have been started, and edits of it."""
+
+    def __init__(self, folder: Path, files: Mapping[str, str] = FILES) -> None:
+        self._folder = folder
+        self._files = files
+        self.layout = Layout(folder / "data")
+        self.project = self._load(files)
+
+    def start(self, project: Project | None = None) -> None:
+        """Note what a start notes."""
+        chosen = project or self.project
+        queries = [query.name for query in chosen.queries] + [landing.query for landing in chosen.landings]
+        tables = {model.table: SCHEMAS.get(model.table, SCHEMAS["silver.totals"]) for model in chosen.models}
+        declared.write(self.layout, Declared.of(chosen, tables), queries, {})
+
+    def edited(self, file: str, old: str, new: str) -> Project:
+        assert old in self._files[file]
+        return self._load({**self._files, file: self._files[file].replace(old, new)})
+
+    def without(self, file: str) -> Project:
+        (self._folder / "project" / file).unlink()
+        return self._load({path: text for path, text in self._files.items() if path != file})
+
+    def plan(self, project: Project | None = None, **schemas: Mapping[str, str]) -> Plan:
+        return plan.make(project or self.project, self.layout, schemas or None)
+
+    def entry(self, name: str, project: Project | None = None) -> Entry:
+        return next(entry for entry in self.plan(project).entries if entry.name == name)
+
+    def stored(self, table: str) -> Path:
+        """A table on disk, as far as a plan looks."""
+        path = self.layout.table(table)
+        (path / "_delta_log").mkdir(parents=True)
+        return path
+
+    def _load(self, files: Mapping[str, str]) -> Project:
+        project = corpus.project(files, self._folder / "project")
+        return replace(project, target=replace(project.target, data_dir=self.layout.data_dir))
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Live:
+    made = Live(tmp_path)
+    made.start()
+    return made
+
+
+def verdicts(found: Plan) -> dict[str, str]:
+    return {entry.name: entry.verdict for entry in found.entries}
+
+
+def test_what_never_ran_is_new(tmp_path: Path) -> None:
+    assert set(verdicts(Live(tmp_path).plan()).values()) == {"NEW"}
+
+
+def test_untouched_project_is_the_same(live: Live) -> None:
+    assert set(verdicts(live.plan()).values()) == {"SAME"}
+
+
+def test_reset_query_is_new(live: Live) -> None:
+    declared.forget(live.layout, "totals")
+    assert verdicts(live.plan())["silver.totals"] == "NEW"
+
+
+def test_reason_stands_where_the_clause_does(live: Live) -> None:
+    entry = live.entry("silver.totals", live.edited(TOTALS_FILE, "sum(a.x)", "sum(a.x * 2)"))
+    assert entry.first is not None
+    assert (entry.verdict, entry.first.place) == ("MIX", Place(TOTALS_FILE, 17, 21))
+
+
+def test_reason_stands_in_the_view_that_was_edited(live: Live) -> None:
+    entry = live.entry("silver.totals", live.edited("sql/silver/s/a.sql", "data.x as x", "data.y as x"))
+    assert entry.first is not None
+    assert (entry.verdict, entry.first.place.path, entry.first.place.line) == ("MIX", "sql/silver/s/a.sql", 4)
+
+
+def test_readers_of_mixed_rows_go_forward(live: Live) -> None:
+    found = live.plan(live.edited(TOTALS_FILE, "sum(a.x)", "sum(a.x * 2)"))
+    assert verdicts(found)["gold.news"] == "FORWARD"
+
+
+def test_downstream_and_topics_are_told(live: Live) -> None:
+    entry = live.entry("silver.totals")
+    assert (entry.downstream, entry.topics) == (("gold.news",), ("news",))
+
+
+def test_mix_and_reset_are_refused_with_place_and_code(live: Live) -> None:
+    mixed = live.plan(live.edited(TOTALS_FILE, "sum(a.x)", "sum(a.x * 2)")).refusals()
+    lost = live.plan(live.edited(NEWS_FILE, "materialized: append", "materialized: append\nquery: other")).refusals()
+    assert [(finding.code, finding.place.path) for finding in mixed] == [("plan-mix", TOTALS_FILE)]
+    assert lost == []  # nothing of it is stored under the old query yet
+
+
+def test_model_that_moved_to_another_query_is_reset(live: Live) -> None:
+    live.stored("gold.news")
+    found = live.plan(live.edited(NEWS_FILE, "materialized: append", "materialized: append\nquery: other"))
+    assert [finding.code for finding in found.refusals()] == ["plan-reset"]
+    assert found.refusals("rebuild") == []
+
+
+def test_leftover_of_a_former_model_is_reset(live: Live) -> None:
+    declared.write(live.layout, Declared.of(live.without(NEWS_FILE), SCHEMAS), ["news"], {})
+    (live.stored("gold.news") / "batch-1").mkdir()
+    assert live.entry("gold.news", live._load(FILES)).verdict == "RESET"
+
+
+def test_progress_that_nobody_noted_is_a_mix(live: Live) -> None:
+    declared.forget(live.layout, "totals")
+    (live.layout.checkpoint("totals") / "inputs").mkdir(parents=True)
+    assert verdicts(live.plan())["silver.totals"] == "MIX"
+
+
+def test_deleted_file_leaves_orphans(live: Live) -> None:
+    live.stored("gold.news")
+    found = verdicts(live.plan(live.without(NEWS_FILE)))
+    assert {name for name, verdict in found.items() if verdict == "ORPHAN"} == {"gold.news", "query news"}
+
+
+def test_type_that_only_spark_knows_is_left_to_spark_by_a_run(live: Live) -> None:
+    edited = live.edited(NEWS_FILE, "select id, total,", "select id, total / 3 as total,")
+    found = live.plan(edited)
+    assert [finding.code for finding in found.refusals()] == ["plan-reset"]
+    assert found.refusals(spark_will_see=True) == []
+
+
+def test_type_that_spark_has_told_is_believed(live: Live) -> None:
+    edited = live.edited(NEWS_FILE, "select id, total,", "select id, total / 3 as total,")
+    same, other = ({"gold.news": {**SCHEMAS["gold.news"], "total": type_}} for type_ in ("bigint", "double"))
+    assert verdicts(live.plan(edited, **same))["gold.news"] == "KEEP"
+    assert verdicts(live.plan(edited, **other))["gold.news"] == "RESET"
+
+
+def test_query_that_is_not_understood_is_reset_unless_only_written_anew(live: Live) -> None:
+    strange = NEWS.replace("where total > 10", "where total > 10 limit 5")
+    project = live._load({**FILES, NEWS_FILE: strange})
+    live.start(project)
+    rewritten = live._load({**FILES, NEWS_FILE: strange.replace("where", "WHERE  -- only big ones\n")})
+    edited = live._load({**FILES, NEWS_FILE: strange.replace("> 10", "> 11")})
+    assert [verdicts(live.plan(each))["gold.news"] for each in (rewritten, edited)] == ["SAME", "RESET"]
+
+
+def test_edit_of_what_is_read_reaches_a_query_that_is_not_understood(live: Live) -> None:
+    live.start(live._load({**FILES, NEWS_FILE: f"{NEWS.rstrip()} limit 5\n"}))
+    files = {**FILES, NEWS_FILE: f"{NEWS.rstrip()} limit 5\n", TOTALS_FILE: TOTALS.replace("sum(a.x)", "sum(a.x * 2)")}
+    assert verdicts(live.plan(live._load(files)))["gold.news"] == "RESET"
+
+
+def test_macro_in_a_header_counts(tmp_path: Path) -> None:
+    files = {**FILES, TOTALS_FILE: TOTALS.replace("unique_key: id", "unique_key: id\nclose_when: twice(total) > 9")}
+    live = Live(tmp_path, files)
+    live.start()
+    assert live.entry("silver.totals", live.edited("macros/twice.sql", "v * 2", "v * 3")).verdict == "MIX"
+
+
+def test_accepted_mix_is_kept_with_its_reason(live: Live) -> None:
+    edited = live.edited(TOTALS_FILE, "sum(a.x)", "sum(a.x * 2)")
+    with pytest.raises(InvalidProject) as refused:
+        planning.accepted(edited, live.layout, None, False)
+    assert [finding.code for finding in refused.value.findings] == ["plan-mix"]
+    mixes = planning.accepted(edited, live.layout, "we count twice from now on", False)
+    declared.write(live.layout, Declared.of(edited, SCHEMAS), ["totals"], mixes)
+    record = declared.record_of(live.layout, "totals")
+    assert record is not None
+    assert [mix["why"] for mix in record.accepted] == ["we count twice from now on"]
+    assert verdicts(live.plan(edited))["silver.totals"] == "SAME"
+
+
+def test_mix_without_a_reason_is_refused(live: Live) -> None:
+    with pytest.raises(UsageError):
+        planning.accepted(live.project, live.layout, " ", False)
+
+
+def test_rebuild_resets_the_query_and_those_that_stream_it(live: Live) -> None:
+    paths = [live.stored("silver.totals"), live.stored("gold.news")]
+    edited = live.edited(TOTALS_FILE, "unique_key: id", "unique_key: _arrival")
+    assert planning.accepted(edited, live.layout, None, True) == {}
+    assert planning.rebuild(edited, live.layout, True) == ("totals", "news")
+    assert [path.exists() for path in paths] == [False, False]
+    assert {verdicts(live.plan(edited))[name] for name in ("silver.totals", "gold.news")} == {"NEW"}
+
+
+def test_rebuild_of_what_is_the_same_resets_nothing(live: Live) -> None:
+    live.stored("silver.totals")
+    assert planning.rebuild(live.project, live.layout, True) == ()
+
+
+def test_other_topic_of_a_source_is_a_mix_of_the_source(live: Live) -> None:
+    edited = live.edited("sql/bronze/s.yml", "  a:\n", "  a:\n    topic: elsewhere\n")
+    found = verdicts(live.plan(edited))
+    assert (found["bronze.a"], found["silver.totals"], found["bronze.b"]) == ("MIX", "FORWARD", "SAME")
+
+
+def test_command_says_verdicts_and_whether_a_run_would_refuse(
+    live: Live, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(DATA_DIR_VARIABLE, str(live.layout.data_dir))
+    live.edited(TOTALS_FILE, "sum(a.x)", "sum(a.x * 2)")
+    codes = [_code(live, words) for words in (["plan", "--json"], ["plan", "--explain"], ["plan", "-s", "bronze.a"])]
+    assert codes == [3, 3, 0]
+    out = capsys.readouterr().out
+    rows = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    told = {row["name"]: (row["verdict"], row["rebuild"] is not None) for row in rows}
+    assert told["silver.totals"] == ("MIX", True)
+    assert "+sum(" in out.replace(" ", "").replace("*", "") or "x * 2" in out
+
+
+def _code(live: Live, words: Sequence[str]) -> object:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["-C", str(live.project.root), "-t", "test", *words])
+    return ended.value.code
+
+
+def test_plan_of_sixty_models_takes_less_than_two_seconds(tmp_path: Path) -> None:
+    many = {f"sql/silver/s/totals{n}.sql": TOTALS.replace("silver.totals", f"silver.totals{n}") for n in range(60)}
+    live = Live(tmp_path, {**corpus.SHARED, **many})
+    live.start()
+    edited = live.edited("sql/silver/s/a.sql", "data.x as x", "data.x * 2 as x")
+    began = time.process_time()
+    found = live.plan(edited)
+    assert time.process_time() - began < 2
+    assert list(verdicts(found).values()).count("MIX") == 60
+
+
+def test_known_types_are_those_of_exactly_these_files(live: Live, tmp_path: Path) -> None:
+    field = {"name": "a", "type": {"type": "array", "elementType": "long"}, "nullable": True, "metadata": {}}
+    told = {"project": known.fingerprint(live.project), "schemas": {"gold.news": {"type": "struct", "fields": [field]}}}
+    file = tmp_path / "verdict.json"
+    file.write_text(json.dumps(told))
+    assert known.types(file, live.project) == {"gold.news": {"a": "array<bigint>"}}
+    assert known.types(file, live.edited(NEWS_FILE, "> 10", "> 11")) is None

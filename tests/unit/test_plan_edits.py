@@ -1,0 +1,16 @@
+"""The verdict on every edit of the corpus, without Spark; what truly happens is tested in tests/plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.plan.corpus import Edit, edits, judged, project
+
+
+@pytest.mark.parametrize("edit", edits(), ids=lambda edit: f"{edit.shape.name}: {edit.name}")
+def test_edit_has_its_verdict(edit: Edit, tmp_path: Path) -> None:
+    old, new = (project(files, tmp_path / at) for at, files in (("old", edit.shape.files), ("new", edit.files)))
+    outcome = judged(old, new, edit.shape.schemas, edit.shape.model)
+    assert outcome.verdict.name == edit.verdict, outcome.reasons

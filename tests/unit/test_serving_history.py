@@ -1,0 +1,109 @@
+"""What Delta knows of orders."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from deltalake import QueryBuilder, write_deltalake
+
+from headrace.project.model import Model
+from headrace.serving.events import Event
+from headrace.serving.history import TABLE, History
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Store
+
+ROW = """
+select '{id}' as order_id, '{body}' as body, false as _deleted, {batch} as _batch, named_struct('landing_batch',
+{batch}, 'topic', 'shop-orders', 'partition', {partition}, 'offset', {offset}) as _arrival
+"""
+
+
+def store_states(path: Path, *states: tuple[str, str, int, int, int]) -> None:
+    """One commit of (order, state, batch, partition, offset) to the change log."""
+    rows = [
+        ROW.format(id=order_id, body=_body(order_id, state), batch=batch, partition=partition, offset=offset)
+        for order_id, state, batch, partition, offset in states
+    ]
+    write_deltalake(path, QueryBuilder().execute(" union all ".join(rows)), mode="append")
+
+
+def _body(order_id: str, state: str) -> str:
+    return json.dumps({"id": order_id, "customerId": 1, "state": state, "quantity": 1, "price": 1})
+
+
+@pytest.fixture
+def kept(store: Store) -> Store:
+    layer, name = "silver", "orders_by_id"
+    model = Model(layer, name, "shop", "x.sql", "", "", "upsert", "micro_batch", None, (), unique_key=("order_id",))
+    return replace(store, project=replace(store.project, models=(*store.project.models, model)))
+
+
+async def opened(store: Store) -> tuple[History, Mapping[int, int]]:
+    history = History(store.project, store.layout, "shop-orders")
+    return history, await history.reopen()
+
+
+def states(store: Store, *order_ids: str) -> list[list[str]]:
+    async def ask() -> list[tuple[Event, ...]]:
+        history, _ = await opened(store)
+        try:
+            return list(await asyncio.gather(*map(history.of, order_ids)))
+        finally:
+            history.close()
+
+    return [[event.state for event in events] for events in asyncio.run(ask())]
+
+
+def test_states_come_in_arrival_order(kept: Store) -> None:
+    path = kept.layout.changes(TABLE)
+    store_states(path, ("a", "SHIPPED", 2, 0, 1), ("a", "VALIDATED", 1, 1, 7), ("a", "CREATED", 0, 0, 0))
+    assert states(kept, "a") == [["CREATED", "VALIDATED", "SHIPPED"]]
+
+
+def test_orders_asked_together_are_kept_apart(kept: Store) -> None:
+    store_states(kept.layout.changes(TABLE), ("a", "CREATED", 0, 0, 0), ("it is", "FAILED", 0, 0, 1))
+    assert states(kept, "a", "nobody", "it is", "a", "it's") == [["CREATED"], [], ["FAILED"], ["CREATED"], []]
+
+
+def test_positions_follow_the_last_record(kept: Store) -> None:
+    store_states(kept.layout.changes(TABLE), ("a", "CREATED", 0, 0, 3), ("b", "CREATED", 0, 2, 9))
+    store_states(kept.layout.changes(TABLE), ("a", "FAILED", 1, 0, 5))
+
+    async def ask() -> Mapping[int, int]:
+        history, positions = await opened(kept)
+        history.close()
+        return positions
+
+    assert asyncio.run(ask()) == {0: 6, 2: 10}
+
+
+def test_nothing_stored_yet_is_no_history(kept: Store) -> None:
+    assert states(kept, "a") == [[]]
+
+
+def test_project_without_the_table_has_no_history(store: Store) -> None:
+    assert states(store, "a") == [[]]
+
+
+def test_later_records_are_the_feeds(kept: Store) -> None:
+    """What is stored after the start is read from the topic, unless the table is opened again."""
+    path = kept.layout.changes(TABLE)
+    store_states(path, ("a", "CREATED", 0, 0, 0))
+
+    async def ask() -> list[int]:
+        history, _ = await opened(kept)
+        store_states(path, ("a", "FAILED", 1, 0, 1))
+        before = len(await history.of("a"))
+        await history.reopen()
+        found = [before, len(await history.of("a"))]
+        history.close()
+        return found
+
+    assert asyncio.run(ask()) == [1, 2]

@@ -1,0 +1,174 @@
+"""Stored tables in pages, over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+
+from headrace.serving.app import Service, application
+from headrace.serving.events import Recent
+from headrace.serving.orders import Orders
+from headrace.serving.waiters import Waiters
+from tests.unit.test_serving_orders import Past, Topic
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Store
+
+
+def get(store: Store, path: str, **parameters: Any) -> httpx.Response:
+    waiters = Waiters(1)
+    orders = Orders(Recent(waiters.tell), waiters, Past(), Topic())
+    service = Service(store.project, store.layout, orders)
+
+    async def ask() -> httpx.Response:
+        transport = httpx.ASGITransport(application(service))
+        async with httpx.AsyncClient(transport=transport, base_url="http://service") as client:
+            headers = {"If-None-Match": parameters.pop("known")} if "known" in parameters else {}
+            return await client.get(f"/v1/tables/{path}?{urlencode(parameters)}", headers=headers)
+
+    answer = asyncio.run(ask())
+    service.readers.shutdown()
+    return answer
+
+
+def pages(store: Store, table: str, limit: int, **parameters: Any) -> list[list[dict[str, Any]]]:
+    """All pages of a table."""
+    found = []
+    while True:
+        answer = get(store, table, limit=limit, **parameters).json()
+        found.append(answer["rows"])
+        if answer["next"] is None:
+            return found
+        parameters["after"] = answer["next"]
+
+
+@pytest.fixture
+def checked(store: Store) -> Store:
+    store.append(
+        "gold.order_checks",
+        *(
+            f"'o{number}' as order_id, 'FRAUD' as check_type, {number} as n, cast(null as double) as share, 0 as _batch"
+            for number in range(7)
+        ),
+    )
+    return store
+
+
+def test_pages_together_are_the_table(checked: Store) -> None:
+    found = pages(checked, "gold.order_checks", 3)
+    assert [len(rows) for rows in found] == [3, 3, 1]
+    assert sorted(row["n"] for rows in found for row in rows) == [*range(7)]
+
+
+def test_page_has_the_tables_columns_only(checked: Store) -> None:
+    (row,) = get(checked, "gold.order_checks", limit=1).json()["rows"]
+    assert [*row] == ["order_id", "check_type", "n", "share", "_batch"]
+
+
+def test_equal_rows_are_each_given_once(store: Store) -> None:
+    store.append("gold.unkeyed", *["1 as n, 0 as _batch"] * 5)
+    assert [len(rows) for rows in pages(store, "gold.unkeyed", 2)] == [2, 2, 1]
+
+
+def test_rows_that_come_meanwhile_move_no_page(store: Store) -> None:
+    for order_id in ("b", "d", "f"):
+        store.change(ord(order_id), (order_id, 0, 1, False))
+    first = get(store, "silver.open_orders", limit=2).json()
+    store.change(200, ("a", 0, 1, False), ("e", 1, 1, False))
+    rest = get(store, "silver.open_orders", limit=9, after=first["next"]).json()
+    assert [row["order_id"] for row in (*first["rows"], *rest["rows"])] == ["b", "d", "e", "f"]
+
+
+def test_landed_rows_page_in_arrival_order(store: Store) -> None:
+    store.land("shipping", 1, ("orders", 1, "c", None))
+    store.land("shipping", 0, ("orders", 9, "b", None), ("orders", 0, "a", "not_json"))
+    assert [row["key"] for rows in pages(store, "bronze.orders", 1) for row in rows] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["1.5", "cast('1.50' as decimal(10, 2))", "true", "'it''s\\n'", "date '2026-01-01'", "cast(null as bigint)",
+     "arrow_cast('2026-01-01T10:00:00.5Z', 'Timestamp(Microsecond, Some(\"UTC\"))')"],
+)  # fmt: skip
+def test_cursor_may_hold_any_kind_of_key(store: Store, value: str) -> None:
+    store.append("gold.shipment_ready", *(f"{value} as order_id, {n} as n, 0 as _batch" for n in range(3)))
+    assert sorted(row["n"] for rows in pages(store, "gold.shipment_ready", 1) for row in rows) == [0, 1, 2]
+
+
+def test_nulls_page_after_values(store: Store) -> None:
+    store.append("gold.shipment_ready", *(f"{key} as order_id, 0 as _batch" for key in ("null", "'a'", "null", "'b'")))
+    found = [row["order_id"] for rows in pages(store, "gold.shipment_ready", 1) for row in rows]
+    assert found == ["a", "b", None, None]
+
+
+def test_key_selects(checked: Store) -> None:
+    assert [row["n"] for row in get(checked, "gold.order_checks", key="o3").json()["rows"]] == [3]
+
+
+def test_range_selects_and_pages(checked: Store) -> None:
+    found = pages(checked, "gold.order_checks", 2, where="n >= 2 and n < 5")
+    assert [[row["n"] for row in rows] for rows in found] == [[2, 3], [4]]
+
+
+def test_next_page_is_linked(checked: Store) -> None:
+    answer = get(checked, "gold.order_checks", limit=2, where="n > 1")
+    following = httpx.URL(answer.links["next"]["url"])
+    assert (following.params["where"], following.params["after"]) == ("n > 1", answer.json()["next"])
+
+
+def test_same_version_is_not_sent_again(checked: Store) -> None:
+    version = get(checked, "gold.order_checks").headers["etag"]
+    again = get(checked, "gold.order_checks", known=version)
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", version)
+
+
+def test_new_rows_are_a_new_version(store: Store) -> None:
+    store.append("gold.unkeyed", "1 as n, 0 as _batch")
+    version = get(store, "gold.unkeyed").headers["etag"]
+    store.append("gold.unkeyed", "2 as n, 1 as _batch")
+    assert len(get(store, "gold.unkeyed", known=version).json()["rows"]) == 2
+
+
+def test_table_without_rows_is_empty(store: Store) -> None:
+    answer = get(store, "gold.shipment_ready", where="order_id = 'a'")
+    assert (answer.status_code, answer.json()["rows"], answer.json()["next"]) == (200, [], None)
+
+
+@pytest.mark.parametrize(("name", "hint"), [("gold.order_check", "gold.order_checks"), ("silver.orders", "view")])
+def test_table_that_cannot_be_read_is_not_found(store: Store, name: str, hint: str) -> None:
+    answer = get(store, name)
+    assert answer.status_code == 404 and hint in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("field", "parameters"),
+    [
+        ("where", {"where": "n ="}),
+        ("where", {"where": "n = 1) or (1 = 1"}),
+        ("where", {"where": "n = (select 1)"}),
+        ("where", {"where": "exists (select 1)"}),
+        ("where", {"where": "nope = 1"}),
+        ("key", {"key": '["a", "b", "c"]'}),
+        ("limit", {"limit": 0}),
+        ("limit", {"limit": 1001}),
+        ("after", {"after": "no cursor"}),
+        ("after", {"after": base64.urlsafe_b64encode(json.dumps([0, {"x": "1"}]).encode()).decode()}),
+        ("after", {"after": base64.urlsafe_b64encode(json.dumps([0, "only one"]).encode()).decode()}),
+        ("after", {"after": base64.urlsafe_b64encode(json.dumps([-1, 1, 1, 1, 1]).encode()).decode()}),
+    ],
+)
+def test_bad_parameter_is_named(checked: Store, field: str, parameters: dict[str, Any]) -> None:
+    answer = get(checked, "gold.order_checks", **parameters)
+    assert (answer.status_code, answer.json()["detail"][0]["loc"]) == (422, ["query", field])
+
+
+def test_cursor_is_data_not_sql(checked: Store) -> None:
+    values = [0, 0, "' or 1 = 1 --", "FRAUD", "x"]
+    cursor = base64.urlsafe_b64encode(json.dumps(values).encode()).decode()
+    assert get(checked, "gold.order_checks", after=cursor).status_code == 200

@@ -1,0 +1,41 @@
+"""A model's text as Spark gets it: tables as views, parameters of intervals as literals, positions kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headrace.engine.statement import bind
+from headrace.engine.ticks import guarded, watermarked
+from headrace.project import loader
+from headrace.project.model import Model
+
+PROJECT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def calls() -> Model:
+    """The model of calls."""
+    return loader.load(PROJECT, "test").model("gold.calls")
+
+
+def test_parameter_of_an_interval_becomes_a_literal(calls: Model) -> None:
+    sql = bind(calls, values={"call_gap": 60, "call_grace": 180}).sql
+    assert "watermark half_at delay of interval '180' seconds" in sql
+    assert sql.count("interval '60' seconds") == 2
+
+
+def test_other_parameters_stay(calls: Model) -> None:
+    assert "concat(:call_gap, ' seconds')" in bind(calls, values={"call_gap": 60}).sql
+
+
+def test_place_behind_a_literal_is_that_of_the_file(calls: Model) -> None:
+    statement = bind(calls, values={"call_gap": 1_000_000, "call_grace": 1_000_000})
+    place = statement.place(statement.sql.index("sessions as"))
+    assert calls.text.splitlines()[place.line - 1][place.column - 1 :] == "sessions as ("
+
+
+def test_watermark_with_a_parameter_takes_ticks(calls: Model) -> None:
+    assert [(found.ref.table, found.column) for found in watermarked(calls)] == [("silver.call_halves", "half_at")]
+    assert "delay of interval '180' seconds where case" in guarded(calls, {"call_grace": 180})
