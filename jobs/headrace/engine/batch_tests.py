@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from headrace.engine.datatests import FAILED, Lookup, as_json, counts, failing, marked, names, repeats
 from headrace.engine.delta import CommitTable, Materialized, materialize
+from headrace.engine.kept import Plans
 from headrace.engine.keys import KeyIndex
 from headrace.engine.relations import columns_of
 from headrace.errors import HeadraceError
@@ -92,7 +93,8 @@ class ModelTests:
         self._by_row = tuple(test for test in model.tests if test.kind != "unique")
         unique = [test for test in model.tests if test.kind == "unique" and model.once_per != (test.column,)]
         asked = unique if model.materialized == "append" and model.output_mode == "append" else []
-        self._seen = {test.name: KeyIndex(session, [str(test.column)]) for test in asked}
+        plans = Plans(session)
+        self._seen = {test.name: KeyIndex(plans, f"{model.table} {test.name}", [str(test.column)]) for test in asked}
         self._held: list[Materialized] = []
         self._session = session
 

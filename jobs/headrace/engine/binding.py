@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -18,7 +18,7 @@ Resolve = Callable[[Input], DataFrame]
 class Binder:
     """Binds each table once; `resolve` says which frame a stored table or bronze relation is.
 
-    `keep` may hold on to the rows of a streamed view, so that they are computed once however many read it.
+    `kept` are the rows of streamed views that are computed already, since more than one model reads them.
     """
 
     def __init__(
@@ -26,12 +26,12 @@ class Binder:
         session: SparkSession,
         project: Project,
         resolve: Resolve,
-        keep: Callable[[Model, DataFrame], DataFrame] | None = None,
+        kept: Mapping[str, DataFrame] | None = None,
     ) -> None:
         self._session = session
         self._project = project
         self._resolve = resolve
-        self._keep = keep
+        self._kept = kept or {}
         self._bound: set[str] = set()
 
     def run(self, model: Model) -> DataFrame:
@@ -48,8 +48,8 @@ class Binder:
         view = view_of(self._project, ref)
         if view is None:
             return self._resolve(ref)
-        rows = self.run(view)
-        return self._keep(view, rows) if self._keep and ref.stream else rows
+        kept = self._kept.get(view.table) if ref.stream else None
+        return self.run(view) if kept is None else kept
 
 
 def view_of(project: Project, ref: Input) -> Model | None:

@@ -151,7 +151,7 @@ class CommitTable:
             )
         stored = StructType.fromJson(json.loads(table.schema().to_json()))
         known = {f.name: f.dataType for f in stored}
-        wanted = {f.name: f.dataType for f in _nullable(self.schema)}  # as it was created
+        wanted = {f.name: f.dataType for f in nullable(self.schema)}  # as it was created
         changed = [name for name in wanted if name in known and known[name] != wanted[name]]
         gone = [name for name in known if name not in self.schema.names]
         if changed or gone:
@@ -160,7 +160,7 @@ class CommitTable:
                 f"(changed: {changed or 'none'}, gone: {gone or 'none'}); run `headrace reset` for its query"
             )
         if len(known) < len(self.schema):
-            empty = self.spark.createDataFrame([], _nullable(self.schema))
+            empty = self.spark.createDataFrame([], nullable(self.schema))
             empty.write.format("delta").mode("append").option("mergeSchema", "true").save(str(self.path))
 
     def _commit(self, actions: list[Mapping[str, Any]]) -> None:
@@ -210,11 +210,12 @@ def create_plain(path: Path, schema: StructType, properties: Mapping[str, str] |
     """Create a Delta table that is missing, without rows and without Spark, which takes a second for it when young."""
     if DeltaTable.is_deltatable(str(path)):
         return False
-    DeltaTable.create(path, Schema.from_json(_nullable(schema).json()), configuration=dict(properties or {}))
+    DeltaTable.create(path, Schema.from_json(nullable(schema).json()), configuration=dict(properties or {}))
     return True
 
 
-def _nullable(schema: StructType) -> StructType:
+def nullable(schema: StructType) -> StructType:
+    """The schema with every column and field nullable, as a stored table has it."""
     return StructType.fromJson(json.loads(schema.json().replace('"nullable":false', '"nullable":true')))
 
 
@@ -233,6 +234,12 @@ class Materialized:
     def release(self) -> None:
         """Give the memory back; the frame must not be used any more."""
         self.frame._jdf.queryExecution().logical().rdd().unpersist(False)
+
+    def narrowed(self, fewer: DataFrame) -> Materialized:
+        """Take `fewer`, which is made of these rows, in their place."""
+        found = materialize(fewer)
+        self.release()
+        return found
 
 
 def materialize(frame: DataFrame) -> Materialized:

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from headrace.engine.batch_tests import QueryTests
-from headrace.engine.binding import Binder, reads_clock, shared_views, stored_inputs
-from headrace.engine.delta import Commit, Materialized, materialize
-from headrace.engine.failures import ModelFailed
+from headrace.engine.binding import reads_clock, stored_inputs
+from headrace.engine.delta import Commit, Materialized
 from headrace.engine.inputs import InputLog, Inputs
-from headrace.engine.outputs import Output, UpsertOutput, commit, committed_rows, output_for
-from headrace.engine.session import child, tune
+from headrace.engine.kept import Plans
+from headrace.engine.outputs import Output, UpsertOutput, commit, output_for
+from headrace.engine.routine import Routine
+from headrace.engine.session import child
 from headrace.engine.shelf import Shelf
 from headrace.engine.sources import Source, Tables, records_in, source_name
 from headrace.errors import HeadraceError, Place
 from headrace.layout import Layout
-from headrace.project.model import Input, Model, Project, Query
+from headrace.project.model import Input, Project, Query
 from headrace.project.resets import read_note
 
 LOG_ROWS = 20
@@ -54,8 +58,9 @@ class Group:
         self.query = query
         self.shelf = Shelf()  # a run puts the one there that landings fill
         self.session = child(spark, query.name)
+        self.plans = Plans(self.session)
         self.outputs: dict[str, Output] = {
-            m.table: output_for(self.session, layout, m, schemas[m.table]) for m in query.models
+            m.table: output_for(self.plans, layout, m, schemas[m.table]) for m in query.models
         }
         self._project = project
         self.tests = QueryTests(self.session, layout, query)
@@ -64,8 +69,6 @@ class Group:
         self._inputs = InputLog(self._checkpoint)
         self._clocked = [model for model in query.models if reads_clock(project, model)]
         self._waits = False
-        self._shared = shared_views(project, query)
-        self._kept: list[Materialized] = []
         self._tables = Tables(self.session, project, layout, schemas)
         refs = list(stored_inputs(project, query))
         streamed = [r for r in refs if r.stream and r.table not in self.outputs]
@@ -77,6 +80,7 @@ class Group:
         for table in self.tests.looked_up:
             if table not in self.outputs:
                 self._looked_up.setdefault(table, Input(table, False, 0, 0, Place(""), False))
+        self._routine = Routine(project, query, self.plans, self._tables, self.outputs, self.tests)
         self._next = 0
         self._ready = False
         self._stored_at = time.monotonic()
@@ -155,13 +159,14 @@ class Group:
     def drop(self) -> None:
         """Forget what is cached; the next step starts from the tables."""
         self._ready = False
-        self._kept = []
         for output in self.outputs.values():
             # A failed batch may have left the cache half built; what matters is the failure that brought us here.
             with suppress(Exception):
                 output.drop()
         with suppress(Exception):
             self.tests.drop()
+        with suppress(Exception):
+            self._routine.forget()
 
     @property
     def state_rows(self) -> int:
@@ -188,45 +193,14 @@ class Group:
     def decide(
         self, read: Mapping[str, DataFrame], inputs: Inputs, done: Mapping[str, Commit] | None = None
     ) -> dict[str, Materialized]:
-        """Compute a batch: every model in order, each seeing the rows of those before it. Writes nothing."""
-        added: dict[str, Materialized] = {}
-        binder = Binder(self.session, self._project, lambda ref: self._relation(ref, read, inputs, added), self._keep)
-        for model in self.query.models:
-            output = self.outputs[model.table]
-            if done and model.table in done:
-                added[model.table] = committed_rows(self.session, output, done[model.table])
-            else:
-                added[model.table] = self._rows_of(model, output, binder, inputs, added)
-        return added
-
-    def _keep(self, view: Model, rows: DataFrame) -> DataFrame:
-        """Compute a view once if several models stream it."""
-        if view.table not in self._shared:
-            return rows
-        self._kept.append(materialize(rows))
-        return self._kept[-1].frame
-
-    def _release_views(self) -> None:
-        for kept in self._kept:
-            kept.release()
-        self._kept = []
-
-    def _rows_of(
-        self, model: Model, output: Output, binder: Binder, inputs: Inputs, added: Mapping[str, Materialized]
-    ) -> Materialized:
-        tests = self.tests.models.get(model.table)
-        try:
-            rows = binder.run(model)
-            if tests is None:
-                return output.decide(rows, inputs.batch)
-            accepted = tests.accepted(rows, lambda table: self._known(table, inputs, added))
-            return tests.unrepeated(output.decide(accepted, inputs.batch))
-        except Exception as error:
-            raise ModelFailed(model.table, model.path, error) from error
+        """Compute a batch over the rows of those sources that have any. Writes nothing."""
+        nothing = (name for name in self.sources if name not in read)
+        empty = {name: self.plans.nothing(name, self.sources[name].table.schema).frame for name in nothing}
+        return self._routine.decide({**read, **empty}, inputs, done or {})
 
     def settle(self, added: Mapping[str, Materialized]) -> None:
         """Take a batch's committed rows into the state and give their memory back."""
-        self._release_views()
+        self._routine.release()
         self.tests.settle(added)
         for table, rows in added.items():
             self.outputs[table].settle(rows)
@@ -240,11 +214,8 @@ class Group:
             self._inputs.record(inputs)
         commits = {name: self.sources[name].commits(a, b) for name, (a, b) in inputs.ranges.items() if a < b}
         records = records_in(c for found in commits.values() for c in found)
-        partitions = tune(self.session, records).partitions
-        read = {
-            name: self.sources[name].read(self.session, found, partitions, self.shelf)
-            for name, found in commits.items()
-        }
+        self.plans.begin(inputs.batch, records)
+        read = {name: self.sources[name].read(self.plans, name, found, self.shelf) for name, found in commits.items()}
         done = self._already_committed(inputs.batch) if replay else {}
         added = self.decide({name: rows.frame for name, rows in read.items()}, inputs, done)
         counts, lines = {table: rows.count for table, rows in added.items()}, tuple(self._lines(added))
@@ -280,27 +251,6 @@ class Group:
                 f"{name} was reset since {self.query.name} last read it; run `headrace reset {self.query.name} --yes`"
             )
 
-    def _relation(
-        self, ref: Input, read: Mapping[str, DataFrame], inputs: Inputs, added: Mapping[str, Materialized]
-    ) -> DataFrame:
-        if ref.table in self.outputs:
-            streamed = ref.stream and ref.table in added
-            return added[ref.table].frame.drop("_batch") if streamed else self.outputs[ref.table].before()
-        if not ref.stream:
-            return self._tables.as_of(ref, inputs.snapshots[ref.table])
-        source = source_name(self._project, ref)
-        rows = read[source] if source in read else self.sources[source].table.no_rows(self.session)
-        return self._tables.relation(ref, rows)
-
-    def _known(self, table: str, inputs: Inputs, added: Mapping[str, Materialized]) -> DataFrame:
-        """What a relationship looks up: a table as of its recorded version, of this query also what the batch adds."""
-        if table not in self.outputs:
-            ref, version = self._looked_up[table], inputs.snapshots.get(table, -1)
-            source = self._tables.of(ref)
-            return self._tables.as_of(ref, version) if version >= 0 else source.no_rows(self.session)
-        known = self.outputs[table].before()
-        return known.unionByName(added[table].frame.select(*known.columns)) if table in added else known
-
     def _commit(
         self, added: Mapping[str, Materialized], inputs: Inputs, done: Mapping[str, Commit], replay: bool
     ) -> Mapping[str, int]:
@@ -325,5 +275,12 @@ class Group:
     def _lines(self, added: Mapping[str, Materialized]) -> Iterator[str]:
         for model in self.query.models:
             if model.log and added[model.table].count:
-                rows = added[model.table].frame.orderBy("_arrival").limit(LOG_ROWS)
-                yield from (row[0] for row in rows.select(model.log).collect() if row[0])
+                rows, column = added[model.table].frame, model.log
+                yield from json.loads(self.plans.text(f"{model.table} log", partial(_first_lines, rows, column), rows))
+
+
+def _first_lines(rows: DataFrame, column: str) -> DataFrame:
+    """The lines that a batch logs, in order of arrival, as a JSON array."""
+    in_order = F.array_sort(F.collect_list(F.struct("_arrival", F.col(column).alias("line"))))
+    told = F.filter(F.slice(in_order, 1, LOG_ROWS).line, lambda line: F.length(line) > 0)
+    return rows.select(F.to_json(told))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headrace.engine.delta import Materialized, count_where
+from headrace.engine.kept import Plans
 
 LOOKUP_KEYS = 100
 """Up to here a batch's keys are looked up one by one in the sorted index instead of joined with it."""
 
 _RECENT_KEYS = 20_000
+
+_Hashed = tuple[int, int, bool]
 
 
 class KeyIndex:
@@ -23,12 +27,13 @@ class KeyIndex:
     not grow with the number of keys. Keys closed since the index was sorted wait in a bounded list on the driver.
     """
 
-    def __init__(self, session: SparkSession, keys: Sequence[str], closes: str = "true") -> None:
+    def __init__(self, plans: Plans, name: str, keys: Sequence[str], closes: str = "true") -> None:
         """`closes` is the predicate of rows that close their key."""
-        self._session = session
+        self._plans = plans
+        self._name = name
         self._keys = list(keys)
         self._closes = closes
-        self._hashed: tuple[DataFrame, list[Row]] | None = None
+        self._hashed: tuple[Materialized, list[_Hashed]] | None = None
         self._sorted: DataFrame | None = None
         self._recent: set[tuple[int, int]] = set()
 
@@ -45,14 +50,14 @@ class KeyIndex:
         self._recent = set()
         self._hashed = None
 
-    def unseen(self, rows: Materialized) -> DataFrame:
-        """Those rows whose key is not closed."""
+    def unclosed(self, rows: Materialized) -> Materialized:
+        """Those rows whose key is not closed, in place of all."""
         if rows.count == 0 or self._empty():
-            return rows.frame
+            return rows
         if rows.count > LOOKUP_KEYS:
-            return self._unseen_by_join(rows.frame)
+            return rows.narrowed(self._unseen_by_join(rows.frame))
         closed = self._lookup({(h1, h2) for h1, h2, _ in self._hashes(rows)})
-        return rows.frame.where(~self._is_any_of(closed)) if closed else rows.frame
+        return rows.narrowed(rows.frame.where(~self._is_any_of(closed))) if closed else rows
 
     def marked(self, rows: Materialized, name: str) -> DataFrame:
         """All rows, and a column that says whether their key is closed."""
@@ -75,14 +80,19 @@ class KeyIndex:
         else:
             self._sort(self._all().unionByName(self._closing(rows.frame)))
 
-    def _hashes(self, rows: Materialized) -> list[Row]:
+    def _hashes(self, rows: Materialized) -> list[_Hashed]:
         """Fingerprint of each of a few rows, and whether it closes its key; asked for twice, computed once."""
         if rows.count == 0:
             return []
-        if self._hashed is None or self._hashed[0] is not rows.frame:
-            found = rows.frame.select(*self._fingerprint(), F.expr(self._closes)).collect()
-            self._hashed = (rows.frame, found)
+        if self._hashed is None or self._hashed[0] is not rows:
+            told = self._plans.text(f"{self._name} keys", lambda: self._as_json(rows.frame), rows.frame)
+            self._hashed = (rows, [(int(h1), int(h2), closes == "true") for h1, h2, closes in json.loads(told)])
         return self._hashed[1]
+
+    def _as_json(self, rows: DataFrame) -> DataFrame:
+        closes = F.coalesce(F.expr(self._closes), F.lit(False))
+        each = F.array(*(column.cast("string") for column in (*self._fingerprint(), closes)))
+        return rows.select(F.to_json(F.collect_list(each)))
 
     def _closing(self, rows: DataFrame) -> DataFrame:
         return rows.where(self._closes).select(*self._fingerprint())
@@ -113,7 +123,7 @@ class KeyIndex:
         return F.struct(h1, h2).isin([F.struct(F.lit(a).alias("h1"), F.lit(b).alias("h2")) for a, b in closed])
 
     def _all(self) -> DataFrame:
-        recent = self._session.createDataFrame(list(self._recent), "h1 bigint, h2 bigint")
+        recent = self._plans.session.createDataFrame(list(self._recent), "h1 bigint, h2 bigint")
         return recent if self._sorted is None else self._sorted.unionByName(recent)
 
     def _sort(self, fingerprints: DataFrame) -> None:

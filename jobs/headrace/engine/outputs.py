@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from headrace.engine.delta import Commit, CommitTable, Materialized, create_plain, materialize, with_batch
+from headrace.engine.delta import Commit, CommitTable, Materialized, create_plain, materialize
+from headrace.engine.kept import Plans
 from headrace.engine.keys import KeyIndex
 from headrace.engine.sources import stored
 from headrace.engine.state import KeyedState
@@ -19,7 +20,7 @@ from headrace.project.model import Model
 
 
 class Output(Protocol):
-    """A model's table inside its group: decide the rows, commit them, then take them in."""
+    """A model's table inside its group: shape and narrow the rows, commit them, then take them in."""
 
     model: Model
     table: CommitTable
@@ -33,8 +34,11 @@ class Output(Protocol):
     def before(self) -> DataFrame:
         """The model's rows as of the last finished batch: what a plain read inside the group sees."""
 
-    def decide(self, rows: DataFrame, batch: int) -> Materialized:
-        """The rows this batch adds to the table."""
+    def shaped(self, rows: DataFrame) -> DataFrame:
+        """The rows that the batch alone would add to the table."""
+
+    def narrowed(self, shaped: Materialized) -> Materialized:
+        """Those of them that the past lets it add."""
 
     def settle(self, added: Materialized) -> None:
         """Take committed rows into what later batches look up."""
@@ -43,23 +47,23 @@ class Output(Protocol):
         """Forget all that is cached; the tables hold it."""
 
 
-def output_for(session: SparkSession, layout: Layout, model: Model, schema: StructType) -> Output:
+def output_for(plans: Plans, layout: Layout, model: Model, schema: StructType) -> Output:
     """The output of a stored model; `schema` is that of its query."""
-    table = stored(session, layout, model, schema)
+    table = stored(plans.session, layout, model, schema)
     if model.materialized == "upsert":
-        return UpsertOutput(session, model, table, layout.table(model.table))
-    return AppendOutput(session, model, table)
+        return UpsertOutput(plans, model, table, layout.table(model.table))
+    return AppendOutput(plans, model, table)
 
 
 class AppendOutput:
     """Rows are added; with `once_per`, only the first row of each key ever."""
 
-    def __init__(self, session: SparkSession, model: Model, table: CommitTable) -> None:
+    def __init__(self, plans: Plans, model: Model, table: CommitTable) -> None:
         self.model = model
         self.table = table
-        self._session = session
+        self._session = plans.session
         self._batch = 0
-        self._once = KeyIndex(session, model.once_per) if model.once_per else None
+        self._once = KeyIndex(plans, model.table, model.once_per) if model.once_per else None
 
     def create(self) -> None:
         self.table.create()
@@ -72,11 +76,11 @@ class AppendOutput:
     def before(self) -> DataFrame:
         return self.table.before(self._session, self._batch).drop("_batch")
 
-    def decide(self, rows: DataFrame, batch: int) -> Materialized:
-        if self._once is None:
-            return materialize(with_batch(rows, batch))
-        first = materialize(with_batch(_first_per_key(rows, self.model.once_per), batch))
-        return _narrowed(first, self._once.unseen(first))
+    def shaped(self, rows: DataFrame) -> DataFrame:
+        return _first_per_key(rows, self.model.once_per) if self._once else rows
+
+    def narrowed(self, shaped: Materialized) -> Materialized:
+        return self._once.unclosed(shaped) if self._once else shaped
 
     def settle(self, added: Materialized) -> None:
         self._batch += 1
@@ -91,14 +95,14 @@ class AppendOutput:
 class UpsertOutput:
     """Rows are changes, in arrival order; the newest per key is the current row until it is deleted or closed."""
 
-    def __init__(self, session: SparkSession, model: Model, log: CommitTable, current: Path) -> None:
+    def __init__(self, plans: Plans, model: Model, log: CommitTable, current: Path) -> None:
         self.model = model
         self.table = log
-        self.state = KeyedState(session, log, model.unique_key)
+        self.state = KeyedState(plans, log, model.unique_key)
         self._current = current
         self._unstored = False
-        self._session = session
-        self._closed = KeyIndex(session, model.unique_key, _closing(model)) if model.close_when else None
+        self._session = plans.session
+        self._closed = KeyIndex(plans, model.table, model.unique_key, _closing(model)) if model.close_when else None
 
     def create(self) -> None:
         self.table.create()
@@ -114,11 +118,26 @@ class UpsertOutput:
     def before(self) -> DataFrame:
         return self.state.read()
 
-    def decide(self, rows: DataFrame, batch: int) -> Materialized:
-        changes = materialize(with_batch(self._ended(rows), batch))
-        if self._closed is None:
-            return changes
-        return _narrowed(changes, self._closed.unseen(changes))
+    def shaped(self, rows: DataFrame) -> DataFrame:
+        """Mark the rows that end a key and refuse two changes of a key that came at the same moment."""
+        keys = self.model.unique_key
+        in_order = Window.partitionBy(*keys).orderBy("_arrival")
+        so_far = in_order.rowsBetween(Window.unboundedPreceding, -1)
+        close = F.coalesce(F.expr(self.model.close_when or "false"), F.lit(False))
+        delete = F.coalesce(F.expr(self.model.delete_when or "false"), F.lit(False))
+        clash = F.concat(
+            F.lit(f"{self.model.path}: two rows of one key with the same _arrival: "), F.to_json(F.struct(*keys))
+        )
+        same = F.lag("_arrival").over(in_order).eqNullSafe(F.col("_arrival"))
+        marked = rows.withColumns({"_deleted": close | delete})
+        marked = marked.withColumn("_deleted", F.when(same, F.raise_error(clash)).otherwise(F.col("_deleted")))
+        if self.model.close_when is None:
+            return marked
+        after_close = F.coalesce(F.max(close).over(so_far), F.lit(False))
+        return marked.withColumn("_after_close", after_close).where("not _after_close").drop("_after_close")
+
+    def narrowed(self, shaped: Materialized) -> Materialized:
+        return self._closed.unclosed(shaped) if self._closed else shaped
 
     def settle(self, added: Materialized) -> None:
         if not added.count:
@@ -144,24 +163,6 @@ class UpsertOutput:
         self.state.drop()
         if self._closed:
             self._closed.drop()
-
-    def _ended(self, rows: DataFrame) -> DataFrame:
-        """Mark the rows that end a key and refuse two changes of a key that came at the same moment."""
-        keys = self.model.unique_key
-        in_order = Window.partitionBy(*keys).orderBy("_arrival")
-        so_far = in_order.rowsBetween(Window.unboundedPreceding, -1)
-        close = F.coalesce(F.expr(self.model.close_when or "false"), F.lit(False))
-        delete = F.coalesce(F.expr(self.model.delete_when or "false"), F.lit(False))
-        clash = F.concat(
-            F.lit(f"{self.model.path}: two rows of one key with the same _arrival: "), F.to_json(F.struct(*keys))
-        )
-        same = F.lag("_arrival").over(in_order).eqNullSafe(F.col("_arrival"))
-        marked = rows.withColumns({"_deleted": close | delete})
-        marked = marked.withColumn("_deleted", F.when(same, F.raise_error(clash)).otherwise(F.col("_deleted")))
-        if self.model.close_when is None:
-            return marked
-        after_close = F.coalesce(F.max(close).over(so_far), F.lit(False))
-        return marked.withColumn("_after_close", after_close).where("not _after_close").drop("_after_close")
 
 
 def keyed_changes(model: Model, rows: DataFrame) -> DataFrame:
@@ -202,11 +203,3 @@ def one_per_key(rows: DataFrame, keys: tuple[str, ...]) -> DataFrame:
     )
     many = F.count(F.lit(1)).over(Window.partitionBy(*keys)) > 1
     return rows.withColumn("_one", F.when(many, F.raise_error(clash)).otherwise(F.lit(True))).where("_one").drop("_one")
-
-
-def _narrowed(rows: Materialized, fewer: DataFrame) -> Materialized:
-    if fewer is rows.frame:
-        return rows
-    narrowed = materialize(fewer)
-    rows.release()
-    return narrowed

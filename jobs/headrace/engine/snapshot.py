@@ -13,6 +13,7 @@ from headrace.engine.binding import Binder, at_moment, stored_inputs
 from headrace.engine.delta import CommitTable, materialize, with_batch
 from headrace.engine.failures import ModelFailed
 from headrace.engine.inputs import InputLog, Inputs
+from headrace.engine.kept import Plans
 from headrace.engine.session import child, tune
 from headrace.engine.sources import Tables, records_in, source_name, stored
 from headrace.engine.state import KeyedState
@@ -151,7 +152,7 @@ class FollowedState:
     def __init__(self, session: SparkSession, log: CommitTable, model: Model) -> None:
         self._session = session
         self._log = log
-        self._state = KeyedState(session, log, model.unique_key)
+        self._state = KeyedState(Plans(session), log, model.unique_key)
         self._version = -1
 
     def as_of(self, version: int) -> DataFrame:

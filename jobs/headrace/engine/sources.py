@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StructType
 
-from headrace.engine.delta import Commit, CommitTable, Materialized, materialize
+from headrace.engine.delta import Commit, CommitTable, Materialized
+from headrace.engine.kept import Plans
 from headrace.engine.relations import bronze, landing_schema
 from headrace.engine.shelf import Shelf
 from headrace.engine.state import changes_schema, newest_per_key
@@ -98,13 +99,14 @@ class Source:
         """The commits of a recorded range."""
         return [self.table.commit(version) for version in range(after + 1, upto + 1)]
 
-    def read(self, session: SparkSession, commits: list[Commit], partitions: int, shelf: Shelf) -> Materialized:
-        """The rows of these commits, kept in memory; a small batch is one partition, so nothing is shuffled."""
+    def read(self, plans: Plans, name: str, commits: list[Commit], shelf: Shelf) -> Materialized:
+        """The rows of these commits, kept in memory."""
+        session = plans.session
         kept = shelf.take(self.table.path, commits[0].version, session) if len(commits) == 1 else None
         if kept is not None:
-            return kept
+            return plans.put(name, kept)
         rows = self.table.rows(session, *commits)
-        return materialize(rows.coalesce(1) if partitions == 1 else rows)
+        return plans.compute(name, lambda: rows, rows)
 
 
 def records_in(commits: Iterable[Commit]) -> int:

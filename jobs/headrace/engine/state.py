@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, LongType, StructType
 
 from headrace.engine.delta import MARKER, CommitTable, Materialized, materialize
+from headrace.engine.kept import Plans
 
 _SMALL_ROWS = 20_000
 _FOLD_ROWS = 2_000
@@ -41,17 +43,18 @@ class KeyedState:
     A small state is folded at once, so that reading it is one plain scan.
     """
 
-    def __init__(self, session: SparkSession, log: CommitTable, keys: Sequence[str]) -> None:
-        self._session = session
+    def __init__(self, plans: Plans, log: CommitTable, keys: Sequence[str]) -> None:
+        self._plans = plans
         self._log = log
         self._keys = list(keys)
         self._base: Materialized | None = None
         self._recent: Materialized | None = None
+        self._read: tuple[tuple[DataFrame | None, DataFrame | None, str], DataFrame] | None = None
 
     @property
     def count(self) -> int:
         """An upper bound of the number of rows, exact after a fold."""
-        return (self._base.count if self._base else 0) + (self._recent.count if self._recent else 0)
+        return _count(self._base) + _count(self._recent)
 
     @property
     def is_empty(self) -> bool:
@@ -61,45 +64,35 @@ class KeyedState:
     def load(self, before_batch: int) -> None:
         """Rebuild both layers from the log, as the state stood before a batch."""
         self.drop()
-        past = self._log.before(self._session, before_batch)
-        rows = newest_per_key(past, self._keys).where("not _deleted") if before_batch else past
-        self._base = materialize(rows)
+        if not before_batch:
+            self._base = self._plans.nothing(self._name("rows"), self._log.schema)
+            return
+        newest = newest_per_key(self._log.before(self._plans.session, before_batch), self._keys)
+        self._base = self._plans.put(self._name("rows"), materialize(newest.where("not _deleted")))
 
     def read(self) -> DataFrame:
-        """The rows as of the last finished batch, without bookkeeping columns."""
-        return (
-            self._live().drop("_deleted", "_batch").hint("broadcast" if self.count <= _SMALL_ROWS else "shuffle_hash")
-        )
+        """The rows as of the last finished batch, without bookkeeping columns; the same frame while it can be."""
+        hint = "broadcast" if self.count <= _SMALL_ROWS else "shuffle_hash"
+        made_of = (_frame(self._base), _frame(self._recent), hint)
+        if self._read is None or any(map(operator.is_not, self._read[0], made_of)):
+            self._read = (made_of, self._live().drop("_deleted", "_batch").hint(hint))
+        return self._read[1]
 
     def apply(self, changes: Materialized) -> None:
         """Take a committed batch's changes in."""
         if changes.count <= _FOLD_ROWS:
-            self._take_in(changes, newest_per_key(changes.frame, self._keys))
+            self._take_in(changes.frame, changes.count)
             return
         newest = materialize(newest_per_key(changes.frame, self._keys))  # it is read twice
-        self._take_in(newest, newest.frame)
+        self._take_in(newest.frame, newest.count)
         newest.release()
-
-    def _take_in(self, changes: Materialized, newest: DataFrame) -> None:
-        if self._recent is not None:
-            newest = _without(self._recent.frame, newest, self._keys).unionByName(newest)
-        former, self._recent = self._recent, None
-        if self.count + changes.count <= _FOLD_ROWS and former is None:
-            left = _without(self._frame(), newest, self._keys)
-            self._replace(left.unionByName(newest.where("not _deleted")), self.count + changes.count)
-            return
-        self._recent = self._keep(newest, changes.count + (former.count if former else 0))
-        if former is not None:
-            former.release()
-        if self._recent.count > max(_FOLD_ROWS, self._base_count() // _FOLD_SHARE):
-            self._replace(self._live(), self.count)
 
     def drop(self) -> None:
         """Forget the cached copy; the log still holds everything."""
         for layer in (self._base, self._recent):
             if layer is not None:
                 layer.release()
-        self._base = self._recent = None
+        self._base = self._recent = self._read = None
 
     def store_current(self, path: Path, query: str, batch: int) -> None:
         """Write the current rows where plain Delta readers find them."""
@@ -107,29 +100,66 @@ class KeyedState:
         writer = self._live().drop("_deleted").write.format("delta").mode("overwrite")
         writer.option("userMetadata", marker).save(str(path))
 
-    def _live(self) -> DataFrame:
-        if self._recent is None:
-            return self._frame()
-        old = _without(self._frame(), self._recent.frame, self._keys)
-        return old.unionByName(self._recent.frame.where("not _deleted"))
+    def _take_in(self, changes: DataFrame, count: int) -> None:
+        if self._recent is None and self.count + count <= _FOLD_ROWS:
+            base = self._loaded(self._base)
+            self._base = self._kept(
+                "rows", lambda: self._folded(base.frame, changes), base.count + count, base.frame, changes
+            )
+            base.release()
+            return
+        former = self._recent or self._plans.nothing(self._name("recent"), self._log.schema)
+        self._recent = self._kept(
+            "recent", lambda: self._changed(former.frame, changes), former.count + count, former.frame, changes
+        )
+        former.release()
+        if self._recent.count > max(_FOLD_ROWS, _count(self._base) // _FOLD_SHARE):
+            self._fold()
 
-    def _frame(self) -> DataFrame:
-        assert self._base is not None, "state is read before it is loaded"
-        return self._base.frame
-
-    def _base_count(self) -> int:
-        return self._base.count if self._base else 0
-
-    def _replace(self, rows: DataFrame, at_most: int) -> None:
-        folded = self._keep(rows, at_most)
+    def _fold(self) -> None:
+        """Make one layer of the two."""
+        leaves = (self._loaded(self._base).frame, self._loaded(self._recent).frame)
+        folded = self._kept("rows", self._live, self.count, *leaves)
         self.drop()
         self._base = folded
 
-    def _keep(self, rows: DataFrame, at_most: int) -> Materialized:
+    def _folded(self, base: DataFrame, changes: DataFrame) -> DataFrame:
+        return self._changed(base, changes).where("not _deleted")
+
+    def _changed(self, rows: DataFrame, changes: DataFrame) -> DataFrame:
+        newest = newest_per_key(changes, self._keys)
+        return _without(rows, newest, self._keys, "shuffle_hash").unionByName(newest)
+
+    def _live(self) -> DataFrame:
+        base = self._loaded(self._base).frame
+        if self._recent is None:
+            return base
+        old = _without(base, self._recent.frame, self._keys, "broadcast")
+        return old.unionByName(self._recent.frame.where("not _deleted"))
+
+    @staticmethod
+    def _loaded(layer: Materialized | None) -> Materialized:
+        assert layer is not None, "state is read before it is loaded"
+        return layer
+
+    def _kept(self, layer: str, make: Callable[[], DataFrame], at_most: int, *leaves: DataFrame) -> Materialized:
         """Keep rows as one partition while they are few, else spread by key."""
-        return materialize(rows.coalesce(1) if at_most <= _SMALL_ROWS else rows.repartition(*self._keys))
+        if at_most > _SMALL_ROWS:
+            return materialize(make().repartition(*self._keys))
+        return self._plans.compute(self._name(layer), lambda: make().coalesce(1), *leaves)
+
+    def _name(self, layer: str) -> str:
+        return f"{self._log.path.parent.name}.{self._log.path.name} {layer}"
 
 
-def _without(rows: DataFrame, others: DataFrame, keys: Sequence[str]) -> DataFrame:
+def _without(rows: DataFrame, others: DataFrame, keys: Sequence[str], join: str) -> DataFrame:
     same = [rows[key].eqNullSafe(others[key]) for key in keys]
-    return rows.join(F.broadcast(others), same, "left_anti")
+    return rows.join(others.hint(join), same, "left_anti")
+
+
+def _frame(layer: Materialized | None) -> DataFrame | None:
+    return layer.frame if layer else None
+
+
+def _count(layer: Materialized | None) -> int:
+    return layer.count if layer else 0

@@ -13,6 +13,7 @@ from headrace.engine.binding import Binder
 from headrace.engine.delta import CommitTable
 from headrace.engine.group import LOG_ROWS, Group
 from headrace.engine.inputs import Inputs
+from headrace.engine.kept import Plans
 from headrace.engine.outputs import AppendOutput, Output, UpsertOutput
 from headrace.engine.relations import bronze, landing_schema
 from headrace.engine.session import child, tune
@@ -30,17 +31,17 @@ def run_group(sandbox: Sandbox, project: Project, landed: Landed, parts: Parts, 
     """Run the only query of a project, one micro-batch for each part."""
     (query,) = project.queries
     group = Group(sandbox.spark, project, Layout(project.target.data_dir), query, sandbox.schemas(project))
-    tune(group.session, 1)
-    group.outputs = {table: _without_past(group.session, output) for table, output in group.outputs.items()}
+    group.outputs.update({table: _without_past(group.plans, output) for table, output in group.outputs.items()})
     group.recover()
     added: dict[str, list[Row]] = {table: [] for table in group.outputs}
     lines: list[str] = []
     failed: list[Row] = []
     for batch, numbers in enumerate(parts):
         frames = _frames(group.session, landed, numbers, random, group.takes_ticks)
-        read = {f"_landing.{name}": rows for name, rows in frames.items()}
-        if not read:
+        if not frames:
             continue  # only ticks, and nothing waits: no micro-batch
+        group.plans.begin(batch, 1)
+        read = {f"_landing.{name}": _taken(group.plans, name, rows) for name, rows in frames.items()}
         decided = group.decide(read, Inputs(batch))
         rows = {table: found.frame.collect() for table, found in decided.items()}
         apart = group.tests.set_aside(batch, EPOCH.isoformat())
@@ -77,11 +78,15 @@ class _Unwritten(CommitTable):
         return self.no_rows(session)
 
 
-def _without_past(session: SparkSession, output: Output) -> Output:
-    table = _Unwritten(session, output.table.path, output.table.schema)
+def _without_past(plans: Plans, output: Output) -> Output:
+    table = _Unwritten(plans.session, output.table.path, output.table.schema)
     if isinstance(output, UpsertOutput):
-        return UpsertOutput(session, output.model, table, table.path)
-    return AppendOutput(session, output.model, table)
+        return UpsertOutput(plans, output.model, table, table.path)
+    return AppendOutput(plans, output.model, table)
+
+
+def _taken(plans: Plans, landing: str, rows: DataFrame) -> DataFrame:
+    return plans.compute(landing, lambda: rows, rows).frame
 
 
 def _frames(

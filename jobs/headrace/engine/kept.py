@@ -1,0 +1,120 @@
+"""Plans that are made once and run for every small batch: planning costs more than the rows of one."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, StructType
+
+from headrace.engine.delta import Materialized, materialize, with_batch
+from headrace.engine.session import SMALL_BATCH_ROWS, tune
+from headrace.engine.slot import Rows, Slot, scala_object
+
+
+class Plan:
+    """The physical plan of a frame, run again and again over what the frame's leaves hold by then."""
+
+    def __init__(self, frame: DataFrame, leaves: tuple[DataFrame, ...] = ()) -> None:
+        """`leaves` are the frames it was made of."""
+        self.schema = frame.schema
+        self._leaves = leaves
+        self._jvm: Any = frame.sparkSession._jvm
+        self._made = frame.coalesce(1)._jdf.queryExecution()
+        self._lasts: bool | None = None
+
+    def reads(self, leaves: tuple[DataFrame, ...]) -> bool:
+        """Whether it would be the same if it were made anew, over these frames."""
+        same = len(leaves) == len(self._leaves) and all(map(operator.is_, leaves, self._leaves))
+        return same and self._is_lasting()
+
+    def rows(self, at_most: int) -> Rows:
+        """Run it now. What runs is a copy, since each node of a plan remembers what it has found out."""
+        return Rows(self._made.executedPlan().clone().executeTake(at_most))
+
+    def _is_lasting(self) -> bool:
+        """Whether it holds no value that was true for one batch only: of a subquery, the clock or chance."""
+        if self._lasts is None:
+            patterns = scala_object(self._jvm.org.apache.spark.sql.catalyst.trees, "TreePattern")
+            optimized = self._made.optimizedPlan()
+            asks = optimized.containsPattern(patterns.PLAN_EXPRESSION())
+            looks_at_clock = self._made.analyzed().containsPattern(patterns.CURRENT_LIKE())
+            self._lasts = optimized.deterministic() and not asks and not looks_at_clock
+        return self._lasts
+
+
+class Plans:
+    """The kept plans of one query, by name, each with the slot that takes its rows.
+
+    A plan is made anew when one of the frames it reads is another object than the last time. What a large batch
+    computes is planned for that batch, and kept by Spark's own cache.
+    """
+
+    def __init__(self, session: SparkSession) -> None:
+        self.are_kept = False
+        self.session = session
+        self._plans: dict[str, Plan] = {}
+        self._slots: dict[str, Slot] = {}
+        self._batch = 0
+
+    def begin(self, batch: int, rows: int) -> None:
+        """Make ready for a batch of about so many rows."""
+        self._batch = batch
+        self.are_kept = tune(self.session, rows).partitions == 1
+        if self.are_kept:
+            self._slot("batch", StructType().add("batch", IntegerType())).filled(Rows.number(self.session, batch))
+
+    def compute(self, name: str, make: Callable[[], DataFrame], *leaves: DataFrame) -> Materialized:
+        """The rows of `make()`, which reads `leaves`."""
+        if not self.are_kept:
+            return materialize(make())
+        plan = self._plan(name, make, leaves)
+        rows = plan.rows(SMALL_BATCH_ROWS + 1)
+        if len(rows) > SMALL_BATCH_ROWS:
+            return materialize(make())
+        return self._slot(name, plan.schema).filled(rows)
+
+    def text(self, name: str, make: Callable[[], DataFrame], *leaves: DataFrame) -> str:
+        """The only value of `make()`, a string, which reads `leaves`."""
+        (row,) = self._plan(name, make, leaves).rows(1).array
+        return str(row.getUTF8String(0).toString())
+
+    def put(self, name: str, found: Materialized) -> Materialized:
+        """Rows that come from elsewhere, in a slot if they are few."""
+        if found.count > SMALL_BATCH_ROWS:
+            return found
+        filled = self._slot(name, found.frame.schema).filled(Rows.of(found))
+        found.release()
+        return filled
+
+    def nothing(self, name: str, schema: StructType) -> Materialized:
+        """No rows, where there may be some in another batch."""
+        return self._slot(name, schema).filled(Rows.none(self.session))
+
+    def with_batch(self, rows: DataFrame) -> DataFrame:
+        """Add the bookkeeping column that names the batch a row came from."""
+        if not self.are_kept:
+            return with_batch(rows, self._batch)
+        number = self._slots["batch"].frame.select(F.col("batch").cast("bigint").alias("_batch"))
+        return rows.join(number.hint("shuffle_replicate_nl"))
+
+    def drop(self) -> None:
+        """Forget all plans and rows."""
+        for slot in self._slots.values():
+            slot.clear()
+        self._plans, self._slots = {}, {}
+
+    def _plan(self, name: str, make: Callable[[], DataFrame], leaves: tuple[DataFrame, ...]) -> Plan:
+        plan = self._plans.get(name)
+        if plan is None or not plan.reads(leaves):
+            plan = self._plans[name] = Plan(make(), leaves)
+        return plan
+
+    def _slot(self, name: str, schema: StructType) -> Slot:
+        slot = self._slots.get(name)
+        if slot is None or slot.schema != schema:
+            slot = self._slots[name] = Slot(self.session, schema)
+        return slot

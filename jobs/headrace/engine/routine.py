@@ -1,0 +1,149 @@
+"""What a group computes in every batch: its models in order, each over the rows of those before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame
+
+from headrace.engine.batch_tests import QueryTests
+from headrace.engine.binding import Binder, shared_views, view_of
+from headrace.engine.delta import Commit, Materialized
+from headrace.engine.failures import ModelFailed
+from headrace.engine.inputs import Inputs
+from headrace.engine.kept import Plans
+from headrace.engine.outputs import Output, committed_rows
+from headrace.engine.sources import Tables, source_name
+from headrace.errors import Place
+from headrace.project.model import Input, Model, Project, Query
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a batch reads, and what it has computed so far: rows of models and of views that several models read."""
+
+    inputs: Inputs
+    read: Mapping[str, DataFrame]
+    done: Mapping[str, Commit]
+    added: dict[str, Materialized] = field(default_factory=dict)
+    views: dict[str, Materialized] = field(default_factory=dict)
+
+
+class Routine:
+    """Computes batch after batch, and plans as little as it can: see `Plans`."""
+
+    def __init__(
+        self,
+        project: Project,
+        query: Query,
+        plans: Plans,
+        tables: Tables,
+        outputs: Mapping[str, Output],
+        tests: QueryTests,
+    ) -> None:
+        self._project = project
+        self._plans = plans
+        self._tables = tables
+        self._outputs = outputs
+        self._tests = tests
+        self._shared = shared_views(project, query)
+        self._steps = tuple(dict.fromkeys(step for model in query.models for step in self._steps_to(model)))
+        self._looked_up: dict[str, tuple[int, DataFrame]] = {}
+        self._views: list[Materialized] = []
+
+    def decide(
+        self, read: Mapping[str, DataFrame], inputs: Inputs, done: Mapping[str, Commit]
+    ) -> dict[str, Materialized]:
+        """Compute a batch; `done` are the models whose rows are committed already. Writes nothing."""
+        batch = Batch(inputs, read, done)
+        for step in self._steps:
+            try:
+                self._take(step, batch)
+            except Exception as error:
+                raise ModelFailed(step.table, step.path, error) from error
+        self._views = list(batch.views.values())
+        return batch.added
+
+    def release(self) -> None:
+        """Give back what was computed on the way."""
+        for rows in self._views:
+            rows.release()
+        self._views = []
+
+    def forget(self) -> None:
+        """Forget what is cached."""
+        self._views, self._looked_up = [], {}
+        self._plans.drop()
+
+    def _take(self, step: Model, batch: Batch) -> None:
+        if step.table not in self._outputs:
+            rows = self._plans.compute(step.table, lambda: self._run(step, batch), *self._leaves(step, batch))
+            batch.views[step.table] = rows
+        elif step.table in batch.done:
+            output = self._outputs[step.table]
+            batch.added[step.table] = committed_rows(self._plans.session, output, batch.done[step.table])
+        else:
+            batch.added[step.table] = self._added(step, batch)
+
+    def _added(self, model: Model, batch: Batch) -> Materialized:
+        tests, leaves = self._tests.models.get(model.table), self._leaves(model, batch)
+        if tests is None:
+            return self._fitted(model, leaves, lambda: self._run(model, batch))
+        accepted = tests.accepted(self._run(model, batch), lambda table: self._known(table, batch))
+        return tests.unrepeated(self._fitted(model, (accepted,), lambda: accepted))
+
+    def _fitted(self, model: Model, leaves: tuple[DataFrame, ...], rows: Callable[[], DataFrame]) -> Materialized:
+        output, plans = self._outputs[model.table], self._plans
+        return output.narrowed(plans.compute(model.table, lambda: plans.with_batch(output.shaped(rows())), *leaves))
+
+    def _run(self, model: Model, batch: Batch) -> DataFrame:
+        views = {table: rows.frame for table, rows in batch.views.items()}
+        return Binder(self._plans.session, self._project, lambda ref: self._relation(ref, batch), views).run(model)
+
+    def _steps_to(self, model: Model) -> Iterator[Model]:
+        """The shared views that a model streams, in order, and itself."""
+        for ref in model.inputs:
+            view = view_of(self._project, ref)
+            if view is not None and ref.stream:
+                yield from (step for step in self._steps_to(view) if step.table in self._shared)
+        yield model
+
+    def _leaves(self, model: Model, batch: Batch) -> tuple[DataFrame, ...]:
+        """The frames that a model is planned over; each is the same object as long as plans over it stay valid."""
+        return tuple(frame for ref in model.inputs for frame in self._leaves_of(ref, batch))
+
+    def _leaves_of(self, ref: Input, batch: Batch) -> tuple[DataFrame, ...]:
+        view = view_of(self._project, ref)
+        if view is None:
+            return (self._leaf(ref, batch),)
+        return (
+            (batch.views[view.table].frame,) if ref.stream and view.table in batch.views else self._leaves(view, batch)
+        )
+
+    def _leaf(self, ref: Input, batch: Batch) -> DataFrame:
+        if ref.table in self._outputs:
+            streamed = ref.stream and ref.table in batch.added
+            return batch.added[ref.table].frame if streamed else self._outputs[ref.table].before()
+        return batch.read[source_name(self._project, ref)] if ref.stream else self._as_of(ref, batch)
+
+    def _relation(self, ref: Input, batch: Batch) -> DataFrame:
+        leaf = self._leaf(ref, batch)
+        if ref.table in self._outputs:
+            return leaf.drop("_batch") if ref.stream and ref.table in batch.added else leaf
+        return self._tables.relation(ref, leaf) if ref.stream else leaf
+
+    def _as_of(self, ref: Input, batch: Batch) -> DataFrame:
+        version = batch.inputs.snapshots[ref.table]
+        if self._looked_up.get(ref.table, (None,))[0] != version:
+            self._looked_up[ref.table] = (version, self._tables.as_of(ref, version))
+        return self._looked_up[ref.table][1]
+
+    def _known(self, table: str, batch: Batch) -> DataFrame:
+        """What a relationship looks up: a table as of its recorded version, of this query also what the batch adds."""
+        if table not in self._outputs:
+            ref = Input(table, False, 0, 0, Place(""), False)
+            version = batch.inputs.snapshots.get(table, -1)
+            return self._as_of(ref, batch) if version >= 0 else self._tables.of(ref).no_rows(self._plans.session)
+        known = self._outputs[table].before()
+        return known.unionByName(batch.added[table].frame.select(*known.columns)) if table in batch.added else known

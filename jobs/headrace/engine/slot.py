@@ -1,0 +1,124 @@
+"""Frames that stay the same while their few rows are replaced, so that plans over them stay valid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from headrace.engine.delta import Materialized, materialize, nullable
+
+_NUMBERS = count()
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A few rows in the driver's JVM: an array of Spark's own rows."""
+
+    array: Any
+
+    @classmethod
+    def number(cls, session: SparkSession, number: int) -> Rows:
+        """One row of one column of type int."""
+        jvm = _jvm(session)
+        values = _array(session, jvm.java.lang.Object, 1)
+        values[0] = number
+        rows = _array(session, jvm.org.apache.spark.sql.catalyst.InternalRow, 1)
+        rows[0] = jvm.org.apache.spark.sql.catalyst.expressions.GenericInternalRow(values)
+        return cls(rows)
+
+    @classmethod
+    def none(cls, session: SparkSession) -> Rows:
+        """No rows."""
+        return cls(_array(session, _jvm(session).org.apache.spark.sql.catalyst.InternalRow, 0))
+
+    @classmethod
+    def of(cls, found: Materialized) -> Rows:
+        """The rows of a small frame that is kept in memory."""
+        if isinstance(found, Filled):
+            return found.rows
+        return cls(found.frame._jdf.queryExecution().logical().rdd().collect())
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+
+class Slot:
+    """One partition, one block, which the driver keeps in memory; executors fetch it from there."""
+
+    def __init__(self, session: SparkSession, schema: StructType) -> None:
+        self._jvm = _jvm(session)
+        self.schema = schema
+        self._session = session
+        self._blocks = self._jvm.org.apache.spark.SparkEnv.get().blockManager()
+        self._block = self._jvm.org.apache.spark.storage.StreamBlockId(0, next(_NUMBERS))
+        self._tag = self._jvm.scala.reflect.ClassTag.Any()
+        self.frame = self._over(schema)
+
+    def filled(self, rows: Rows) -> Filled:
+        """Replace the rows."""
+        self.clear()
+        found = self._jvm.scala.collection.immutable.ArraySeq.unsafeWrapArray(rows.array).iterator()
+        level = self._jvm.org.apache.spark.storage.StorageLevel.MEMORY_AND_DISK()
+        self._blocks.putIterator(self._block, found, level, True, self._tag)
+        return Filled(self.frame, len(rows), rows, self)
+
+    def clear(self) -> None:
+        """Give the memory back; the frame has no rows to be read until it is filled again."""
+        self._blocks.removeBlock(self._block, True)
+
+    def _over(self, schema: StructType) -> DataFrame:
+        """A frame of which Spark knows that it is one partition: no plan over it has to bring rows together."""
+        jvm, spark = self._jvm, self._session._jsparkSession
+        columns = self._session.createDataFrame([], nullable(schema))._jdf.queryExecution().analyzed().output()
+        none = jvm.scala.Option.empty()
+        single = scala_object(jvm.org.apache.spark.sql.catalyst.plans.physical, "SinglePartition")
+        unordered = scala_object(jvm.scala.collection.immutable, "Nil")
+        told = (columns, self._rdd(), single, unordered, False, none, spark, self._size(), none)
+        rows = jvm.org.apache.spark.sql.execution.LogicalRDD(*told)
+        return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark, rows), self._session)
+
+    def _rdd(self) -> Any:
+        blocks = _array(self._session, self._jvm.org.apache.spark.storage.BlockId, 1)
+        blocks[0] = self._block
+        return self._jvm.org.apache.spark.rdd.BlockRDD(self._session.sparkContext._jsc.sc(), blocks, self._tag)
+
+    def _size(self) -> Any:
+        """What Spark is to expect: little, or it would never send these rows to those of a large table."""
+        few = self._session.range(1000)._jdf.queryExecution().optimizedPlan().stats()
+        return self._jvm.scala.Option.apply(few)
+
+
+@dataclass(frozen=True)
+class Filled(Materialized):
+    """What a slot holds until it is filled again."""
+
+    rows: Rows
+    slot: Slot
+
+    def release(self) -> None:
+        """Nothing to do: the next rows take the place of these."""
+
+    def narrowed(self, fewer: DataFrame) -> Materialized:
+        """Plans over the slot stay valid."""
+        found = materialize(fewer)
+        filled = self.slot.filled(Rows.of(found))
+        found.release()
+        return filled
+
+
+def scala_object(package: Any, name: str) -> Any:
+    """A Scala object of a Java package."""
+    return getattr(getattr(package, f"{name}$"), "MODULE$")
+
+
+def _jvm(session: SparkSession) -> Any:
+    return session._jvm
+
+
+def _array(session: SparkSession, kind: Any, length: int) -> Any:
+    gateway: Any = session.sparkContext._gateway
+    return gateway.new_array(kind, length)
