@@ -53,12 +53,19 @@ class Group:
     """
 
     def __init__(
-        self, spark: SparkSession, project: Project, layout: Layout, query: Query, schemas: Mapping[str, StructType]
+        self,
+        spark: SparkSession,
+        project: Project,
+        layout: Layout,
+        query: Query,
+        schemas: Mapping[str, StructType],
+        plans: Plans | None = None,
     ) -> None:
+        """`plans` may come from a former run of the same query, so that nothing has to be planned again."""
         self.query = query
         self.shelf = Shelf()  # a run puts the one there that landings fill
-        self.session = child(spark, query.name)
-        self.plans = Plans(self.session)
+        self.plans = plans or Plans(child(spark, query.name, project.macros))
+        self.session = self.plans.session
         self.outputs: dict[str, Output] = {
             m.table: output_for(self.plans, layout, m, schemas[m.table]) for m in query.models
         }
@@ -84,8 +91,6 @@ class Group:
         self._next = 0
         self._ready = False
         self._stored_at = time.monotonic()
-        for macro in project.macros:
-            self.session.sql(macro.text)
 
     def create_tables(self) -> None:
         """Create what this group writes, so that readers find tables before the first row."""
@@ -107,6 +112,7 @@ class Group:
             return report
         except BaseException:
             self.drop()
+            self._routine.forget()
             raise
 
     def store_current(self) -> None:
@@ -165,8 +171,6 @@ class Group:
                 output.drop()
         with suppress(Exception):
             self.tests.drop()
-        with suppress(Exception):
-            self._routine.forget()
 
     @property
     def state_rows(self) -> int:

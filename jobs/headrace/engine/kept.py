@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructType
 
-from headrace.engine.delta import Materialized, materialize, with_batch
+from headrace.engine.delta import Materialized, materialize, nullable, with_batch
 from headrace.engine.session import SMALL_BATCH_ROWS, tune
 from headrace.engine.slot import Rows, Slot, scala_object
 
@@ -114,7 +114,7 @@ class Plans:
         return plan
 
     def _slot(self, name: str, schema: StructType) -> Slot:
-        slot = self._slots.get(name)
-        if slot is None or slot.schema != schema:
-            slot = self._slots[name] = Slot(self.session, schema)
+        slot, wanted = self._slots.get(name), nullable(schema)
+        if slot is None or slot.schema != wanted:
+            slot = self._slots[name] = Slot(self.session, wanted)
         return slot

@@ -54,7 +54,7 @@ class NativeQuery:
         self, spark: SparkSession, project: Project, layout: Layout, query: Query, schemas: Mapping[str, StructType]
     ) -> None:
         (self.model,) = query.models
-        self.session = child(spark, query.name)
+        self.session = child(spark, query.name, project.macros)
         self.sources = {source_name(project, ref) for ref in stored_inputs(project, query) if ref.stream}
         self.outputs = (self.model.table,)
         self.table: CommitTable = stored(self.session, layout, self.model, schemas[self.model.table])
@@ -78,8 +78,6 @@ class NativeQuery:
         self.running: StreamingQuery | None = None
         for key, value in _CONFS.items():
             self.session.conf.set(key, value)
-        for macro in project.macros:
-            self.session.sql(macro.text)
         self._reader = child(spark, query.name)
         self._reader.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
 

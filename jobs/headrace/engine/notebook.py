@@ -27,10 +27,8 @@ class Notebook:
         layout = Layout(project.target.data_dir)
         layout.data_dir.mkdir(parents=True, exist_ok=True)
         self.project = project
-        self.spark = sessions.child(spark, "notebook")
+        self.spark = sessions.child(spark, "notebook", project.macros)
         self._tables = Tables(self.spark, project, layout, verdict.schemas(spark, project, layout.verdict))
-        for macro in project.macros:
-            self.spark.sql(macro.text)
 
     def sql(self, text: str) -> DataFrame:
         """The rows of a query written as in a model file, with its header or without.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -33,6 +33,10 @@ class Output(Protocol):
 
     def before(self) -> DataFrame:
         """The model's rows as of the last finished batch: what a plain read inside the group sees."""
+
+    @property
+    def leaves(self) -> tuple[DataFrame, ...]:
+        """The frames that `before` is made of; the same ones as long as a plan over it stays valid."""
 
     def shaped(self, rows: DataFrame) -> DataFrame:
         """The rows that the batch alone would add to the table."""
@@ -70,11 +74,17 @@ class AppendOutput:
 
     def load(self, before_batch: int) -> None:
         self._batch = before_batch
+        if self._once:
+            self._once.drop()
         if self._once and before_batch:
             self._once.load(self.before())
 
     def before(self) -> DataFrame:
         return self.table.before(self._session, self._batch).drop("_batch")
+
+    @property
+    def leaves(self) -> tuple[DataFrame, ...]:
+        return (self.before(),)
 
     def shaped(self, rows: DataFrame) -> DataFrame:
         return _first_per_key(rows, self.model.once_per) if self._once else rows
@@ -112,11 +122,17 @@ class UpsertOutput:
     def load(self, before_batch: int) -> None:
         self._unstored = before_batch > 0  # a former run may have ended before it stored them
         self.state.load(before_batch)
+        if self._closed:
+            self._closed.drop()
         if self._closed and before_batch:
             self._closed.load(self.table.before(self._session, before_batch))
 
     def before(self) -> DataFrame:
         return self.state.read()
+
+    @property
+    def leaves(self) -> tuple[DataFrame, ...]:
+        return self.state.leaves
 
     def shaped(self, rows: DataFrame) -> DataFrame:
         """Mark the rows that end a key and refuse two changes of a key that came at the same moment."""
@@ -176,9 +192,9 @@ def _closing(model: Model) -> str:
     return f"_deleted and coalesce({model.close_when}, false)"
 
 
-def committed_rows(session: SparkSession, output: Output, commit: Commit) -> Materialized:
+def committed_rows(plans: Plans, output: Output, commit: Commit) -> Materialized:
     """The rows a former run of the batch already committed."""
-    return materialize(output.table.rows(session, commit))
+    return plans.put(output.model.table, materialize(output.table.rows(plans.session, commit)))
 
 
 def commit(output: Output, added: Materialized, marker: Mapping[str, Any]) -> int | None:

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.engine.group import Group
+from headrace.engine.kept import Plans
 from headrace.engine.native import NativeQuery
 from headrace.engine.snapshot import SnapshotQuery
 from headrace.layout import Layout
@@ -17,8 +18,15 @@ AnyQuery = Group | NativeQuery | SnapshotQuery
 
 
 def make(
-    spark: SparkSession, project: Project, layout: Layout, query: Query, schemas: Mapping[str, StructType]
+    spark: SparkSession,
+    project: Project,
+    layout: Layout,
+    query: Query,
+    schemas: Mapping[str, StructType],
+    plans: Plans | None = None,
 ) -> AnyQuery:
-    """A query that knows nothing but what is stored."""
-    kinds: Mapping[str, type[AnyQuery]] = {"streaming": NativeQuery, "snapshot": SnapshotQuery}
-    return kinds.get(query.engine, Group)(spark, project, layout, query, schemas)
+    """A query that knows nothing but what is stored; `plans` are those of a former run, if it runs in batches."""
+    if query.engine == "micro_batch":
+        return Group(spark, project, layout, query, schemas, plans)
+    kind = NativeQuery if query.engine == "streaming" else SnapshotQuery
+    return kind(spark, project, layout, query, schemas)

@@ -82,7 +82,7 @@ class Routine:
             batch.views[step.table] = rows
         elif step.table in batch.done:
             output = self._outputs[step.table]
-            batch.added[step.table] = committed_rows(self._plans.session, output, batch.done[step.table])
+            batch.added[step.table] = committed_rows(self._plans, output, batch.done[step.table])
         else:
             batch.added[step.table] = self._added(step, batch)
 
@@ -116,22 +116,26 @@ class Routine:
     def _leaves_of(self, ref: Input, batch: Batch) -> tuple[DataFrame, ...]:
         view = view_of(self._project, ref)
         if view is None:
-            return (self._leaf(ref, batch),)
+            return self._leaves_of_stored(ref, batch)
         return (
             (batch.views[view.table].frame,) if ref.stream and view.table in batch.views else self._leaves(view, batch)
         )
 
-    def _leaf(self, ref: Input, batch: Batch) -> DataFrame:
+    def _leaves_of_stored(self, ref: Input, batch: Batch) -> tuple[DataFrame, ...]:
+        if ref.stream and ref.table in batch.added:
+            return (batch.added[ref.table].frame,)
         if ref.table in self._outputs:
-            streamed = ref.stream and ref.table in batch.added
-            return batch.added[ref.table].frame if streamed else self._outputs[ref.table].before()
-        return batch.read[source_name(self._project, ref)] if ref.stream else self._as_of(ref, batch)
+            return self._outputs[ref.table].leaves
+        return (batch.read[source_name(self._project, ref)] if ref.stream else self._as_of(ref, batch),)
 
     def _relation(self, ref: Input, batch: Batch) -> DataFrame:
-        leaf = self._leaf(ref, batch)
+        if ref.stream and ref.table in batch.added:
+            return batch.added[ref.table].frame.drop("_batch")
         if ref.table in self._outputs:
-            return leaf.drop("_batch") if ref.stream and ref.table in batch.added else leaf
-        return self._tables.relation(ref, leaf) if ref.stream else leaf
+            return self._outputs[ref.table].before()
+        if ref.stream:
+            return self._tables.relation(ref, batch.read[source_name(self._project, ref)])
+        return self._as_of(ref, batch)
 
     def _as_of(self, ref: Input, batch: Batch) -> DataFrame:
         version = batch.inputs.snapshots[ref.table]

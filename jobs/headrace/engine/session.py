@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from headrace.engine.gateway import forget_members
 from headrace.environment.jars import resolve
-from headrace.project.model import Target
+from headrace.project.model import Macro, Target
 
 SMALL_BATCH_ROWS = 20_000
 """Up to here generating code costs more than it saves (see docs/speed.md)."""
@@ -42,6 +42,8 @@ _RUNTIME: Mapping[str, str] = {
     "spark.sql.files.openCostInBytes": "262144",
     # What is known of every column is worked out again at each step of a plan, and no model's plan gains by it.
     "spark.sql.constraintPropagation.enabled": "false",
+    # It makes one subquery of two aggregates over the same rows, and a plan with a subquery cannot be kept.
+    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.MergeSubplans",
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
@@ -102,12 +104,14 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
     return spark
 
 
-def child(spark: SparkSession, pool: str) -> SparkSession:
-    """Return a session of its own: own views and confs, shared cache, a fair share of the cores."""
+def child(spark: SparkSession, pool: str, macros: Iterable[Macro] = ()) -> SparkSession:
+    """Return a session of its own: own views, macros and confs, shared cache, a fair share of the cores."""
     session = spark.newSession()
     for key, value in {**_RUNTIME, **_GUARD}.items():
         session.conf.set(key, value)
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
+    for macro in macros:
+        session.sql(macro.text)
     return session
 
 

@@ -41,7 +41,7 @@ class SnapshotQuery:
         self, spark: SparkSession, project: Project, layout: Layout, query: Query, schemas: Mapping[str, StructType]
     ) -> None:
         (self.model,) = query.models
-        self.session = child(spark, query.name)
+        self.session = child(spark, query.name, project.macros)
         self.table: CommitTable = stored(self.session, layout, self.model, schemas[self.model.table])
         self.outputs = (self.model.table,)
         self._project = project
@@ -58,8 +58,6 @@ class SnapshotQuery:
         }
         self._next = 0
         self._due: datetime | None = None
-        for macro in project.macros:
-            self.session.sql(macro.text)
 
     def create_tables(self) -> None:
         """Create what this query writes, so that readers find a table before the first row."""

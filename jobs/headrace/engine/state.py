@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -49,7 +48,6 @@ class KeyedState:
         self._keys = list(keys)
         self._base: Materialized | None = None
         self._recent: Materialized | None = None
-        self._read: tuple[tuple[DataFrame | None, DataFrame | None, str], DataFrame] | None = None
 
     @property
     def count(self) -> int:
@@ -71,12 +69,14 @@ class KeyedState:
         self._base = self._plans.put(self._name("rows"), materialize(newest.where("not _deleted")))
 
     def read(self) -> DataFrame:
-        """The rows as of the last finished batch, without bookkeeping columns; the same frame while it can be."""
+        """The rows as of the last finished batch, without bookkeeping columns."""
         hint = "broadcast" if self.count <= _SMALL_ROWS else "shuffle_hash"
-        made_of = (_frame(self._base), _frame(self._recent), hint)
-        if self._read is None or any(map(operator.is_not, self._read[0], made_of)):
-            self._read = (made_of, self._live().drop("_deleted", "_batch").hint(hint))
-        return self._read[1]
+        return self._live().drop("_deleted", "_batch").hint(hint)
+
+    @property
+    def leaves(self) -> tuple[DataFrame, ...]:
+        """What `read` is made of."""
+        return tuple(layer.frame for layer in (self._base, self._recent) if layer is not None)
 
     def apply(self, changes: Materialized) -> None:
         """Take a committed batch's changes in."""
@@ -92,7 +92,7 @@ class KeyedState:
         for layer in (self._base, self._recent):
             if layer is not None:
                 layer.release()
-        self._base = self._recent = self._read = None
+        self._base = self._recent = None
 
     def store_current(self, path: Path, query: str, batch: int) -> None:
         """Write the current rows where plain Delta readers find them."""
@@ -155,10 +155,6 @@ class KeyedState:
 def _without(rows: DataFrame, others: DataFrame, keys: Sequence[str], join: str) -> DataFrame:
     same = [rows[key].eqNullSafe(others[key]) for key in keys]
     return rows.join(others.hint(join), same, "left_anti")
-
-
-def _frame(layer: Materialized | None) -> DataFrame | None:
-    return layer.frame if layer else None
 
 
 def _count(layer: Materialized | None) -> int:

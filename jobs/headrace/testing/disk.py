@@ -55,6 +55,7 @@ class Process:
 
     def __init__(self, sandbox: Sandbox, project: Project, layout: Layout, fuse: Fuse | None = None) -> None:
         self.lines: dict[tuple[str, int], Sequence[str]] = {}
+        self._sandbox = sandbox
         self._queries = [sandbox.query(project, layout, query) for query in project.queries]
         self._fuse = fuse
         for query in self._queries:
@@ -86,10 +87,7 @@ class Process:
     def stop(self) -> None:
         """End all queries."""
         for query in self._queries:
-            if isinstance(query, NativeQuery):
-                query.stop()
-            else:
-                query.drop()
+            self._sandbox.release(query)
 
     def _step(self, group: Group) -> None:
         while report := group.step(_EVERYTHING):

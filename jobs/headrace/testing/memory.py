@@ -30,7 +30,8 @@ Parts = Sequence[Sequence[int]]
 def run_group(sandbox: Sandbox, project: Project, landed: Landed, parts: Parts, random: Random) -> Outcome:
     """Run the only query of a project, one micro-batch for each part."""
     (query,) = project.queries
-    group = Group(sandbox.spark, project, Layout(project.target.data_dir), query, sandbox.schemas(project))
+    group = sandbox.query(project, Layout(project.target.data_dir), query)
+    assert isinstance(group, Group)
     group.outputs.update({table: _without_past(group.plans, output) for table, output in group.outputs.items()})
     group.recover()
     added: dict[str, list[Row]] = {table: [] for table in group.outputs}
@@ -41,7 +42,7 @@ def run_group(sandbox: Sandbox, project: Project, landed: Landed, parts: Parts, 
         if not frames:
             continue  # only ticks, and nothing waits: no micro-batch
         group.plans.begin(batch, 1)
-        read = {f"_landing.{name}": _taken(group.plans, name, rows) for name, rows in frames.items()}
+        read = {name: _taken(group.plans, name, rows) for name, rows in frames.items()}
         decided = group.decide(read, Inputs(batch))
         rows = {table: found.frame.collect() for table, found in decided.items()}
         apart = group.tests.set_aside(batch, EPOCH.isoformat())
@@ -52,16 +53,15 @@ def run_group(sandbox: Sandbox, project: Project, landed: Landed, parts: Parts, 
             added[table] += found
     stored = {table: _frame(group.session, rows, group.outputs[table].table.schema) for table, rows in added.items()}
     upserts = [output for output in group.outputs.values() if isinstance(output, UpsertOutput)]
-    states = {output.model.table: output.before() for output in upserts}
+    states = {output.model.table: _copied(output.before()) for output in upserts}
+    sandbox.release(group)
     return Outcome(stored, tuple(lines), states, failed=tuple(failed))
 
 
 def run_view(sandbox: Sandbox, project: Project, landed: Landed, parts: Parts, model: Model, random: Random) -> Outcome:
     """Read a view over what lands, part by part."""
-    session, rows = child(sandbox.spark, model.name), list[Row]()
+    session, rows = child(sandbox.spark, model.name, project.macros), list[Row]()
     tune(session, 1)
-    for macro in project.macros:
-        session.sql(macro.text)
     for numbers in parts:
         frames = _frames(session, landed, numbers, random)
         rows += Binder(session, project, partial(_relation, session, project, frames)).run(model).collect()
@@ -85,8 +85,13 @@ def _without_past(plans: Plans, output: Output) -> Output:
     return AppendOutput(plans, output.model, table)
 
 
-def _taken(plans: Plans, landing: str, rows: DataFrame) -> DataFrame:
-    return plans.compute(landing, lambda: rows, rows).frame
+def _copied(rows: DataFrame) -> DataFrame:
+    """The rows as they are now: the next case has others in the same place."""
+    return rows.sparkSession.createDataFrame(rows.collect(), rows.schema, verifySchema=False)
+
+
+def _taken(plans: Plans, source: str, rows: DataFrame) -> DataFrame:
+    return plans.compute(source, lambda: rows, rows).frame
 
 
 def _frames(
@@ -98,7 +103,10 @@ def _frames(
         rows.setdefault(batch.landing, []).extend(batch.rows)
     news = {batch.landing for batch in landed.within(numbers) if ticks or not batch.is_tick}
     rows = {name: found for name, found in rows.items() if name in news}
-    return {name: _frame(session, random.sample(found, len(found)), landing_schema()) for name, found in rows.items()}
+    return {
+        f"_landing.{name}": _frame(session, random.sample(found, len(found)), landing_schema())
+        for name, found in rows.items()
+    }
 
 
 def _frame(session: SparkSession, rows: Sequence[Row], schema: StructType) -> DataFrame:
@@ -107,7 +115,7 @@ def _frame(session: SparkSession, rows: Sequence[Row], schema: StructType) -> Da
 
 def _relation(session: SparkSession, project: Project, frames: Mapping[str, DataFrame], ref: Input) -> DataFrame:
     landing, topic = project.topic(ref.table.split(".")[1])
-    return bronze(frames.get(landing.name, _frame(session, [], landing_schema())), topic)
+    return bronze(frames.get(f"_landing.{landing.name}", _frame(session, [], landing_schema())), topic)
 
 
 def _lines(models: Sequence[Model], rows: Mapping[str, list[Row]]) -> Iterator[str]:

@@ -16,11 +16,14 @@ from pyspark.sql.types import StructType
 
 from headrace.engine import analysis, queries
 from headrace.engine.delta import CommitTable
+from headrace.engine.group import Group
+from headrace.engine.native import NativeQuery
 from headrace.engine.queries import AnyQuery
 from headrace.engine.relations import landing_schema
 from headrace.engine.session import start
 from headrace.layout import Layout
 from headrace.project.model import Project, Query, Target
+from headrace.testing.lender import Lender
 
 SMALL: Mapping[str, str] = {
     # Tests are many small queries in a young JVM: planning and compiling cost more than any row.
@@ -46,6 +49,7 @@ class Sandbox:
         self._schemas: dict[Any, Mapping[str, StructType]] = {}
         self._empty: dict[Any, Path] = {}
         self._numbers = count()
+        self._lender = Lender()
         self._making = RLock()  # cases run on threads
 
     @property
@@ -79,8 +83,18 @@ class Sandbox:
         return Layout(folder)
 
     def query(self, project: Project, layout: Layout, query: Query) -> AnyQuery:
-        """A query that knows nothing but what is stored."""
-        return queries.make(self.spark, project, layout, query, self.schemas(project))
+        """A query that knows nothing but what is stored; to be released."""
+        plans = self._lender.lend(self.spark, project, query) if query.engine == "micro_batch" else None
+        return queries.make(self.spark, project, layout, query, self.schemas(project), plans)
+
+    def release(self, query: AnyQuery) -> None:
+        """End a query."""
+        if isinstance(query, NativeQuery):
+            query.stop()
+        else:
+            query.drop()
+        if isinstance(query, Group):
+            self._lender.take_back(query.plans)
 
     def landing_table(self, layout: Layout, landing: str) -> CommitTable:
         """The table in which a landing lands."""
@@ -96,8 +110,10 @@ class Sandbox:
     def _create_tables(self, project: Project, layout: Layout) -> None:
         for landing in project.landings:
             self.landing_table(layout, landing.name).create()
-        for query in project.queries:
-            self.query(project, layout, query).create_tables()
+        for each in project.queries:
+            query = self.query(project, layout, each)
+            query.create_tables()
+            self.release(query)
 
     def _new_folder(self) -> Path:
         return self._folder / f"data-{next(self._numbers)}"
