@@ -140,7 +140,17 @@ class CommitTable:
 
     def before(self, session: SparkSession, batch: int) -> DataFrame:
         """All rows of the batches before one; the table has the column `_batch`."""
-        return self.snapshot(session).where(F.col("_batch") < batch) if batch else self.no_rows(session)
+        past = self.past(batch)
+        return self.snapshot(session).where(F.col("_batch") < batch) if past is None else self.rows(session, *past)
+
+    def past(self, batch: int) -> list[Commit] | None:
+        """The commits of the batches before one; None if they are too many, or not all there is."""
+        if not batch:
+            return []
+        if self.newest_version() > CHECKPOINT_INTERVAL:
+            return None
+        commits = list(self.commits(0))  # version 0 made the table
+        return None if any(commit.batch < 0 for commit in commits) else [c for c in commits if c.batch < batch]
 
     def _evolve(self) -> None:
         table = DeltaTable(self.path)

@@ -63,7 +63,7 @@ class Plans:
     def begin(self, batch: int, rows: int) -> None:
         """Make ready for a batch of about so many rows."""
         self._batch = batch
-        self.are_kept = tune(self.session, rows).partitions == 1
+        self.are_kept = not tune(self.session, rows).codegen
         if self.are_kept:
             self._slot("batch", StructType().add("batch", IntegerType())).filled(Rows.number(self.session, batch))
 

@@ -62,7 +62,7 @@ class KeyedState:
     def load(self, before_batch: int) -> None:
         """Rebuild both layers from the log, as the state stood before a batch."""
         self.drop()
-        if not before_batch:
+        if self._log.past(before_batch) == []:
             self._base = self._plans.nothing(self._name("rows"), self._log.schema)
             return
         newest = newest_per_key(self._log.before(self._plans.session, before_batch), self._keys)

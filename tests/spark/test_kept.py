@@ -1,0 +1,146 @@
+"""Plans that are made once: they see new rows, and are made anew when anything but rows has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headrace.engine.delta import Materialized, materialize
+from headrace.engine.kept import Plans
+from headrace.engine.session import SMALL_BATCH_ROWS
+from headrace.engine.slot import Filled
+
+pytestmark = pytest.mark.spark
+
+
+class Counted:
+    """Plans, and how often a plan was made."""
+
+    def __init__(self, plans: Plans) -> None:
+        self.plans = plans
+        self.made = 0
+
+    def compute(self, text: str, *leaves: DataFrame) -> list[tuple[object, ...]]:
+        """The rows of a query over the views `a`, `b`, ..., in no order."""
+
+        def make() -> DataFrame:
+            self.made += 1
+            for name, leaf in zip("abc", leaves, strict=False):
+                leaf.createOrReplaceTempView(name)
+            return self.plans.session.sql(text)
+
+        found = self.plans.compute(text, make, *leaves)
+        rows = [tuple(row) for row in found.frame.collect()]
+        assert found.count == len(rows)
+        return sorted(rows, key=repr)
+
+
+@pytest.fixture
+def counted(spark: SparkSession) -> Iterator[Counted]:
+    plans = Plans(spark.newSession())
+    plans.begin(7, 1)
+    yield Counted(plans)
+    plans.drop()
+
+
+def put(plans: Plans, name: str, *values: int | None) -> Materialized:
+    rows = plans.session.createDataFrame([(value,) for value in values], "n bigint")
+    return plans.put(name, materialize(rows.coalesce(1)))
+
+
+def test_new_rows_need_no_new_plan(counted: Counted) -> None:
+    for values in ((1, 2), (), (None,), (5, 5, 6)):
+        leaf = put(counted.plans, "in", *values).frame
+        assert counted.compute("select n + 1 from a", leaf) == sorted(
+            ((None if n is None else n + 1,) for n in values), key=repr
+        )
+    assert counted.made == 1
+
+
+def test_joins_and_windows_see_the_rows_of_each_batch(counted: Counted) -> None:
+    text = "select a.n, count(*) over (), b.n is not null from a left join b on a.n = b.n"
+    for left, right in (((1, 2), (2, 3)), ((3,), ()), ((1, 2), (1, 2))):
+        leaves = (put(counted.plans, "left", *left).frame, put(counted.plans, "right", *right).frame)
+        due = sorted(((n, len(left), n in right) for n in left), key=repr)
+        assert counted.compute(text, *leaves) == due
+        hinted = text.replace("select", "select /*+ broadcast(b) */", 1)
+        assert counted.compute(hinted, *leaves) == due
+    assert counted.made == 2
+
+
+def test_another_frame_needs_another_plan(counted: Counted, spark: SparkSession) -> None:
+    for end in (1, 3):
+        assert len(counted.compute("select id from a", counted.plans.session.range(end).toDF("id"))) == end
+    assert counted.made == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select n, (select max(n) from b) from a",
+        "select n, current_timestamp() from a",
+        "select n, rand() from a",
+        "select n, uuid() from a",
+    ],
+)
+def test_plan_that_holds_a_value_is_made_for_each_batch(counted: Counted, text: str) -> None:
+    found = []
+    for number in (1, 2):
+        leaves = (put(counted.plans, "left", 1).frame, put(counted.plans, "right", number).frame)
+        found += counted.compute(text, *leaves)
+    assert counted.made == 2 and found[0] != found[1]
+
+
+def test_query_in_a_condition_is_a_join_and_kept(counted: Counted) -> None:
+    for number in (1, 2):
+        leaves = (put(counted.plans, "left", 1, 2).frame, put(counted.plans, "right", number).frame)
+        assert counted.compute("select n from a where n in (select n from b)", *leaves) == [(number,)]
+    assert counted.made == 1
+
+
+def test_batch_has_its_own_number(counted: Counted) -> None:
+    plans = counted.plans
+    for batch in (7, 8):
+        plans.begin(batch, 1)
+        leaf = put(plans, "in", 1).frame
+        found = plans.compute("numbered", lambda leaf=leaf: plans.with_batch(leaf), leaf)  # type: ignore[misc]
+        assert found.frame.collect() == [(1, batch)]
+        assert dict(found.frame.dtypes)["_batch"] == "bigint"
+
+
+def test_slot_may_feed_the_plan_that_fills_it(counted: Counted) -> None:
+    plans = counted.plans
+    state = put(plans, "state")
+    for number in range(3):
+        new = put(plans, "new", number).frame
+        state = plans.compute("state", lambda: state.frame.unionByName(new), state.frame, new)  # noqa: B023
+    assert sorted(row.n for row in state.frame.collect()) == [0, 1, 2]
+
+
+def test_many_rows_from_few_are_kept_by_spark(counted: Counted) -> None:
+    leaf = put(counted.plans, "in", SMALL_BATCH_ROWS + 5).frame
+    found = counted.plans.compute("many", lambda: leaf.select(F.explode(F.sequence(F.lit(1), F.col("n")))), leaf)
+    assert found.count == SMALL_BATCH_ROWS + 5 and not isinstance(found, Filled)
+
+
+def test_large_batch_is_planned_for_itself(counted: Counted) -> None:
+    leaf = put(counted.plans, "in", 1).frame
+    counted.plans.begin(8, SMALL_BATCH_ROWS + 1)
+    assert not isinstance(counted.plans.compute("all", lambda: leaf, leaf), Filled)
+
+
+def test_narrowed_rows_stay_in_their_slot(counted: Counted) -> None:
+    rows = put(counted.plans, "in", 1, 2, 3)
+    fewer = rows.narrowed(rows.frame.where("n > 1"))
+    assert fewer.frame is rows.frame and fewer.count == 2
+    assert counted.compute("select n from a", fewer.frame) == [(2,), (3,)]
+
+
+def test_one_text_for_the_driver(counted: Counted) -> None:
+    for values in ((1,), (2, 3)):
+        leaf = put(counted.plans, "in", *values).frame
+        told = counted.plans.text("told", lambda leaf=leaf: leaf.select(F.to_json(F.collect_list("n"))), leaf)  # type: ignore[misc]
+        assert told == str(list(values)).replace(" ", "")
