@@ -75,7 +75,7 @@ class Plans:
         rows = plan.rows(SMALL_BATCH_ROWS + 1)
         if len(rows) > SMALL_BATCH_ROWS:
             return materialize(make())
-        return self._slot(name, plan.schema).filled(rows)
+        return self.fill(name, rows, plan.schema)
 
     def text(self, name: str, make: Callable[[], DataFrame], *leaves: DataFrame) -> str:
         """The only value of `make()`, a string, which reads `leaves`."""
@@ -86,13 +86,17 @@ class Plans:
         """Rows that come from elsewhere, in a slot if they are few."""
         if found.count > SMALL_BATCH_ROWS:
             return found
-        filled = self._slot(name, found.frame.schema).filled(Rows.of(found))
+        filled = self.fill(name, Rows.of(found), found.frame.schema)
         found.release()
         return filled
 
+    def fill(self, name: str, rows: Rows, schema: StructType) -> Materialized:
+        """Few rows that come from elsewhere, in a slot."""
+        return self._slot(name, schema).filled(rows)
+
     def nothing(self, name: str, schema: StructType) -> Materialized:
         """No rows, where there may be some in another batch."""
-        return self._slot(name, schema).filled(Rows.none(self.session))
+        return self.fill(name, Rows.none(self.session), schema)
 
     def with_batch(self, rows: DataFrame) -> DataFrame:
         """Add the bookkeeping column that names the batch a row came from."""

@@ -16,8 +16,9 @@ from pyspark.sql import functions as F
 from headrace.engine.broker_admin import BrokerAdmin, Offsets
 from headrace.engine.classify import classify
 from headrace.engine.delta import CommitTable, Materialized, count_where, materialize
+from headrace.engine.kept import Plans
 from headrace.engine.relations import landing_schema
-from headrace.engine.session import child, tune
+from headrace.engine.session import child
 from headrace.engine.shelf import Shelf
 from headrace.errors import HeadraceError
 from headrace.layout import Layout
@@ -83,6 +84,7 @@ class LandingQuery:
         self.landing = landing
         self._shelf = shelf or Shelf()
         self.session = child(spark, landing.query)
+        self._plans = Plans(self.session)
         self.table = CommitTable(self.session, layout.landing(landing.name), landing_schema())
         self._note = read_note(layout.checkpoint(landing.query))
         self._kafka = kafka
@@ -135,6 +137,7 @@ class LandingQuery:
     def forget(self) -> None:
         """Drop what is remembered; the next step starts from what the table says."""
         self._ready = False
+        self._plans.drop()
 
     @property
     def progress(self) -> Mapping[str, int]:
@@ -157,9 +160,9 @@ class LandingQuery:
         row |= {"landing_batch": self._batch, "topic": TICK_TOPIC, "partition": 0, "offset": self._batch}
         row["key"] = None if sources is None else ",".join(sources)
         row |= {"timestamp": now, "event_time": event_time + (now - landed_at), "landed_at": now}
-        tune(self.session, 1)
+        self._plans.begin(self._batch, 1)
         frame = self.session.createDataFrame([tuple(row.values())], landing_schema())
-        return self._append(materialize(frame), now, 0, self._done)
+        return self._append(self._plans.compute("tick", lambda: frame, frame), now, 0, self._done)
 
     def _note_times(self) -> None:
         """Learn the largest event time, and when the last record landed, from what has been landed since."""
@@ -241,22 +244,30 @@ class LandingQuery:
             for topic in topics
             for seed in topic.seeds
         ]
-        tune(self.session, len(records))
-        landed = self._judged(self.session.createDataFrame(records, _RECORD), now, 1)
+        self._plans.begin(self._batch, len(records))
+        landed = self._judged(self.session.createDataFrame(records, _RECORD), now)
         self._seeded |= {topic.name for topic in topics}
         return self._append(landed, now, len(records), self._done)
 
-    def _judged(self, records: DataFrame, now: datetime, partitions: int) -> Materialized:
-        rows = classify(records, self.landing.topics, now)
-        rows = rows.withColumn("landing_batch", F.lit(self._batch).cast("bigint"))
-        rows = rows.select(*[F.col(name).cast(ddl).alias(name) for name, ddl in LANDING_COLUMNS])
-        return materialize(rows.coalesce(1) if partitions == 1 else rows)
+    def _judged(self, records: DataFrame, now: datetime) -> Materialized:
+        """Few records are fetched first, so that the verdict on them need not be planned again."""
+        when = {"landing_batch": F.lit(self._batch).cast("bigint"), "landed_at": F.lit(now)}
+        records = records.withColumns(when)
+        if not self._plans.are_kept:
+            return materialize(self._classified(records))
+        fetched = self._plans.compute("records", lambda: records, records)
+        return self._plans.compute("landed", lambda: self._classified(fetched.frame), fetched.frame)
+
+    def _classified(self, records: DataFrame) -> DataFrame:
+        rows = classify(records, self.landing.topics, F.col("landed_at"))
+        return rows.select(*[F.col(name).cast(ddl).alias(name) for name, ddl in LANDING_COLUMNS])
 
     def _land(self, ranges: Mapping[tuple[str, int], tuple[int, int]]) -> LandingReport:
         now = self._now()
         records = sum(end - start for start, end in ranges.values())
-        partitions = tune(self.session, records).partitions
-        landed = self._judged(self._read(ranges, partitions), now, partitions)
+        self._plans.begin(self._batch, records)
+        partitions = 1 if self._plans.are_kept else self.session.sparkContext.defaultParallelism
+        landed = self._judged(self._read(ranges, partitions), now)
         done = {t: dict(offsets) for t, offsets in self._done.items()}
         for (topic, p), (_, end) in ranges.items():
             done.setdefault(topic, {})[p] = end
@@ -264,7 +275,7 @@ class LandingQuery:
 
     def _append(self, landed: Materialized, now: datetime, records: int, done: Offsets) -> LandingReport:
         with self._writing:
-            rejected = count_where(landed, "reject_reason is not null") if records else 0
+            rejected = self._rejected(landed) if records else 0
             marker = {
                 "query": self.landing.query,
                 "batch": self._batch,
@@ -279,9 +290,16 @@ class LandingQuery:
             }
             version = self.table.append(landed.frame, marker)
             self._shelf.put(self.table.path, version, landed)
+            landed.release()
             self._done, self._batch, self._landed_at = done, self._batch + 1, now
             self._total += records
             return LandingReport(self._batch - 1, version, records, rejected)
+
+    def _rejected(self, landed: Materialized) -> int:
+        if not self._plans.are_kept:
+            return count_where(landed, "reject_reason is not null")
+        rows = landed.frame
+        return int(self._plans.text("rejected", lambda: rows.select(F.count("reject_reason").cast("string")), rows))
 
     def _read(self, ranges: Mapping[tuple[str, int], tuple[int, int]], partitions: int) -> DataFrame:
         starts: dict[str, dict[str, int]] = {}

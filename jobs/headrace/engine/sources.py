@@ -101,11 +101,10 @@ class Source:
 
     def read(self, plans: Plans, name: str, commits: list[Commit], shelf: Shelf) -> Materialized:
         """The rows of these commits, kept in memory."""
-        session = plans.session
-        kept = shelf.take(self.table.path, commits[0].version, session) if len(commits) == 1 else None
+        kept = shelf.take(self.table.path, commits[0].version) if len(commits) == 1 else None
         if kept is not None:
-            return plans.put(name, kept)
-        rows = self.table.rows(session, *commits)
+            return plans.fill(name, kept, self.table.schema)
+        rows = self.table.rows(plans.session, *commits)
         return plans.compute(name, lambda: rows, rows)
 
 
