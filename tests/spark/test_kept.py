@@ -71,6 +71,19 @@ def test_joins_and_windows_see_the_rows_of_each_batch(counted: Counted) -> None:
     assert counted.made == 2
 
 
+def test_rows_that_are_sent_around_twice_are_those_of_the_batch(counted: Counted) -> None:
+    text = """
+    with same as (select n from b)
+    select /*+ broadcast(x), broadcast(y) */ a.n, x.n, y.n
+    from a left join same as x on a.n = x.n left join same as y on a.n = y.n
+    """
+    for number in (1, 2):
+        leaves = (put(counted.plans, "left", 1, 2).frame, put(counted.plans, "right", number).frame)
+        due = [(n, n if n == number else None, n if n == number else None) for n in (1, 2)]
+        assert counted.compute(text, *leaves) == due
+    assert counted.made == 1
+
+
 def test_another_frame_needs_another_plan(counted: Counted, spark: SparkSession) -> None:
     for end in (1, 3):
         assert len(counted.compute("select id from a", counted.plans.session.range(end).toDF("id"))) == end

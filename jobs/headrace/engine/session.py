@@ -123,6 +123,8 @@ def tune(session: SparkSession, rows: int) -> Tuning:
     session.conf.set("spark.sql.shuffle.partitions", str(tuning.partitions))
     session.conf.set("spark.sql.codegen.wholeStage", str(tuning.codegen).lower())
     session.conf.set("spark.sql.codegen.factoryMode", factory)
+    # A plan that is run again (see `Plan`) is copied first, but not what it reuses: that would keep its first rows.
+    session.conf.set("spark.sql.exchange.reuse", str(tuning.codegen).lower())
     # Tasks of a job that is no SQL execution of its own (see `materialize`) know only the thread's properties.
     session.sparkContext.setLocalProperty("spark.sql.codegen.factoryMode", factory)
     return tuning
