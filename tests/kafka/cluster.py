@@ -17,7 +17,7 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from tests.kafka.oracle import Acked
 
-PATIENCE = 240.0
+PATIENCE = 600.0
 """Seconds within which anything that is waited for must have come, on a machine that is busy with other things."""
 
 Event = tuple[str, str | bytes | None, str | bytes | None]
@@ -56,7 +56,7 @@ class Sender:
 
     def partitions(self, topic: str) -> int:
         """How many partitions of a topic the producer knows, once it has asked."""
-        return len(self._producer.list_topics(topic, timeout=10).topics[topic].partitions)
+        return len(self._producer.list_topics(topic, timeout=PATIENCE).topics[topic].partitions)
 
     def _told(self, error: KafkaError | None, message: Message) -> None:
         if error:
@@ -82,17 +82,17 @@ class Cluster:
     def acked(self) -> list[Acked]:
         return self.sender.acked
 
-    def create(self, partitions: Mapping[str, int]) -> None:
+    def create(self, partitions: Mapping[str, int], config: Mapping[str, str] | None = None) -> None:
         """Create topics, and wait until the sender knows of them."""
-        wanted = [NewTopic(name, count) for name, count in partitions.items()]
+        wanted = [NewTopic(name, count, config=dict(config or {})) for name, count in partitions.items()]
         for made in self.admin.create_topics(wanted).values():
-            made.result(30)
+            made.result(PATIENCE)
         for name, count in partitions.items():
             self._wait_for_partitions(name, count)
 
     def widen(self, topic: str, partitions: int) -> None:
         """Give a topic more partitions, and wait until the sender knows of them."""
-        self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(30)
+        self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(PATIENCE)
         self._wait_for_partitions(topic, partitions)
 
     def _wait_for_partitions(self, topic: str, count: int) -> None:
@@ -100,8 +100,8 @@ class Cluster:
 
     def delete(self, topic: str) -> None:
         """Delete a topic and wait until the broker has forgotten it."""
-        self.admin.delete_topics([topic])[topic].result(30)
-        wait_for(lambda: topic not in self.admin.list_topics(timeout=10).topics, f"the end of {topic}")
+        self.admin.delete_topics([topic])[topic].result(PATIENCE)
+        wait_for(lambda: topic not in self.admin.list_topics(timeout=PATIENCE).topics, f"the end of {topic}")
         self.sender = Sender(self.bootstrap, self.acked)  # the former would go on counting where the old topic ended
 
     def send(self, events: Iterable[Event], timestamp: int = 0) -> None:
@@ -128,7 +128,10 @@ class Cluster:
             self.sender.flush()
 
     def committed(self, topic: str) -> list[Sent]:
-        """Every committed record of a topic, each partition in its order."""
+        """Every committed record of a topic, each partition in its order.
+
+        Transactions that are open now are waited for: the broker answers a commit before its readers may see it.
+        """
         return list(_read(self.bootstrap, topic))
 
 
@@ -146,22 +149,33 @@ def pause(seconds: float) -> None:
 
 
 def _read(bootstrap: str, topic: str) -> Iterator[Sent]:
-    settings = {"group.id": "reader", "enable.auto.commit": False, "isolation.level": "read_committed"}
-    consumer = Consumer({"bootstrap.servers": bootstrap, **settings, "enable.partition.eof": True, "log_level": 0})
+    settings = {"bootstrap.servers": bootstrap, "group.id": "reader", "enable.auto.commit": False, "log_level": 0}
+    unread = _ends(settings, topic)
+    consumer = Consumer({**settings, "isolation.level": "read_committed", "enable.partition.eof": True})
     try:
-        found = consumer.list_topics(topic, timeout=30).topics[topic].partitions
-        consumer.assign([TopicPartition(topic, number, 0) for number in found])
-        unread = set(found)
+        consumer.assign([TopicPartition(topic, number, 0) for number in unread])
         while unread:
             message = consumer.poll(PATIENCE)
             assert message is not None, f"{topic} cannot be read"
             error, place = message.error(), (message.partition() or 0, message.offset() or 0)
             if error:
                 assert error.code() == KafkaError._PARTITION_EOF, error
-                unread.discard(place[0])
+                if place[1] >= unread.get(place[0], 0):
+                    unread.pop(place[0], None)
             else:
                 key, value = message.key(), message.value()
                 text = None if key is None else key.decode()
                 yield Sent(*place, text, None if value is None else json.loads(value))
+    finally:
+        consumer.close()
+
+
+def _ends(settings: Mapping[str, Any], topic: str) -> dict[int, int]:
+    """How far each partition goes now, with what is not decided yet."""
+    consumer = Consumer({**settings, "isolation.level": "read_uncommitted"})
+    try:
+        found = consumer.list_topics(topic, timeout=PATIENCE).topics[topic].partitions
+        places = {number: TopicPartition(topic, number) for number in found}
+        return {number: consumer.get_watermark_offsets(place, timeout=PATIENCE)[1] for number, place in places.items()}
     finally:
         consumer.close()

@@ -180,10 +180,13 @@ def sales(records: Iterable[Acked]) -> Sales:
     return Sales(dict(news), totals)
 
 
-def sales_per_minute(records: Iterable[Acked]) -> dict[tuple[str, int], tuple[int, int]]:
-    """Count and sum by product and start of the minute, of the minutes that are final when nothing came late."""
+def sales_per_minute(records: Iterable[Acked], clock: int = 0) -> dict[tuple[str, int], tuple[int, int]]:
+    """Count and sum by product and start of the minute, of the minutes that are final when nothing came late.
+
+    Ticks may have moved event time to `clock`.
+    """
     sold = [record for record in usable(records, SALES)]
-    watermark = max((record.timestamp for record in sold), default=0) - MINUTE_MS
+    watermark = max([clock, *(record.timestamp for record in sold)]) - MINUTE_MS
     minutes: dict[tuple[str, int], tuple[int, int]] = {}
     for record in sold:
         start = record.timestamp - record.timestamp % MINUTE_MS

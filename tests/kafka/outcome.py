@@ -29,8 +29,8 @@ class Outcome:
     dead_letters: list[tuple[str, int, int, str]]
 
 
-def expected(acked: Iterable[Acked]) -> Outcome:
-    """What plain Python makes of the acknowledged records."""
+def expected(acked: Iterable[Acked], clock: int = 0) -> Outcome:
+    """What plain Python makes of the acknowledged records, when ticks have moved event time to `clock`."""
     records = list(acked)
     shipping, sales = oracle.shipping(records), oracle.sales(records)
     assert shipping.shipped == shipping.possible, "the outcome hangs on which topic lands first: choose other records"
@@ -41,7 +41,7 @@ def expected(acked: Iterable[Acked]) -> Outcome:
         sales.notifications,
         {key: [(None if gone else total, gone) for total, gone in rows] for key, rows in sales.notifications.items()},
         sorted(sales.totals.items()),
-        sorted((*key, *row) for key, row in oracle.sales_per_minute(records).items()),
+        sorted((*key, *row) for key, row in oracle.sales_per_minute(records, clock).items()),
         oracle.dead_letters(records),
     )
 

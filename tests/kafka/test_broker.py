@@ -21,6 +21,7 @@ from confluent_kafka.cimpl import NewTopic
 from headrace.environment import kafka
 from headrace.environment.broker import Broker, BrokerState, answers
 from headrace.errors import EnvironmentFault
+from tests.kafka.cluster import PATIENCE
 
 pytestmark = pytest.mark.kafka
 
@@ -70,14 +71,14 @@ def address(broker: Broker) -> str:
 
 def make_topic(broker: Broker, name: str) -> None:
     client = AdminClient({"bootstrap.servers": address(broker)})
-    client.create_topics([NewTopic(name, 1)])[name].result(30)
+    client.create_topics([NewTopic(name, 1)])[name].result(PATIENCE)
 
 
 def produce(broker: Broker, topic: str, value: str, timestamp: int = 0) -> None:
     failures: list[object] = []
     producer = Producer({"bootstrap.servers": address(broker)})
     producer.produce(topic, value, timestamp=timestamp, on_delivery=lambda error, _: failures.append(error))
-    producer.flush(30)
+    producer.flush(PATIENCE)
     assert failures == [None]
 
 
@@ -86,7 +87,7 @@ def consume(broker: Broker, topic: str) -> str | None:
     settings = {"bootstrap.servers": address(broker), "group.id": "test", "auto.offset.reset": "earliest"}
     consumer = Consumer(settings)
     consumer.subscribe([topic])
-    message = consumer.poll(30)
+    message = consumer.poll(PATIENCE)
     consumer.close()
     value = message.value() if message and not message.error() else None
     return value.decode() if value else None
@@ -122,7 +123,7 @@ def test_killed_broker_starts_again_with_its_records(broker: Broker) -> None:
     produce(broker, "orders", "kept")
     process = psutil.Process(broker.status().pid)
     process.kill()
-    process.wait(10)
+    process.wait(PATIENCE)
     assert broker.status().state == "stopped"
     broker.start(daemon=False)
     assert consume(broker, "orders") == "kept"
@@ -145,20 +146,20 @@ def test_block_leaves_a_broker_that_was_up(shared: Broker, shared_data: Path) ->
 
 
 def test_child_dies_with_its_killed_starter(data: Path) -> None:
-    _, alive = psutil.wait_procs([killed_starter(data, "child")], timeout=30)
+    _, alive = psutil.wait_procs([killed_starter(data, "child")], timeout=PATIENCE)
     assert (alive, Broker(data).status().state) == ([], "stopped")
 
 
 def test_daemon_outlives_its_killed_starter(data: Path) -> None:
     process = killed_starter(data, "daemon")
     assert Broker(data).status().pid == process.pid
-    assert answers(address(Broker(data)), timeout=10)
+    assert answers(address(Broker(data)), timeout=PATIENCE)
 
 
 def test_stop_by_another_process_reaches_a_daemon(data: Path) -> None:
     process = killed_starter(data, "daemon")
     Broker(data).stop()
-    _, alive = psutil.wait_procs([process], timeout=10)
+    _, alive = psutil.wait_procs([process], timeout=PATIENCE)
     assert alive == []
 
 
@@ -194,8 +195,8 @@ def test_unusable_log_directory_is_told(data: Path) -> None:
 
 def test_topics_are_not_made_by_asking(shared: Broker) -> None:
     client = AdminClient({"bootstrap.servers": address(shared), "allow.auto.create.topics": True})
-    assert client.list_topics("other", timeout=10).topics["other"].error is not None
-    assert "other" not in client.list_topics(timeout=10).topics
+    assert client.list_topics("other", timeout=PATIENCE).topics["other"].error is not None
+    assert "other" not in client.list_topics(timeout=PATIENCE).topics
 
 
 def test_records_of_any_time_are_taken(shared: Broker) -> None:
@@ -207,10 +208,10 @@ def test_records_of_any_time_are_taken(shared: Broker) -> None:
 def test_only_committed_transactions_are_read(shared: Broker) -> None:
     make_topic(shared, "settled")
     producer = Producer({"bootstrap.servers": address(shared), "transactional.id": "test"})
-    producer.init_transactions(30)
+    producer.init_transactions(PATIENCE)
     for value, end in (("aborted", producer.abort_transaction), ("committed", producer.commit_transaction)):
         producer.begin_transaction()
         producer.produce("settled", value)
-        producer.flush(30)
-        end(30)
+        producer.flush(PATIENCE)
+        end(PATIENCE)
     assert consume(shared, "settled") == "committed"

@@ -18,7 +18,7 @@ from headrace.engine.landing import KafkaSource, LandingQuery
 from headrace.errors import HeadraceError, Place
 from headrace.layout import Layout
 from headrace.project.model import Field, Kafka, Landing, Topic
-from tests.kafka.cluster import Cluster, wait_for
+from tests.kafka.cluster import PATIENCE, Cluster, wait_for
 from tests.kafka.crash import Crash, Point
 
 pytestmark = pytest.mark.kafka
@@ -63,7 +63,7 @@ def pier(spark: SparkSession, cluster: Cluster, tmp_path: Path) -> Pier:
 def producer(cluster: Cluster, name: str, **settings: Any) -> Producer:
     """A transactional producer in its first transaction."""
     made = Producer({"bootstrap.servers": cluster.bootstrap, "transactional.id": name, **settings})
-    made.init_transactions(30)
+    made.init_transactions(PATIENCE)
     made.begin_transaction()
     return made
 
@@ -113,7 +113,7 @@ def test_new_partition_is_read_from_its_start(pier: Pier) -> None:
     landing.step(EVERYTHING)
     pier.cluster.widen(pier.topic.topic, 3)
     pier.send(*range(1, 20))
-    wait_for(lambda: lands(landing), "records of new partitions")
+    wait_for(lambda: lands(landing) and len(pier.landed) >= 20, "records of new partitions")
     assert {record.partition for record in pier.cluster.acked} == {0, 1, 2}
     assert sorted(n for _, n in pier.landed) == list(range(20))
 
@@ -134,8 +134,8 @@ def test_topic_made_again_is_refused(pier: Pier, alive: bool) -> None:
 def test_aborted_records_do_not_land(pier: Pier) -> None:
     sending = producer(pier.cluster, pier.topic.topic)
     sending.produce(pier.topic.topic, '{"n": 1}', "1")
-    sending.flush(30)
-    sending.abort_transaction(30)
+    sending.flush(PATIENCE)
+    sending.abort_transaction(PATIENCE)
     pier.send(2)
     landing = pier.landing()
     wait_for(lambda: lands(landing), "records behind an aborted transaction")
@@ -145,11 +145,11 @@ def test_aborted_records_do_not_land(pier: Pier) -> None:
 def test_open_transaction_holds_back_what_follows(pier: Pier) -> None:
     sending = producer(pier.cluster, pier.topic.topic)
     sending.produce(pier.topic.topic, '{"n": 1}', "1")
-    sending.flush(30)
+    sending.flush(PATIENCE)
     pier.send(2)
     landing = pier.landing()
     assert landing.step(EVERYTHING) is None
-    sending.commit_transaction(30)
+    sending.commit_transaction(PATIENCE)
     # the broker answers a commit before its markers are written
     wait_for(lambda: lands(landing), "records of a committed transaction")
     assert pier.landed == [(0, 1), (0, 2)]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headrace import cli
-from tests.kafka.cluster import Cluster
+from tests.kafka.cluster import PATIENCE, Cluster
 from tests.post_office import Office, open_office
 
 pytestmark = pytest.mark.kafka
@@ -37,23 +37,24 @@ def test_each_order_has_one_letter(cluster: Cluster, office: Office, tmp_path: P
     mail = f"mail: {{host: 127.0.0.1, port: {office.port}, sender: shop@example.org}}\n"
     (tmp_path / "conf" / "local.yml").write_text(f"kafka: {{bootstrap: '{cluster.bootstrap}'}}\n{mail}")
 
-    def called(*options: str) -> str:
+    def called(*options: str, notices: int) -> str:
+        end = ("--limit", str(notices), "--timeout", str(PATIENCE)) if notices else ("--timeout", "2")
         with pytest.raises(SystemExit) as ended:
-            cli.main(["-C", str(tmp_path), "mail", topic, "--timeout", "2", *options])
+            cli.main(["-C", str(tmp_path), "mail", topic, *end, *options])
         assert ended.value.code == 0
         return str(capfd.readouterr().out)
 
     cluster.create({topic: 2})
     cluster.send([notice(topic, order_id) for order_id in ("ada", "ben", "ada")])
-    shown = called()
+    shown = called(notices=3)
     assert (sorted(line for line in shown.splitlines() if line.startswith("To: ")), office.taken) == (
         ["To: ada <ada@example.org>", "To: ben <ben@example.org>"],
         [],
     )
-    called("--send")
+    called("--send", notices=3)
     cluster.send([notice(topic, "ben"), notice(topic, "cleo")])
-    called("--send")
+    called("--send", notices=2)
     assert sorted(str(letter["To"]) for letter in office.letters) == [
         *("ada <ada@example.org>", "ben <ben@example.org>", "cleo <cleo@example.org>")
     ]
-    assert called() == ""
+    assert called(notices=0) == ""

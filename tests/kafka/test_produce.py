@@ -20,6 +20,7 @@ from headrace.project.model import Kafka
 from headrace.reading import topics
 from headrace.reading.rows import Row
 from headrace.reading.tail import Until, tail_topic
+from tests.kafka.cluster import PATIENCE
 
 pytestmark = pytest.mark.kafka
 
@@ -40,13 +41,13 @@ def topic(kafka: Kafka) -> str:
 
 
 def followed(kafka: Kafka, topic: str, count: int) -> list[Row]:
-    """The first records of a topic; fewer if there are no more."""
-    return list(islice(tail_topic(kafka, topic, until=Until(quiet=10)), count))
+    """The first records of a topic."""
+    return list(islice(tail_topic(kafka, topic, until=Until(quiet=PATIENCE)), count))
 
 
 def test_sent_records_are_acknowledged_and_read(kafka: Kafka, topic: str) -> None:
     sent = send(kafka, (Record(topic, f"k{n}", f'{{"n": {n}}}') for n in range(100)))
-    rows = list(tail_topic(kafka, topic, until=Until(quiet=2)))
+    rows = followed(kafka, topic, 100)
     assert (sent, sorted(row["value"]["n"] for row in rows)) == (100, list(range(100)))
 
 
@@ -100,7 +101,7 @@ def test_following_from_the_end_skips_the_past(kafka: Kafka, topic: str) -> None
 
 
 def test_following_sees_what_comes_later(kafka: Kafka, topic: str) -> None:
-    following = tail_topic(kafka, topic, until=Until(quiet=20))
+    following = tail_topic(kafka, topic, until=Until(quiet=PATIENCE))
     threading.Timer(0.5, send, (kafka, [Record(topic, "k", "1")])).start()
     assert next(following)["value"] == 1
 
@@ -179,7 +180,8 @@ def test_newest_value_of_a_key_is_found(kafka: Kafka, topic: str) -> None:
 
 def test_topic_is_followed_from_given_offsets(kafka: Kafka, topic: str) -> None:
     send(kafka, (Record(topic, f"k{n}", str(n)) for n in range(100)))
-    rows = list(tail_topic(kafka, topic, until=Until(quiet=2)))
+    rows = followed(kafka, topic, 100)
     ends = {partition: 1 + max(row["offset"] for row in rows if row["partition"] == partition) for partition in (0, 1)}
     send(kafka, [Record(topic, "k0", "100"), Record(topic, "k1", "101")])
-    assert {row["value"] for row in tail_topic(kafka, topic, ends, Until(quiet=2))} == {100, 101}
+    newer = islice(tail_topic(kafka, topic, ends, Until(quiet=PATIENCE)), 2)
+    assert {row["value"] for row in newer} == {100, 101}

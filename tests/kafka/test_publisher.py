@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import pytest
 from confluent_kafka import KafkaException, Producer
-from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
@@ -19,7 +18,7 @@ from headrace.engine.delta import CommitTable
 from headrace.engine.publisher import Outlet, Publisher
 from headrace.errors import InvalidProject
 from headrace.project.model import Model, Publish
-from tests.kafka.cluster import Cluster
+from tests.kafka.cluster import PATIENCE, Cluster
 from tests.kafka.crash import Crash, Point
 
 pytestmark = pytest.mark.kafka
@@ -54,8 +53,7 @@ class Press:
 
     def __post_init__(self) -> None:
         self.cluster.create({f"{self.name}-progress": 1})
-        topic = NewTopic(self.name, 1, config={"max.message.bytes": str(LARGEST)})
-        self.cluster.admin.create_topics([topic])[self.name].result(30)
+        self.cluster.create({self.name: 1}, {"max.message.bytes": str(LARGEST)})
         self.table = CommitTable(self.spark, self.folder / "table", SCHEMA)
         self.table.create()
         self.publisher().open()
@@ -157,10 +155,10 @@ def test_zombie_is_fenced_off(press: Press) -> None:
 def test_open_transaction_of_another_hides_no_progress(press: Press) -> None:
     settings = {"bootstrap.servers": press.cluster.bootstrap, "transactional.id": press.name}
     killed = Producer({**settings, "transaction.timeout.ms": 2_000, "log_level": 0})  # the broker ends it by itself
-    killed.init_transactions(30)
+    killed.init_transactions(PATIENCE)
     killed.begin_transaction()
     killed.produce(f"{press.name}-progress", "{}", "another", 0)
-    killed.flush(30)
+    killed.flush(PATIENCE)
     press.add("a")
     exhaust(press.publisher())
     exhaust(press.publisher())

@@ -17,7 +17,7 @@ from headrace.engine.delta import CommitTable
 from headrace.engine.publisher import Outlet, Publisher
 from headrace.engine.routes import Rules
 from headrace.project.model import Model, Publish
-from tests.kafka.cluster import Cluster
+from tests.kafka.cluster import PATIENCE, Cluster
 from tests.kafka.crash import Crash, Point
 from tests.kafka.test_publisher import Client, exhaust
 
@@ -106,7 +106,7 @@ def test_missing_topic_is_set_aside_where_none_may_be_created(office: Office) ->
     office.add(office.topic("new"), office.topic("there"))
     exhaust(office.publisher(create=False))
     assert (office.set_aside, office.seen("there")) == ([("0", "unknown_topic")], ["1"])
-    assert office.topic("new") not in office.cluster.admin.list_topics(timeout=10).topics
+    assert office.topic("new") not in office.cluster.admin.list_topics(timeout=PATIENCE).topics
 
 
 def test_topic_that_the_broker_refuses_is_set_aside(office: Office) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from headrace.engine.runner import Run
 
 TOPICS = ("shipping", "notifications-events-v1")
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 300.0
 SHOWN = 200
 DOMAINS = ("shipping", "sales")
 """The systems that the story is about."""

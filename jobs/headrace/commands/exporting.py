@@ -12,13 +12,17 @@ from headrace.errors import ExitCode, UsageError
 def export_sdp(workspace: Workspace, folder: Path) -> int:
     """Write a pipeline; what goes along is told on stdout, what does not on stderr."""
     from headrace.engine import session
-    from headrace.engine.sdp import export
+    from headrace.engine.delta import CommitTable
+    from headrace.engine.relations import landing_schema
+    from headrace.engine.sdp import SETTINGS, export
 
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder} is not empty; name a new folder")
     spark = session.start(workspace.declared.target, workspace.layout.spark_log())  # it knows types
     try:
         made = export(workspace.declared, folder)
+        for landing in workspace.declared.landings:  # a pipeline asks for their columns as soon as it is read
+            CommitTable(spark, workspace.layout.landing(landing.name), landing_schema()).create()
     finally:
         spark.stop()
     for name, text in made.files.items():
@@ -28,4 +32,5 @@ def export_sdp(workspace: Workspace, folder: Path) -> int:
         print(f"{table}: {kind}")
     for table, reason in made.refused.items():
         print(f"{table} stays: {reason}", file=sys.stderr)
+    print(f"check it: cd {folder}; spark-pipelines dry-run --properties-file {SETTINGS}", file=sys.stderr)
     return ExitCode.OK

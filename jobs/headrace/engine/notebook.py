@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextvars import ContextVar
+from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.engine import session as sessions
 from headrace.engine import verdict
-from headrace.engine.binding import Binder
+from headrace.engine.binding import Binder, at_moment
 from headrace.engine.sources import Tables
 from headrace.errors import UsageError
 from headrace.layout import Layout
@@ -34,20 +37,21 @@ class Notebook:
         """The rows of a query written as in a model file, with its header or without.
 
         A table is read as it is now, whether it has the word `stream` or not: a streamed upsert gives its changes,
-        and a WATERMARK clause means nothing.
+        and a WATERMARK clause means nothing. A snapshot is taken now.
         """
-        return Binder(self.spark, self.project, self._stored).run(self._model(text))
+        project = at_moment(self.project, datetime.now(timezone.utc))
+        return Binder(self.spark, project, self._stored).run(self._model(text, project.vars))
 
     def table(self, name: str) -> DataFrame:
         """The rows of a table as they are now."""
         return self.sql(f"select * from {name}")
 
-    def _model(self, text: str) -> Model:
+    def _model(self, text: str, values: Mapping[str, Any]) -> Model:
         found = sqltext.read(text, "notebook")
         for table in {ref.table for ref in found.inputs} - {*names(self.project)}:
             raise unknown(self.project, table)
-        for name in {parameter.name for parameter in found.parameters} - self.project.vars.keys():
-            raise UsageError(f"no variable {name}; there are {', '.join(self.project.vars)}")
+        for name in {parameter.name for parameter in found.parameters} - values.keys():
+            raise UsageError(f"no variable {name}; there are {', '.join(values)}")
         return Model(
             layer="gold",
             name="notebook",
@@ -60,6 +64,7 @@ class Notebook:
             query=None,
             inputs=found.inputs,
             parameters=tuple(parameter.name for parameter in found.parameters),
+            intervals=found.intervals,
         )
 
     def _stored(self, ref: Input) -> DataFrame:

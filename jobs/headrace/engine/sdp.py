@@ -7,6 +7,7 @@ row by itself; and if all that it reads goes along.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,12 +17,17 @@ from typing import Any
 from sqlglot import exp
 
 from headrace.engine.body import body_type, quoted, read, typed
+from headrace.engine.session import DELTA
 from headrace.engine.statement import bind
+from headrace.environment.jars import resolve
 from headrace.layout import Layout
 from headrace.project import calls, dialect, sqltext
 from headrace.project.model import LANDING_COLUMNS, Input, Landing, Model, Project, Topic
 
 _STATEFUL = (exp.Window, exp.AggFunc, exp.Group, exp.Join, exp.Distinct, exp.Order, exp.Limit, exp.SetOperation)
+SETTINGS = "spark.properties"
+"""The file with what Spark has to know of Delta before it starts."""
+
 _WORDS = {"view": "temporary view", "append": "streaming table"}
 
 BRONZE = '''"""What headrace has landed: one view per topic, usable rows only."""
@@ -56,7 +62,8 @@ def export(project: Project, folder: Path) -> Export:
     refused = dict(_refused(project))
     taken = [model for model in project.models if model.table not in refused]
     read = {ref.table for model in taken for ref in model.inputs}
-    files = {"spark-pipeline.yml": _spec(project, folder), "transformations/bronze.py": _bronze(project, read)}
+    files = {"spark-pipeline.yml": _spec(project, folder), SETTINGS: _settings()}
+    files["transformations/bronze.py"] = _bronze(project, read)
     files |= {f"transformations/{model.layer}/{model.name}.sql": _statement(project, model) for model in taken}
     return Export(files, {model.table: _WORDS[model.materialized] for model in taken}, refused)
 
@@ -131,6 +138,12 @@ def _literal(value: Any) -> str:
 def _spec(project: Project, folder: Path) -> str:
     storage = f"storage: {(folder.absolute() / 'storage').as_uri()}"
     return f"name: {project.name}\n{storage}\nlibraries:\n  - glob: {{include: transformations/**}}\n"
+
+
+def _settings() -> str:
+    jars = os.pathsep.join(map(str, resolve("spark")))
+    settings = {"spark.driver.extraClassPath": jars, **DELTA, "spark.sql.session.timeZone": "UTC"}
+    return "".join(f"{name}={value}\n" for name, value in settings.items())
 
 
 def _bronze(project: Project, tables: set[str]) -> str:

@@ -18,9 +18,14 @@ from headrace.project.model import Macro, Target
 SMALL_BATCH_ROWS = 20_000
 """Up to here generating code costs more than it saves (see docs/speed.md)."""
 
-_STATIC: Mapping[str, str] = {
+DELTA: Mapping[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+"""What makes Spark know Delta, beside its jars."""
+
+_STATIC: Mapping[str, str] = {
+    **DELTA,
     "spark.scheduler.mode": "FAIR",
     "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.ui.enabled": "false",

@@ -12,7 +12,7 @@ from headrace.project import graph, header, sqltext
 from headrace.project.files import read_text
 from headrace.project.header import Header
 from headrace.project.manifest import LAYERS, Manifest
-from headrace.project.model import Engine, IntervalParameter, Layer, Model
+from headrace.project.model import Engine, Layer, Model
 from headrace.project.settings import Settings
 from headrace.project.shapes import is_name
 from headrace.project.sqltext import SqlText
@@ -113,7 +113,7 @@ def _model(location: Location, content: str, head: Header, text: SqlText, settin
         query=None if is_view else query,
         inputs=text.inputs,
         parameters=tuple(dict.fromkeys(parameter.name for parameter in text.parameters)),
-        intervals=tuple(IntervalParameter(p.name, p.start, p.end) for p in text.parameters if p.is_interval),
+        intervals=text.intervals,
         unique_key=head.keys.unique_key,
         once_per=head.keys.once_per,
         delete_when=head.keys.delete_when,

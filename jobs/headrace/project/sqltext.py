@@ -11,7 +11,7 @@ from headrace.errors import InvalidProject, Place
 from headrace.project import calls, dialect, refusals, scopes, tables
 from headrace.project.calls import Call, Parameter
 from headrace.project.dialect import Statement
-from headrace.project.model import Input
+from headrace.project.model import Input, IntervalParameter
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,11 @@ class SqlText:
     def has_watermark(self) -> bool:
         """Say whether the query has a WATERMARK clause."""
         return self.statement.has_watermark
+
+    @property
+    def intervals(self) -> tuple[IntervalParameter, ...]:
+        """The parameters that stand for the number of an interval."""
+        return tuple(IntervalParameter(p.name, p.start, p.end) for p in self.parameters if p.is_interval)
 
 
 def read(text: str, path: str) -> SqlText:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from headrace.errors import EnvironmentFault, UsageError, did_you_mean
 from headrace.project.model import Kafka, Project
@@ -31,19 +32,8 @@ def declared(project: Project) -> dict[str, int]:
 
 
 def existing(kafka: Kafka) -> dict[str, int]:
-    """Topics of a cluster and their partition counts; EnvironmentFault if no broker answers in time."""
-    faults: list[str] = []
-    options = {**client_options(kafka), "error_cb": lambda error: faults.append(error.str())}
-    try:
-        admin = AdminClient(options)
-    except KafkaException as error:
-        raise UsageError(f"kafka.options: {error.args[0].str()}") from None
-    try:
-        topics = admin.list_topics(timeout=ANSWER_SECONDS).topics
-    except KafkaException as error:
-        admin.poll(0)  # hear why
-        raise _unreachable(kafka, faults[0] if faults else error.args[0].str()) from None
-    return {name: len(topic.partitions) for name, topic in topics.items() if not name.startswith("__")}
+    """Topics of a cluster and their partition counts, but for Kafka's own; EnvironmentFault if no broker answers."""
+    return {name: count for name, count in _all(kafka).items() if not name.startswith("__")}
 
 
 def require(kafka: Kafka, topic: str) -> int:
@@ -55,8 +45,11 @@ def require(kafka: Kafka, topic: str) -> int:
 
 
 def ensure(kafka: Kafka, wanted: Mapping[str, int], config: Mapping[str, str] | None = None) -> None:
-    """Make sure that topics exist, each with its partitions if it must be created and the target allows it."""
-    known = existing(kafka)
+    """Make sure that topics exist, each with its partitions if it must be created and the target allows it.
+
+    It returns once they are seen: a cluster says that it has made a topic a moment before its brokers know it.
+    """
+    known = _all(kafka)
     missing = {name: count for name, count in wanted.items() if name not in known}
     if not missing:
         return
@@ -73,6 +66,32 @@ def ensure(kafka: Kafka, wanted: Mapping[str, int], config: Mapping[str, str] | 
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise EnvironmentFault(f"cannot create topics at {kafka.bootstrap}: {error.args[0].str()}") from None
+    _await(kafka, missing.keys())
+
+
+def _await(kafka: Kafka, topics: Set[str]) -> None:
+    """Ask until a broker knows of topics."""
+    again = retry_if_result(lambda known: not topics <= known.keys())
+    try:
+        Retrying(retry=again, stop=stop_after_delay(ANSWER_SECONDS), wait=wait_fixed(0.05))(_all, kafka)
+    except RetryError:
+        message = f"Kafka at {kafka.bootstrap} does not show topics that it has just created; try again"
+        raise EnvironmentFault(message) from None
+
+
+def _all(kafka: Kafka) -> dict[str, int]:
+    faults: list[str] = []
+    options = {**client_options(kafka), "error_cb": lambda error: faults.append(error.str())}
+    try:
+        admin = AdminClient(options)
+    except KafkaException as error:
+        raise UsageError(f"kafka.options: {error.args[0].str()}") from None
+    try:
+        topics = admin.list_topics(timeout=ANSWER_SECONDS).topics
+    except KafkaException as error:
+        admin.poll(0)  # hear why
+        raise _unreachable(kafka, faults[0] if faults else error.args[0].str()) from None
+    return {name: len(topic.partitions) for name, topic in topics.items()}
 
 
 def _unreachable(kafka: Kafka, reason: str) -> EnvironmentFault:
