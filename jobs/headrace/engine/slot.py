@@ -56,19 +56,21 @@ class Slot:
         self._blocks = self._jvm.org.apache.spark.SparkEnv.get().blockManager()
         self._block = self._jvm.org.apache.spark.storage.StreamBlockId(0, next(_NUMBERS))
         self._tag = self._jvm.scala.reflect.ClassTag.Any()
+        self._level = self._jvm.org.apache.spark.storage.StorageLevel.MEMORY_AND_DISK()
+        self._sequences = self._jvm.scala.collection.immutable.ArraySeq
+        self._has_executors = not session.sparkContext._jsc.isLocal()  # others than this JVM, to be told of blocks
         self.frame = self._over(schema)
 
     def filled(self, rows: Rows) -> Filled:
         """Replace the rows."""
         self.clear()
-        found = self._jvm.scala.collection.immutable.ArraySeq.unsafeWrapArray(rows.array).iterator()
-        level = self._jvm.org.apache.spark.storage.StorageLevel.MEMORY_AND_DISK()
-        self._blocks.putIterator(self._block, found, level, True, self._tag)
+        found = self._sequences.unsafeWrapArray(rows.array).iterator()
+        self._blocks.putIterator(self._block, found, self._level, self._has_executors, self._tag)
         return Filled(self.frame, len(rows), rows, self)
 
     def clear(self) -> None:
         """Give the memory back; the frame has no rows to be read until it is filled again."""
-        self._blocks.removeBlock(self._block, True)
+        self._blocks.removeBlock(self._block, self._has_executors)
 
     def _over(self, schema: StructType) -> DataFrame:
         """A frame of which Spark knows that it is one partition: no plan over it has to bring rows together."""
