@@ -169,8 +169,8 @@ class Trials:
         for batch in landed.batches:
             table = self._sandbox.landing_table(layout, batch.landing)
             table.create()
-            rows = self._sandbox.spark.createDataFrame(list(batch.rows), table.schema, verifySchema=False)
-            table.append(rows.coalesce(1), {"query": "ingest_s", "batch": batch.number, "records": len(batch.rows)})
+            frame = self._sandbox.spark.createDataFrame(list(batch.rows), table.schema, verifySchema=False)
+            table.append(frame.coalesce(1), {"query": "ingest_s", "batch": batch.number, "records": len(batch.rows)})
             shutil.copytree(table.path, folder / str(batch.number))
         return folder
 
