@@ -24,6 +24,7 @@ def measurements(folder: Path, quick: bool) -> dict[str, Callable[[], Figures]]:
     share = 10 if quick else 1
     return {
         "check": analyst.check,
+        "plan": lambda: analyst.plan(folder),
         "latency": lambda: scenarios.latency(folder, 180 / share),
         "backlog": lambda: scenarios.backlog(folder, 100_000 // share, HEADRACE),
         "backlog_handwritten": lambda: scenarios.backlog(folder, 100_000 // share, HANDWRITTEN),

@@ -26,6 +26,9 @@ class Place:
     line: int = 1
     column: int = 1
 
+    def __deepcopy__(self, memo: object) -> Place:
+        return self  # it never changes, and expressions that carry one are copied by the thousand
+
     def __str__(self) -> str:
         return f"{self.path}:{self.line}:{self.column}"
 

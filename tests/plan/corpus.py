@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from headrace.project.model import Project
 
 HERE = Path(__file__).parent
 SHARED: Mapping[str, str] = YAML(typ="safe").load(HERE / "project.yml")
+GIVEN: Sequence[Any] = YAML(typ="safe").load(HERE / "given.yml")
 
 
 @dataclass(frozen=True)
@@ -28,15 +29,20 @@ class Edit:
     verdict: str
     truth: str
 
+    @property
+    def title(self) -> str:
+        return f"{self.shape.name}: {self.name}"
+
 
 @dataclass(frozen=True)
 class Shape:
-    """A small project, and the model that is looked at."""
+    """A small project, the model that is looked at, and the batches that land."""
 
     name: str
     model: str
     files: Mapping[str, str]
     schemas: Schemas
+    given: Sequence[Any]
     told: Mapping[str, Mapping[str, Any]]
 
     @property
@@ -80,4 +86,5 @@ def judged(old: Project, new: Project, schemas: Schemas, table: str) -> Outcome:
 def _shape(path: Path) -> Shape:
     told = YAML(typ="safe").load(path)
     schemas = {told["model"]: told["types"], **told.get("types_of", {})}
-    return Shape(path.stem, told["model"], {**SHARED, **told["files"]}, schemas, told["edits"])
+    files = {**SHARED, **told["files"]}
+    return Shape(path.stem, told["model"], files, schemas, told.get("given", GIVEN), told["edits"])

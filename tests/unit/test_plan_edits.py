@@ -9,7 +9,7 @@ import pytest
 from tests.plan.corpus import Edit, edits, judged, project
 
 
-@pytest.mark.parametrize("edit", edits(), ids=lambda edit: f"{edit.shape.name}: {edit.name}")
+@pytest.mark.parametrize("edit", edits(), ids=lambda edit: edit.title)
 def test_edit_has_its_verdict(edit: Edit, tmp_path: Path) -> None:
     old, new = (project(files, tmp_path / at) for at, files in (("old", edit.shape.files), ("new", edit.files)))
     outcome = judged(old, new, edit.shape.schemas, edit.shape.model)

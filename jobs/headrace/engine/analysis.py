@@ -70,13 +70,14 @@ def _declare_macros(session: SparkSession, project: Project) -> Iterator[Finding
 
 
 def _in_order(project: Project) -> list[Model]:
-    """Models such that whatever a model streams comes before it; snapshots, which only look up, come late."""
+    """Models such that whatever a model streams comes before it; what it looks up too, unless that goes in a circle."""
     left, ordered = list(project.models), list[Model]()
     while left:
         waiting = {model.table for model in left}
         ready = [m for m in left if not any(ref.stream and ref.table in waiting for ref in m.inputs)]
+        known = [m for m in ready if waiting.isdisjoint({*_lookups(project, m)} - {m.table})]
         others = [m for m in ready if m.materialized != "snapshot"]
-        ready = others or ready or left
+        ready = known or others or ready or left
         ordered += ready
         left = [m for m in left if m not in ready]
     return ordered

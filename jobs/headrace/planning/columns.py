@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from headrace.errors import Place
 from headrace.planning import terms
-from headrace.planning.scope import Columns, Scope
+from headrace.planning.scope import Columns, Scope, copied
 from headrace.planning.terms import Atom, Term, short, term
 from headrace.project.model import Input
 
@@ -61,7 +61,7 @@ def starred(node: exp.Expr, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
     for alias, columns in scope.sources:
         for name, tree in columns.items() if not wanted or alias == wanted else ():
             if name not in without:
-                made = tree.copy()
+                made = copied(tree)
                 made.meta["resolved"] = True
                 yield name, made
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from headrace.errors import Place
 from headrace.planning.steps import MADE, Form, Step
-from headrace.planning.terms import WINDOWS, Term
+from headrace.planning.terms import WINDOWS, Term, in_order
 from headrace.planning.types import TypeOf, type_of
 from headrace.planning.verdict import Reason, Verdict
 
@@ -94,8 +94,8 @@ class _Walk:
         if new.kind == "scan":
             yield from self._scan(old, new, is_below, place)
         elif new.kind in ("aggregate", "distinct"):
-            for part in new.parts:
-                yield from self._kept(part, old.parts.get(part, ()), new.parts[part], place)
+            found = [e for part in new.parts for e in self._kept(part, old.parts.get(part, ()), new.parts[part], place)]
+            yield from found or self._order(old, new, place)
         elif new.kind == "join" and new.is_stateful:
             yield from self._join(old, new, place)
         elif _words(old) != _words(new):
@@ -146,6 +146,17 @@ class _Walk:
                 message = f"{_PARTS[part]}: state {what} something else"
                 yield Reason(verdict, after.place(before) or at, message, before.told, after.told)
 
+    def _order(self, old: Step, new: Step, place: Place) -> Iterator[Reason]:
+        """State is in the order in which aggregates are named, by the aggregation or by the select right above it.
+
+        Spark makes one of these two if it can; a condition over an aggregate keeps them apart.
+        """
+        before, after = _orders(self._sides.old, old), _orders(self._sides.new, new)
+        columns = [_keys([*form.columns.values()]) for form in (self._sides.old, self._sides.new)]
+        if before != after or (len(after) > 1 and columns[0] != columns[1]):
+            message = f"{_PARTS['aggregates']}: the columns made of it name it in another order, and so may state"
+            yield Reason(Verdict.RESET, place, message)
+
     def _state_type(self, part: str, term: Term, column: TypeOf) -> str | None:
         """What state looks like to Spark; None where that is not certain."""
         (made,) = next(iter(term.atoms)).made_of if part in MADE and len(term.atoms) == 1 else (term.tree,)
@@ -163,6 +174,16 @@ _PARTS = {
     "left": "what the join keeps of its left side",
     "right": "what the join keeps of its right side",
 }
+
+
+def _orders(form: Form, step: Step) -> frozenset[tuple[str, ...]]:
+    """The orders in which Spark may keep the aggregates of a step, by their keys."""
+    made = {atom.name: each.key for each in step.parts.get("aggregates", ()) for atom in each.atoms}
+    if any(atom.name in made for each in step.filters for atom in each.atoms):
+        return frozenset({tuple(made.values())})
+    above = in_order(each.tree for each in (*form.columns.values(), *form.root.terms()))
+    used = tuple(made[atom.name] for atom in above if atom.name in made)
+    return frozenset({tuple(made.values()), used})
 
 
 def _buffer(tree: exp.Expr, column: TypeOf) -> str | None:

@@ -23,8 +23,8 @@ AGGREGATES = frozenset(
 
 GENERATORS = frozenset(
     (
-        "explode", "explode_outer", "inline", "inline_outer", "json_tuple", "posexplode", "posexplode_outer",
-        "stack", "variant_explode", "variant_explode_outer",
+        "collations", "explode", "explode_outer", "inline", "inline_outer", "json_tuple", "posexplode",
+        "posexplode_outer", "sql_keywords", "stack", "variant_explode", "variant_explode_outer",
     )
 )
 """Functions that give several rows."""

@@ -75,7 +75,7 @@ class Resolver:
     def resolve(self, node: exp.Expr, scope: Scope) -> exp.Expr:
         """The expression over columns of steps; the one given is not changed."""
         if "resolved" in node.meta or "atom" in node.meta:
-            return node.copy()
+            return copied(node)
         if isinstance(node, exp.Column):
             return self._column(node, scope)
         if isinstance(node, exp.Placeholder):
@@ -127,7 +127,7 @@ class Resolver:
             value = given[at] if at < len(given) else default
             if value is None:
                 raise scope.no(node, f"`{node.name}` without `{name}`")
-            values[name] = _resolved(exp.Cast(this=value.copy(), to=type_.copy()))
+            values[name] = _resolved(exp.Cast(this=copied(value), to=type_.copy()))
         body = self.resolve(statement.tree.expression.this, Scope(File(statement), sources=(("", values),)))
         returns = next((each.this for each in statement.tree.find_all(exp.ReturnsProperty)), None)
         return exp.Cast(this=body, to=returns.copy()) if returns is not None else body
@@ -161,6 +161,11 @@ def first_place(node: exp.Expr, statement: Statement | None) -> Place | None:
     return Place(statement.path) if statement is not None else None
 
 
+def copied(node: exp.Expr) -> exp.Expr:
+    """A copy of an expression; notes on its nodes never change, so that both have the same."""
+    return with_children(node, copied)
+
+
 def with_children(node: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
     """A copy of a node whose parts are changed."""
     made = type(node)(**{part: _changed(value, change) for part, value in node.args.items()})
@@ -189,7 +194,7 @@ def _owned(first: exp.Identifier, rest: list[exp.Identifier], node: exp.Expr, le
 
 def _copy(tree: exp.Expr, place: Place | None) -> exp.Expr:
     """A column where it is named; the place where its expression is written counts for more."""
-    made = tree.copy()
+    made = copied(tree)
     if "atom" in made.meta and "place" not in made.meta:
         made.meta["place"] = place
     return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -100,6 +100,22 @@ def column(found: Atom, place: Place | None = None) -> exp.Column:
 def atoms(tree: exp.Expr) -> Iterator[Atom]:
     """The resolved columns that an expression names."""
     return (node.meta["atom"] for node in tree.find_all(exp.Column) if "atom" in node.meta)
+
+
+def in_order(trees: Iterable[exp.Expr]) -> list[Atom]:
+    """The resolved columns of expressions as they are written, each followed by those that it is made of."""
+    found: dict[str, Atom] = {}
+
+    def visit(tree: exp.Expr) -> None:
+        for node in tree.dfs():
+            if "atom" in node.meta and node.meta["atom"].name not in found:
+                found[node.meta["atom"].name] = node.meta["atom"]
+                for each in node.meta["atom"].made_of:
+                    visit(each)
+
+    for tree in trees:
+        visit(tree)
+    return [*found.values()]
 
 
 def deep(*trees: exp.Expr) -> frozenset[Atom]:

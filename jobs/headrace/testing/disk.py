@@ -61,6 +61,11 @@ class Process:
         for query in self._queries:
             _arm(query, fuse)
 
+    def create_tables(self) -> None:
+        """Make what its queries write, as a run does at its start: a table that does not fit is refused."""
+        for query in self._queries:
+            query.create_tables()
+
     def advance(self, now: datetime | None = None) -> None:
         """Process all that has landed until `now`, the clock's time if not given, as far as the fuse allows."""
         now = now or datetime.now(timezone.utc)
