@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from headrace.errors import ExitCode, HeadraceError, InvalidProject
+from headrace.errors import ExitCode, HeadraceError, InvalidProject, UsageError
 from headrace.version import __version__
 
 app = typer.Typer(
@@ -431,6 +431,47 @@ def reset(
     from headrace.commands import upkeep
 
     return upkeep.reset(context.obj, query, yes, start, republish)
+
+
+@app.command()
+def rebuild(
+    context: typer.Context,
+    model: Annotated[str, typer.Argument(help="A model, or a query; it is made anew with all that belongs to it.")],
+    swap: Annotated[
+        bool, typer.Option("--swap", help="Put what stands beside to its place; no runner may run.")
+    ] = False,
+    keep: Annotated[float, typer.Option(min=0, metavar="<days>", help="With --swap: how long the old is kept.")] = 7,
+    drop: Annotated[bool, typer.Option("--drop", help="Remove what stands beside.")] = False,
+) -> int:
+    """Make a model anew beside the running one, by the files as they are now.
+
+    The runner may go on meanwhile. Nobody sees the new rows until `--swap`.
+
+    Example: headrace rebuild silver.sales_totals
+    """
+    from headrace.commands import rebuilding
+
+    if swap and drop:
+        raise UsageError("--swap and --drop are two things; say one of them")
+    if swap:
+        return rebuilding.swap(context.obj, model, keep)
+    return rebuilding.drop(context.obj, model) if drop else rebuilding.fill(context.obj, model)
+
+
+@app.command()
+def diff(
+    context: typer.Context,
+    model: Annotated[str, typer.Argument(help="A model that stands beside.")],
+    examples: Annotated[int, typer.Option(min=0, help="At most so many rows that differ.")] = 20,
+    json: Json = False,
+) -> int:
+    """Compare the rows of a model with those that stand beside.
+
+    Example: headrace diff silver.sales_totals
+    """
+    from headrace.commands import rebuilding
+
+    return rebuilding.diff(context.obj, model, examples, json)
 
 
 @export_app.command("sdp")

@@ -23,6 +23,7 @@ from headrace.engine.snapshot import SnapshotQuery
 from headrace.engine.sources import stored
 from headrace.engine.supervisor import Failure, Supervised, Supervisor, wait_until
 from headrace.engine.tasks import Bells, GroupTask, LandingTask, NativeTask, PublisherTask, Say, SnapshotTask, Task
+from headrace.environment import swap
 from headrace.errors import Finding, InvalidProject
 from headrace.layout import Layout
 from headrace.planning import declared
@@ -67,6 +68,7 @@ class Run:
 
     def prepare(self) -> None:
         """Check the project with Spark, then create topics and tables; nothing is started before all of it holds."""
+        swap.finish(self.layout)
         self._schemas = schemas = verdict.schemas(self._spark, self.project, self.layout.verdict)
         spark, project, layout = self._spark, self.project, self.layout
         source = KafkaSource.of(project.target.kafka, f"headrace-{project.name}-{project.target.identity}")
