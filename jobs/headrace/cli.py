@@ -33,6 +33,11 @@ export_app = typer.Typer(
     help="Write the project in the form of another tool.\n\nExample: headrace export sdp pipeline", no_args_is_help=True
 )
 app.add_typer(export_app, name="export")
+upgrade_app = typer.Typer(
+    help="Try what an edit does to the state of a model.\n\nExample: headrace upgrade test gold.calls",
+    no_args_is_help=True,
+)
+app.add_typer(upgrade_app, name="upgrade")
 shipping_app = typer.Typer(
     help="Orders, and products made for them.\n\nExample: headrace produce shipping order", no_args_is_help=True
 )
@@ -472,6 +477,32 @@ def diff(
     from headrace.commands import rebuilding
 
     return rebuilding.diff(context.obj, model, examples, json)
+
+
+@upgrade_app.command("test")
+def upgrade_test(
+    context: typer.Context,
+    model: Annotated[str, typer.Argument(help="A model with state or rows of its own.")],
+    batches: Annotated[int, typer.Option(min=2, help="So many of the newest landing batches.")] = 20,
+    after: Annotated[
+        int | None, typer.Option(help="After how many the new text takes over; half if not given.")
+    ] = None,
+    case: Annotated[
+        Path | None, typer.Option("--case", metavar="<file>", help="The batches of a case, not those that landed.")
+    ] = None,
+    examples: Annotated[int, typer.Option(min=0, help="At most so many rows that differ.")] = 20,
+    json: Json = False,
+) -> int:
+    """Prove that an edit keeps the state right, or show where it does not.
+
+    The text that the query was started with processes the first batches, the files as they are now the others, in
+    folders of their own.
+
+    Example: headrace upgrade test silver.sales_totals --batches 10
+    """
+    from headrace.commands import upgrading
+
+    return upgrading.test(context.obj, model, batches, after, case, examples, json)
 
 
 @export_app.command("sdp")

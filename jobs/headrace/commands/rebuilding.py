@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from headrace.commands import differences
 from headrace.commands.running import Stopped, stop_on_signals
 from headrace.commands.workspace import Workspace
 from headrace.environment import swap as swaps
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-    from headrace.engine.diff import Difference, Example
+    from headrace.engine.diff import Difference
 
 
 def fill(workspace: Workspace, name: str) -> int:
@@ -266,24 +267,7 @@ def _json(table: str, rebuild: Rebuild, found: Difference) -> dict[str, Any]:
 
 def _lines(table: str, rebuild: Rebuild, found: Difference) -> Iterator[str]:
     yield f"{table}: {found.rows_running} rows running, {found.rows_beside} beside, filled at {rebuild.filled_at}"
-    for word, columns in (("running", found.columns_running), ("beside", found.columns_beside)):
-        if columns:
-            yield f"  columns only {word}: {', '.join(columns)}"
-    cells = ", ".join(f"{name} {count}" for name, count in found.cells.items())
-    by = f" by {', '.join(found.key)}" if found.key else ", as whole rows"
-    told = f"only running {found.only_running}, only beside {found.only_beside}, differing {found.differing}"
-    yield f"  compared{by}: {told}{f' ({cells})' if cells else ''}"
-    yield from (f"  {_line(example)}" for example in found.examples)
-
-
-def _line(example: Example) -> str:
-    key = " ".join(f"{name}={text}" for name, text in example.key.items())
-    if example.running and example.beside:
-        cells = [f"{name}: {text} -> {example.beside[name]}" for name, text in example.running.items()]
-        return " ".join(["differs", key, ", ".join(cells)])
-    word = "only running" if example.running else "only beside"
-    cells = [f"{name}={text}" for name, text in (example.running or example.beside).items()]
-    return " ".join(filter(None, [word, key, *cells]))
+    yield from differences.lines(found, "running", "beside")
 
 
 def _tell(text: str) -> None:
