@@ -195,6 +195,8 @@ def _begin(project: Project, layout: Layout, rebuild: Rebuild, types: Schemas) -
         rebuild.write(layout)
         around = rebuilds.beside(layout, rebuild, project.queries)
         declared.write(around, Declared.of(project, types), rebuild.queries, {})
+        for query in rebuild.queries:  # what was sent before a reset stays so
+            resets.read_note(layout.checkpoint(query)).write(around.checkpoint(query))
 
 
 def _refill(
