@@ -8,8 +8,13 @@ from typing import Any
 
 import pytest
 
+from headrace.commands.workspace import Workspace
 from headrace.environment import swap
+from headrace.environment.lock import runner_lock
 from headrace.layout import Layout
+from headrace.project.target import DATA_DIR_VARIABLE
+
+ROOT = Path(__file__).parents[2]
 
 NEW = {
     "tables/gold/a/batch-2/x.parquet": "new",
@@ -136,6 +141,26 @@ def test_old_is_kept_until_then(store: Store) -> None:
     store.swap(days=1)
     (done,) = swap.retired(store.layout).values()
     assert not swap.is_over(done)
+
+
+def test_next_command_makes_the_rest(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(DATA_DIR_VARIABLE, str(store.layout.data_dir))
+    with monkeypatch.context() as patch:
+        patch.setattr(swap, "_move", _Steps(1, "before").around(swap._move))
+        with pytest.raises(Died):
+            store.swap()
+    assert Workspace(ROOT, "test").layout == store.layout
+    store.assert_swapped()
+
+
+def test_command_leaves_a_swap_under_way_to_its_process(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(DATA_DIR_VARIABLE, str(store.layout.data_dir))
+    with monkeypatch.context() as patch:
+        patch.setattr(swap, "_move", _Steps(1, "before").around(swap._move))
+        with pytest.raises(Died):
+            store.swap()
+    with runner_lock(store.layout.locks):
+        assert Workspace(ROOT, "test").layout.swap.exists()
 
 
 class _Steps:

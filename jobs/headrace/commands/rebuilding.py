@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.commands import differences
@@ -69,7 +70,7 @@ def swap(workspace: Workspace, name: str, days: float) -> int:
 def drop(workspace: Workspace, name: str) -> int:
     """Remove what stands beside."""
     project, layout = workspace.declared, workspace.layout
-    rebuild = _found(project, layout, name)
+    rebuild = _found(project, layout, name, filled=False)
     with _held(layout, rebuild):
         shutil.rmtree(rebuild.folder(layout))
     _tell(f"{_names(rebuild)} stands beside no more")
@@ -104,9 +105,9 @@ def _wanted(project: Project, layout: Layout, name: str) -> Rebuild:
     return Rebuild(names)
 
 
-def _found(project: Project, layout: Layout, name: str) -> Rebuild:
+def _found(project: Project, layout: Layout, name: str, filled: bool = True) -> Rebuild:
     found = rebuilds.find(layout, _query(project, name).name)
-    if found is None or found.filled_at is None:
+    if found is None or (filled and found.filled_at is None):
         raise UsageError(f"{name} does not stand beside yet; run `headrace rebuild {name}` to its end first")
     return found
 
@@ -214,13 +215,9 @@ def _refill(
 
 
 def _swap(project: Project, layout: Layout, rebuild: Rebuild, days: float) -> str:
-    around = rebuilds.beside(layout, rebuild, project.queries)
-    layout.declared.mkdir(parents=True, exist_ok=True)
-    for file in around.declared.glob("*.json"):
-        shutil.copy(file, layout.declared)
+    declared.adopt(layout, rebuilds.beside(layout, rebuild, project.queries))
     paths = [path for query in _members(project, rebuild) for path in resets.stored(layout, query)]
-    kept = swaps.swap(layout, rebuild.folder(layout), rebuild.queries, paths, days)
-    return str(kept)
+    return str(swaps.swap(layout, rebuild.folder(layout), rebuild.queries, paths, days))
 
 
 @contextmanager
@@ -233,7 +230,7 @@ def _held(layout: Layout, rebuild: Rebuild) -> Iterator[None]:
         yield
 
 
-def _lock(layout: Layout, query: str) -> Any:
+def _lock(layout: Layout, query: str) -> Path:
     return layout.locks / f"rebuild-{query}"
 
 

@@ -36,6 +36,7 @@ class Refill:
 
     def run(self, stop: threading.Event, everything: bool = False) -> Rebuild | None:
         """Catch up with the running queries, or with `everything` that has landed; None if told to stop before."""
+        Rebuild(self.rebuild.queries).write(self._live)  # until it is done, what is there stands at no certain batch
         reached = {} if everything else self._reached()
         for query in self._project.queries:
             if query.name in self.rebuild.queries:
