@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.environment import swap
 from headrace.environment.lock import runner_lock
 from headrace.layout import Layout
 from headrace.project import loader
@@ -67,7 +68,7 @@ def test_swap_sends_what_was_not_sent_and_nothing_twice(stage: Stage, edited: Ed
 
     stage.send([sale("p", 100)])
     assert stage.failures("sales") == ()
-    swapped = edited.call("rebuild", "sales", "--swap")
+    swapped = edited.call("rebuild", "sales", "--swap", "--keep", "0")
     assert swapped.returncode == 0, swapped.stderr
     assert edited.call("plan", "-s", "gold.sales_notifications").returncode == 0
 
@@ -75,4 +76,7 @@ def test_swap_sends_what_was_not_sent_and_nothing_twice(stage: Stage, edited: Ed
     assert stage.failures("sales", project=edited.project) == ()
     sent = [(record.key, record.value["value"]) for record in stage.committed(NOTIFICATIONS)]
     assert sent == [("p", 2500), ("p", 2600), ("p", 1500), ("q", 1200), ("q", 1250)]
+    assert len(swap.retired(Layout(stage.data_dir))) == 1  # its time is over, but the publisher compared with it
+    assert stage.failures("sales", project=edited.project) == ()
+    assert not swap.retired(Layout(stage.data_dir))
     assert [row["total"] for row in stage.rows("gold.sales_notifications")] == [1500, 2500, 1200, 2600, 1250]

@@ -79,7 +79,10 @@ class News:
         """Let a table with other batches take the place of the one there is."""
         beside = self.layout.rebuilds / "news"
         self.write(beside / self.path.relative_to(self.folder), *batches)
-        return swap.swap(self.layout, beside, ["news"], [self.path], days=7)
+        folder = swap.swap(self.layout, beside, ["news"], [self.path], days=7)
+        jvm: Any = self.spark._jvm
+        jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # another process would know nothing of the old table
+        return folder
 
     @property
     def seen(self) -> list[tuple[str | None, str | None]]:

@@ -22,6 +22,7 @@ Find = Callable[[str], CommitTable | None]
 
 _ADDRESS = ("topic", "key")
 _MESSAGE = ("topic", "key", "value")
+_EXACT = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}  # JSON's own would cut a key at the millisecond
 _SAME = "topic <=> _topic and key <=> _key"
 
 
@@ -81,8 +82,10 @@ class Unsent:
     def _rows(self, progress: Progress) -> DataFrame:
         """The rows before a place, with their messages and what tells them apart; of an upsert the last of each key."""
         table = self._table(progress)
-        commits = [commit for commit in table.commits(-1) if commit.batch >= 0]
-        rows = self._told(table.rows(self._session, *(each for each in commits if each.version < progress.version)))
+        whole = (
+            table.snapshot(self._session, progress.version - 1) if progress.version else table.no_rows(self._session)
+        )
+        rows = self._told(whole)
         if progress.position:
             begun = self._told(table.rows(self._session, table.commit(progress.version)))
             order = [name for name in _order(begun) if name != "_batch"]
@@ -104,7 +107,7 @@ class Unsent:
         """The key or the message, as far as all of the tables have its columns."""
         shared = frozenset.intersection(*[frozenset(table.schema.names) for table in self._tables])
         if self._model.once_per and shared.issuperset(self._model.once_per):
-            return F.to_json(F.struct(*self._model.once_per))
+            return F.to_json(F.struct(*self._model.once_per), _EXACT)
         fields = tuple((name, column) for name, column in self._publish.value if column in shared)
         return F.to_json(F.struct(*message_columns(replace(self._publish, value=fields or self._publish.value))))
 
