@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,8 +28,8 @@ NOTIFICATIONS = "notifications-events-v1"
 
 
 @dataclass(frozen=True)
-class Edited:
-    """The project of the checkout with another threshold, on a stage."""
+class Sales:
+    """The sales of the checkout alone, with some threshold, on a stage."""
 
     stage: Stage
     folder: Path
@@ -45,20 +45,23 @@ class Edited:
         return replace(loader.load(self.folder, "test"), target=target)
 
 
-@pytest.fixture
-def edited(stage: Stage, tmp_path: Path) -> Iterator[Edited]:
-    for name in ("conf", "sql", "macros"):
-        shutil.copytree(PROJECT / name, tmp_path / name)
+def sales(stage: Stage, folder: Path, threshold: int) -> Sales:
+    for name in ("conf", "macros", "sql/silver/sales", "sql/gold/sales"):
+        shutil.copytree(PROJECT / name, folder / name)
+    (folder / "sql/bronze").mkdir()
+    shutil.copy(PROJECT / "sql/bronze/sales.yml", folder / "sql/bronze")
     text = (PROJECT / "manifest.yml").read_text()
     assert "sales_threshold: 2000" in text
-    (tmp_path / "manifest.yml").write_text(text.replace("sales_threshold: 2000", "sales_threshold: 1000"))
-    yield Edited(stage, tmp_path)
+    text = re.sub(r"^  (shipping|shop|clicks): \{\+query.*\n", "", text, flags=re.MULTILINE)
+    (folder / "manifest.yml").write_text(text.replace("sales_threshold: 2000", f"sales_threshold: {threshold}"))
+    return Sales(stage, folder)
 
 
-def test_swap_sends_what_was_not_sent_and_nothing_twice(stage: Stage, edited: Edited) -> None:
+def test_swap_sends_what_was_not_sent_and_nothing_twice(stage: Stage, tmp_path: Path) -> None:
+    running, edited = sales(stage, tmp_path / "running", 2000), sales(stage, tmp_path / "edited", 1000)
     stage.create({SALES: 1})
     stage.send([sale("p", 1500), sale("p", 1000), sale("q", 1200)])
-    assert stage.failures("sales") == ()
+    assert stage.failures("sales", project=running.project) == ()
     with runner_lock(Layout(stage.data_dir).locks):
         filled = edited.call("rebuild", "gold.sales_notifications")
         refused = edited.call("rebuild", "sales", "--swap")
@@ -67,7 +70,7 @@ def test_swap_sends_what_was_not_sent_and_nothing_twice(stage: Stage, edited: Ed
     assert (told["rows_running"], told["only_running"], told["only_beside"]) == (1, 0, 2)
 
     stage.send([sale("p", 100)])
-    assert stage.failures("sales") == ()
+    assert stage.failures("sales", project=running.project) == ()
     swapped = edited.call("rebuild", "sales", "--swap", "--keep", "0")
     assert swapped.returncode == 0, swapped.stderr
     assert edited.call("plan", "-s", "gold.sales_notifications").returncode == 0
