@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from headrace.errors import ExitCode, HeadraceError, InvalidProject
+from headrace.errors import ExitCode, HeadraceError, InvalidProject, UsageError
 from headrace.version import __version__
 
 app = typer.Typer(
@@ -33,6 +33,11 @@ export_app = typer.Typer(
     help="Write the project in the form of another tool.\n\nExample: headrace export sdp pipeline", no_args_is_help=True
 )
 app.add_typer(export_app, name="export")
+upgrade_app = typer.Typer(
+    help="Try what an edit does to the state of a model.\n\nExample: headrace upgrade test gold.calls",
+    no_args_is_help=True,
+)
+app.add_typer(upgrade_app, name="upgrade")
 shipping_app = typer.Typer(
     help="Orders, and products made for them.\n\nExample: headrace produce shipping order", no_args_is_help=True
 )
@@ -431,6 +436,73 @@ def reset(
     from headrace.commands import upkeep
 
     return upkeep.reset(context.obj, query, yes, start, republish)
+
+
+@app.command()
+def rebuild(
+    context: typer.Context,
+    model: Annotated[str, typer.Argument(help="A model, or a query; it is made anew with all that belongs to it.")],
+    swap: Annotated[
+        bool, typer.Option("--swap", help="Put what stands beside to its place; no runner may run.")
+    ] = False,
+    keep: Annotated[float, typer.Option(min=0, metavar="<days>", help="With --swap: how long the old is kept.")] = 7,
+    drop: Annotated[bool, typer.Option("--drop", help="Remove what stands beside.")] = False,
+) -> int:
+    """Make a model anew beside the running one, by the files as they are now.
+
+    The runner may go on meanwhile. Nobody sees the new rows until `--swap`.
+
+    Example: headrace rebuild silver.sales_totals
+    """
+    from headrace.commands import rebuilding
+
+    if swap and drop:
+        raise UsageError("--swap and --drop are two things; say one of them")
+    if swap:
+        return rebuilding.swap(context.obj, model, keep)
+    return rebuilding.drop(context.obj, model) if drop else rebuilding.fill(context.obj, model)
+
+
+@app.command()
+def diff(
+    context: typer.Context,
+    model: Annotated[str, typer.Argument(help="A model that stands beside.")],
+    examples: Annotated[int, typer.Option(min=0, help="At most so many rows that differ.")] = 20,
+    json: Json = False,
+) -> int:
+    """Compare the rows of a model with those that stand beside.
+
+    Example: headrace diff silver.sales_totals
+    """
+    from headrace.commands import rebuilding
+
+    return rebuilding.diff(context.obj, model, examples, json)
+
+
+@upgrade_app.command("test")
+def upgrade_test(
+    context: typer.Context,
+    model: Annotated[str, typer.Argument(help="A model with state or rows of its own.")],
+    batches: Annotated[int, typer.Option(min=2, help="So many of the newest landing batches.")] = 20,
+    after: Annotated[
+        int | None, typer.Option(help="After how many the new text takes over; half if not given.")
+    ] = None,
+    case: Annotated[
+        Path | None, typer.Option("--case", metavar="<file>", help="The batches of a case, not those that landed.")
+    ] = None,
+    examples: Annotated[int, typer.Option(min=0, help="At most so many rows that differ.")] = 20,
+    json: Json = False,
+) -> int:
+    """Prove that an edit keeps the state right, or show where it does not.
+
+    The text that the query was started with processes the first batches, the files as they are now the others, in
+    folders of their own.
+
+    Example: headrace upgrade test silver.sales_totals --batches 10
+    """
+    from headrace.commands import upgrading
+
+    return upgrading.test(context.obj, model, batches, after, case, examples, json)
 
 
 @export_app.command("sdp")

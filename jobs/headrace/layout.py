@@ -42,6 +42,21 @@ class Layout:
         return self.data_dir / "mail" / f"{topic}.sqlite"
 
     @property
+    def rebuilds(self) -> Path:
+        """Queries that are being made anew, beside those that run; each folder is laid out as the data directory."""
+        return self.data_dir / "rebuild"
+
+    @property
+    def retired(self) -> Path:
+        """What rebuilt queries have taken the places of; each folder is laid out as the data directory."""
+        return self.data_dir / "retired"
+
+    @property
+    def swap(self) -> Path:
+        """The swap that is under way."""
+        return self.data_dir / "swap.json"
+
+    @property
     def checkpoints(self) -> Path:
         """The progress of every query."""
         return self.data_dir / "checkpoints"
@@ -82,3 +97,42 @@ class Layout:
     def status(self) -> Path:
         """What the runner last said of itself, replaced every second."""
         return self.data_dir / "status.json"
+
+
+@dataclass(frozen=True)
+class Beside(Layout):
+    """A data directory of which some queries and their tables stand in a folder of their own."""
+
+    folder: Path
+    queries: frozenset[str]
+    tables: frozenset[str]
+
+    def table(self, table: str) -> Path:
+        return self._home(table in self.tables).table(table)
+
+    def changes(self, table: str) -> Path:
+        return self._home(table in self.tables).changes(table)
+
+    def late(self, table: str) -> Path:
+        return self._home(table in self.tables).late(table)
+
+    def failed(self, query: str) -> Path:
+        return self._home(query in self.queries).failed(query)
+
+    def checkpoint(self, query: str) -> Path:
+        return self._home(query in self.queries).checkpoint(query)
+
+    @property
+    def checkpoints(self) -> Path:
+        return Layout(self.folder).checkpoints
+
+    @property
+    def declared(self) -> Path:
+        return Layout(self.folder).declared
+
+    @property
+    def logs(self) -> Path:
+        return Layout(self.folder).logs
+
+    def _home(self, is_beside: bool) -> Layout:
+        return Layout(self.folder if is_beside else self.data_dir)

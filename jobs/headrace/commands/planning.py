@@ -68,7 +68,7 @@ def rebuild(project: Project, layout: Layout, with_mixes: bool) -> tuple[str, ..
     found = _running(plan.make(project, layout, known.types(layout.verdict, project)), project)
     wanted = set(found.queries(Verdict.RESET))
     wanted |= set(found.queries(Verdict.MIX)) if with_mixes else set()
-    names = _with_readers(project, wanted & {query.name for query in project.queries})
+    names = graph.with_readers(project.queries, project.models, wanted & {query.name for query in project.queries})
     for query in project.queries:
         if query.name in names:
             resetting.forget(project, layout, query)
@@ -81,15 +81,6 @@ def _running(found: Plan, project: Project) -> Plan:
     ran = project.landings_to_run
     queries |= {each.query for each in project.landings if ran is None or each.name in ran}
     return Plan(tuple(entry for entry in found.entries if entry.query in queries))
-
-
-def _with_readers(project: Project, names: set[str]) -> tuple[str, ...]:
-    known, found = graph.by_table(project.models), set(names)
-    for query in project.queries:  # in the order in which they depend on each other
-        reads = [read for model in query.models for read in graph.reads(model, known) if read.stream]
-        if any(read.table in known and known[read.table].query in found for read in reads):
-            found.add(query.name)
-    return tuple(query.name for query in project.queries if query.name in found)
 
 
 def _is_refused(entry: Entry) -> bool:

@@ -17,7 +17,7 @@ from headrace.layout import Layout
 from headrace.planning import declared
 from headrace.project import graph
 from headrace.project.model import Landing, Model, Project, Query
-from headrace.project.resets import ResetNote, Start
+from headrace.project.resets import ResetNote, Start, stored
 
 
 def reset(workspace: Workspace, name: str, yes: bool, start: str | None, republish: bool) -> int:
@@ -89,11 +89,5 @@ def _source(project: Project, layout: Layout, known: dict[str, Model], table: st
 def _stored(layout: Layout, chosen: Query | Landing) -> Iterator[Path]:
     if isinstance(chosen, Landing):
         yield layout.landing(chosen.name)
-        return
-    yield layout.checkpoint(chosen.name)
-    yield layout.failed(chosen.name)
-    for model in chosen.models:
-        yield layout.table(model.table)
-        yield layout.changes(model.table)  # of an upsert, or of a model that was one
-        if model.run == "streaming":
-            yield layout.late(model.table)
+    else:
+        yield from stored(layout, chosen)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headrace.errors import EnvironmentFault
+from headrace.errors import EnvironmentFault, Locked
 from headrace.layout import Layout
 from headrace.project import loader
 from headrace.project.loader import Survey
@@ -39,7 +39,15 @@ class Workspace:
 
     @property
     def layout(self) -> Layout:
-        return Layout(self.declared.target.data_dir)
+        """The data directory; what a swap that was killed has left to do is done first."""
+        layout = Layout(self.declared.target.data_dir)
+        if layout.swap.exists():
+            from headrace.environment import swap
+            from headrace.environment.lock import runner_lock
+
+            with suppress(Locked), runner_lock(layout.locks):  # whoever holds it does it
+                swap.finish(layout)
+        return layout
 
     @property
     def broker(self) -> Broker:

@@ -64,6 +64,13 @@ class CommitTable:
         self.schema = schema
         self._newest = -1
 
+    @staticmethod
+    def stored(spark: SparkSession, path: Path) -> CommitTable | None:
+        """A table with the columns that it has; None where there is none."""
+        if not (path / "_delta_log").exists():
+            return None
+        return CommitTable(spark, path, _stored_schema(DeltaTable(path)))
+
     def create(self) -> None:
         """Create the table if it is missing, else add columns that are new; anything else is refused."""
         if not create_plain(self.path, self.schema, _PROPERTIES):
@@ -159,8 +166,7 @@ class CommitTable:
                 f"{self.path}: somebody has given the table features that headrace does not write "
                 f"(writer version {table.protocol().min_writer_version}); make it anew with `headrace reset`"
             )
-        stored = StructType.fromJson(json.loads(table.schema().to_json()))
-        known = {f.name: f.dataType for f in stored}
+        known = {f.name: f.dataType for f in _stored_schema(table)}
         wanted = {f.name: f.dataType for f in nullable(self.schema)}  # as it was created
         changed = [name for name in wanted if name in known and known[name] != wanted[name]]
         gone = [name for name in known if name not in self.schema.names]
@@ -222,6 +228,10 @@ def create_plain(path: Path, schema: StructType, properties: Mapping[str, str] |
         return False
     DeltaTable.create(path, Schema.from_json(nullable(schema).json()), configuration=dict(properties or {}))
     return True
+
+
+def _stored_schema(table: DeltaTable) -> StructType:
+    return StructType.fromJson(json.loads(table.schema().to_json()))
 
 
 def nullable(schema: StructType) -> StructType:

@@ -63,6 +63,11 @@ class InputLog:
         """Whether all of a batch is committed."""
         return self._finished.exists() and int(self._finished.read_text()) >= batch
 
+    def last_finished(self) -> Inputs | None:
+        """The inputs of the last batch of which everything is committed, as far as they are still known."""
+        file = self._folder / f"{self._finished.read_text()}.json" if self._finished.exists() else None
+        return Inputs.from_json(json.loads(file.read_text())) if file and file.exists() else None
+
     @property
     def _finished(self) -> Path:
         return self._folder / "finished"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -10,36 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import Row, SparkSession
 
 from headrace.engine.broker_admin import BrokerAdmin
 from headrace.engine.delta import Commit, CommitTable
+from headrace.engine.messages import message_rows
+from headrace.engine.progress import Progress
 from headrace.engine.routes import Routes, Rules
-from headrace.engine.session import child, tune
+from headrace.engine.sent import Find, Unsent
+from headrace.engine.session import SMALL_BATCH_ROWS, child, tune
 from headrace.engine.set_aside import Notes
 from headrace.errors import EnvironmentFault, Finding, InvalidProject, Place
 from headrace.project.model import Model, Publish
 
 CHUNK_ROWS = 5_000
 TIMEOUT = 30.0
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a table has been sent: all versions before `version`, and `position` rows of that one."""
-
-    table_id: str
-    version: int = 0
-    position: int = 0
-
-    def to_json(self) -> str:
-        return json.dumps({"table": self.table_id, "version": self.version, "position": self.position})
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Progress:
-        told = json.loads(text)
-        return cls(told["table"], told["version"], told["position"])
 
 
 @dataclass(frozen=True)
@@ -78,7 +62,9 @@ class Publisher:
         outlet: Outlet,
         notes: Path,
         barrier: Mapping[str, int] | None = None,
+        former: Find = lambda _: None,
     ) -> None:
+        """`former` finds a table that a swap has put aside."""
         assert model.publish is not None
         self.model = model
         self.session = child(spark, f"publish_{model.name}")
@@ -89,6 +75,7 @@ class Publisher:
         self._outlet = outlet
         self._notes = Notes(notes / f"{model.name}.ndjson")
         self._barrier = dict(barrier or {})
+        self._former = former
         self._producer: Producer | None = None
         self._routes: Routes | None = None
         self._progress = Progress("")
@@ -97,6 +84,8 @@ class Publisher:
         """Send what has been committed since the last step; the number of rows, or None if there was nothing new."""
         if self._producer is None:
             self.open()
+        if self._progress.replaced is not None:
+            return self._send_unsent()
         commits = list(self._table.commits(self._progress.version - 1))
         if not commits:
             return None
@@ -133,7 +122,7 @@ class Publisher:
             self._progress = self._first_progress(table_id)
             self._try_send([], self._progress)
         else:
-            self._progress = found if found.table_id == table_id else Progress(table_id)
+            self._progress = found if found.table_id == table_id else self._moved(found, table_id)
 
     def _first_progress(self, table_id: str) -> Progress:
         """Where a table begins that was never published; one with rows has to say so."""
@@ -141,6 +130,36 @@ class Publisher:
         if history and self._publish.start is None:
             raise InvalidProject([_history_finding(self.model, len(history))])
         return Progress(table_id, history[-1].version + 1 if history and self._publish.start == "latest" else 0)
+
+    def _moved(self, found: Progress, table_id: str) -> Progress:
+        """Where another table begins: after a reset with all it has, after a swap with what was not sent before it.
+
+        What is compared is fixed by the progress, before anything is sent.
+        """
+        if self._former(found.table_id) is None:
+            return Progress(table_id)
+        progress = Progress(table_id, self._table.newest_version() + 1, 0, found)
+        self._try_send([], progress)
+        return progress
+
+    def _send_unsent(self) -> int:
+        """Send what the table has more than those that it has replaced; from then on it stands by itself."""
+        progress = self._progress
+        tune(self.session, SMALL_BATCH_ROWS + 1)
+        rows = Unsent(self.session, self.model, self._find, progress).messages()
+        sent = self._send_rows(rows.toLocalIterator(prefetchPartitions=True), progress)
+        self._progress = Progress(progress.table_id, progress.version)
+        self._try_send([], self._progress)
+        self.sent += sent
+        return sent
+
+    def _find(self, table_id: str) -> CommitTable | None:
+        return self._table if table_id == self._table.id() else self._former(table_id)
+
+    @property
+    def relies_on(self) -> frozenset[str]:
+        """The ids of the tables without which it does not know what it has sent."""
+        return self._progress.table_ids
 
     def _connect(self) -> Producer:
         """A producer; whatever its predecessors have left open is aborted, and they are fenced off."""
@@ -150,10 +169,14 @@ class Publisher:
         return producer
 
     def _send_commit(self, commit: Commit) -> int:
-        start = self._progress.position if self._progress.version == commit.version else 0
-        rows = enumerate(islice(self._messages(commit), start, None), start)
-        places = ((row, Progress(self._progress.table_id, commit.version, position)) for position, row in rows)
-        messages = (Message(row, place) for row, place in places)
+        position = self._progress.position if self._progress.version == commit.version else 0
+        begun = replace(self._progress, version=commit.version, position=position)
+        return self._send_rows(self._messages(commit), begun)
+
+    def _send_rows(self, found: Iterator[Row], begun: Progress) -> int:
+        """Send rows, but for those that were sent, chunk by chunk."""
+        rows = enumerate(islice(found, begun.position, None), begun.position)
+        messages = (Message(row, replace(begun, position=position)) for position, row in rows)
         sent = 0
         while chunk := list(islice(messages, CHUNK_ROWS)):
             last = chunk[-1].place
@@ -218,7 +241,8 @@ class Publisher:
         self.set_aside += 1
         row, place = message.row, message.place
         told = {"topic": row.topic, "key": row.key, "bytes": len(row.value or ""), "reason": reason}
-        self._notes.add((place.table_id, place.version, place.position), told)
+        version = -1 if place.replaced else place.version
+        self._notes.add((place.table_id, version, place.position), told)
 
 
 def _history_finding(model: Model, commits: int) -> Finding:
@@ -227,23 +251,6 @@ def _history_finding(model: Model, commits: int) -> Finding:
         "`start: earliest` to send them too, or `start: latest` to send only what comes from now on"
     )
     return Finding(model.header_places.get("publish", Place(model.path)), "publish-history", message)
-
-
-def message_rows(rows: DataFrame, publish: Publish) -> DataFrame:
-    """Topic, key and JSON value of each row, in arrival order."""
-    fields = F.struct(*[F.col(column).alias(name) for name, column in publish.value])
-    whole = publish.value_column
-    value = F.col(whole) if whole else F.to_json(fields, {"ignoreNullFields": "false"})
-    if publish.tombstone_when:
-        value = F.when(~F.coalesce(F.expr(publish.tombstone_when), F.lit(False)), value)
-    topic = F.lit(publish.topic)
-    if publish.topic_column:
-        topic = F.concat(F.col(publish.topic_column).cast("string"), F.lit(publish.suffix))
-    order = ["_arrival"] if "_arrival" in rows.columns else []
-    sent = rows.select(
-        topic.alias("topic"), F.col(publish.key).cast("string").alias("key"), value.alias("value"), *order
-    )
-    return sent.orderBy(*order, "key", "value").select("topic", "key", "value")
 
 
 def read_progress(outlet: Outlet) -> Progress | None:

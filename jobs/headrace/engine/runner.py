@@ -7,22 +7,26 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.engine import queries, verdict
 from headrace.engine.binding import seconds
+from headrace.engine.delta import CommitTable
 from headrace.engine.group import Group
 from headrace.engine.landing import KafkaSource, LandingQuery
 from headrace.engine.native import NativeQuery
 from headrace.engine.publisher import Outlet, Publisher
 from headrace.engine.routes import Rules
+from headrace.engine.sent import kept
 from headrace.engine.shelf import Shelf
 from headrace.engine.snapshot import SnapshotQuery
 from headrace.engine.sources import stored
 from headrace.engine.supervisor import Failure, Supervised, Supervisor, wait_until
 from headrace.engine.tasks import Bells, GroupTask, LandingTask, NativeTask, PublisherTask, Say, SnapshotTask, Task
+from headrace.environment import swap
 from headrace.errors import Finding, InvalidProject
 from headrace.layout import Layout
 from headrace.planning import declared
@@ -67,6 +71,7 @@ class Run:
 
     def prepare(self) -> None:
         """Check the project with Spark, then create topics and tables; nothing is started before all of it holds."""
+        swap.finish(self.layout)
         self._schemas = schemas = verdict.schemas(self._spark, self.project, self.layout.verdict)
         spark, project, layout = self._spark, self.project, self.layout
         source = KafkaSource.of(project.target.kafka, f"headrace-{project.name}-{project.target.identity}")
@@ -177,6 +182,20 @@ class Run:
                 findings += error.findings
         if findings:
             raise InvalidProject(findings)
+        self._remove_retired()
+
+    def _remove_retired(self) -> None:
+        """Remove what swaps have put aside, once its time is over and no publisher compares with it any more."""
+        running = {query.name for query in self.project.queries}
+        others = {model.query for model in self.project.models} - running
+        needed = {table_id for publisher in self._publishers for table_id in publisher.relies_on}
+        for folder, done in swap.retired(self.layout).items():
+            if swap.is_over(done) and others.isdisjoint(done.queries) and needed.isdisjoint(self._ids(folder)):
+                swap.remove(self.layout, folder)
+
+    def _ids(self, folder: Path) -> set[str]:
+        tables = (CommitTable.stored(self._spark, log.parent) for log in folder.glob("tables/*/*/_delta_log"))
+        return {table.id() for table in tables if table is not None}
 
     def _publisher(self, model: Model, schemas: Mapping[str, StructType]) -> Publisher:
         project, target = self.project, self.project.target
@@ -184,7 +203,8 @@ class Run:
         outlet = Outlet(client_options(target.kafka), self._progress_topic, name, self._rules())
         table = stored(self._spark, self.layout, model, schemas[model.table])
         barrier = read_note(self.layout.checkpoint(model.query or model.name)).barrier
-        return Publisher(self._spark, model, table, outlet, self.layout.data_dir / "set_aside", barrier)
+        former = kept(self._spark, self.layout, model)
+        return Publisher(self._spark, model, table, outlet, self.layout.data_dir / "set_aside", barrier, former)
 
     def _rules(self) -> Rules:
         """What holds of topics that rows name: they are no source, and no other model's."""

@@ -72,12 +72,14 @@ def stored(session: SparkSession, layout: Layout, model: Model, schema: StructTy
 class Source:
     """A table consumed in whole commits; `done` is the version up to which it has been.
 
-    No batch reaches across `barrier`, the version up to which rows had been sent before a reset.
+    No batch reaches across `barrier`, the version up to which rows had been sent before a reset. With a `limit`,
+    nothing after that version is read.
     """
 
     table: CommitTable
     done: int = -1
     barrier: int = -1
+    limit: int | None = None
 
     def next_range(self, max_rows: int, ticks: bool = False) -> tuple[int, bool]:
         """Up to which version the next batch reads (at least one commit, then up to `max_rows`), and whether to skip.
@@ -88,6 +90,8 @@ class Source:
         upto, records, empty = self.done, 0, True
         for commit in self.table.commits(self.done):
             records += records_in([commit])
+            if self.limit is not None and commit.version > self.limit:
+                break
             if records > max_rows and not empty:
                 break
             upto, empty = commit.version, empty and not (commit.has_rows or (ticks and commit.batch >= 0))

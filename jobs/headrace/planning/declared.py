@@ -97,6 +97,15 @@ def forget(layout: Layout, query: str) -> None:
     (layout.checkpoint(query) / _NAME).unlink(missing_ok=True)
 
 
+def adopt(layout: Layout, other: Layout) -> None:
+    """Take in the declarations that another layout holds, for queries that are about to come from there."""
+    layout.declared.mkdir(parents=True, exist_ok=True)
+    for file in other.declared.glob("*.json"):
+        draft = layout.declared / f"{file.stem}.tmp"
+        draft.write_bytes(file.read_bytes())
+        draft.replace(layout.declared / file.name)
+
+
 def record_of(layout: Layout, query: str) -> Record | None:
     """What a query was last started with; None if it never was, or was reset."""
     try:

@@ -60,6 +60,17 @@ def queries(models: Iterable[Model]) -> tuple[Query, ...]:
     return tuple(Query(name, groups[name][0].run, tuple(groups[name])) for name in ordered)
 
 
+def with_readers(queries: Iterable[Query], models: Iterable[Model], names: Iterable[str]) -> tuple[str, ...]:
+    """Some of the queries, given in order, and all that stream from them: these cannot go on with other tables."""
+    known, found = by_table(models), set(names)
+    in_order = list(queries)
+    for query in in_order:
+        streamed = [read.table for model in query.models for read in reads(model, known) if read.stream]
+        if any(table in known and known[table].query in found for table in streamed):
+            found.add(query.name)
+    return tuple(query.name for query in in_order if query.name in found)
+
+
 def cycle_findings(models: Iterable[Model]) -> Iterator[Finding]:
     """Find models that wait for each other, and queries that do."""
     known = by_table(models)

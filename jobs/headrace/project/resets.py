@@ -1,11 +1,14 @@
-"""The note a reset leaves behind for the next start: where to begin, and up to where nothing is sent again."""
+"""What a reset removes of a query, and the note that it leaves behind for the next start: where to begin."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from headrace.layout import Layout
+from headrace.project.model import Query
 
 Start = str | Mapping[str, Mapping[str, int]]
 """`earliest`, `latest`, or the first offset per topic and partition."""
@@ -34,3 +37,14 @@ def read_note(folder: Path) -> ResetNote:
     except FileNotFoundError:
         return ResetNote()
     return ResetNote(told["start"], told["barrier"])
+
+
+def stored(layout: Layout, query: Query) -> Iterator[Path]:
+    """Where a query keeps its progress and its output, whether or not something is there."""
+    yield layout.checkpoint(query.name)
+    yield layout.failed(query.name)
+    for model in query.models:
+        yield layout.table(model.table)
+        yield layout.changes(model.table)  # of an upsert, or of a model that was one
+        if model.run == "streaming":
+            yield layout.late(model.table)

@@ -114,7 +114,7 @@ def run(sandbox: Sandbox, project: Project, landed: Landed, parts: Sequence[Sequ
     process = Process(sandbox, project, layout)
     for numbers in parts:
         for batch in landed.within(numbers):
-            _land(sandbox, layout, batch)
+            land_batch(sandbox, layout, batch)
         process.advance(landed.until(numbers))
     process.stop()
     return _outcome(sandbox, project, layout, process.lines, process)
@@ -131,7 +131,7 @@ def run_with_restarts(
         parts = [*parts, ()]
     for index, numbers in enumerate(parts):
         for batch in landed.within(numbers):
-            _land(sandbox, layout, batch)
+            land_batch(sandbox, layout, batch)
         fuse = Fuse(random.randrange(2 * len(project.models))) if index == fatal else None
         process = Process(sandbox, project, layout, fuse)
         try:
@@ -172,7 +172,8 @@ def _arm(query: AnyQuery, fuse: Fuse | None) -> None:
             output.table = _Fused(output.table, fuse)
 
 
-def _land(sandbox: Sandbox, layout: Layout, batch: LandedBatch) -> None:
+def land_batch(sandbox: Sandbox, layout: Layout, batch: LandedBatch) -> None:
+    """Commit a landing batch."""
     table = sandbox.landing_table(layout, batch.landing)
     records = 0 if batch.is_tick else len(batch.rows)
     marker = {"query": f"ingest_{batch.landing}", "batch": batch.number, "records": records, "tick": batch.is_tick}

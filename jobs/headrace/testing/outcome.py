@@ -9,7 +9,7 @@ from datetime import datetime
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from headrace.engine.publisher import message_rows
+from headrace.engine.messages import message_rows
 from headrace.engine.state import newest_per_key, order_of
 from headrace.project.model import Model
 

@@ -1,0 +1,273 @@
+"""Making a query anew beside the running one: filling, comparing, swapping, dropping."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headrace.commands import differences
+from headrace.commands.running import Stopped, stop_on_signals
+from headrace.commands.workspace import Workspace
+from headrace.environment import swap as swaps
+from headrace.environment.lock import file_lock, runner_lock
+from headrace.errors import ExitCode, Finding, InvalidProject, UsageError
+from headrace.layout import Layout
+from headrace.logs import speaker
+from headrace.planning import declared, plan
+from headrace.planning.declared import Declared, Schemas
+from headrace.planning.verdict import Verdict
+from headrace.project import graph, rebuilds, resets, selection
+from headrace.project.model import Project, Query
+from headrace.project.rebuilds import Rebuild
+from headrace.reading import printing
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+    from headrace.engine.diff import Difference
+
+
+def fill(workspace: Workspace, name: str) -> int:
+    """Make a model's query anew beside the running one, or go on with it, until it has caught up."""
+    project, layout = workspace.declared, workspace.layout
+    rebuild = _wanted(project, layout, name)
+    _refuse_unfit(project, layout, rebuild)
+    with _held(layout, rebuild), stop_on_signals() as stopped, _spark(project, layout, rebuild) as (spark, schemas):
+        _refuse_edited_sources(project, layout, rebuild, _types(schemas))
+        _begin(project, layout, rebuild, _types(schemas))
+        filled = _refill(spark, project, rebuild, schemas, stopped)
+    if filled is not None:
+        _tell(f"{_names(rebuild)} stands beside; compare with `headrace diff {name}`, then swap with --swap")
+    return stopped.exit_code
+
+
+def swap(workspace: Workspace, name: str, days: float) -> int:
+    """Let what stands beside catch up while no runner is at work, and put it to its place."""
+    project, layout = workspace.declared, workspace.layout
+    rebuild = _found(project, layout, name)
+    with (
+        _held(layout, rebuild),
+        runner_lock(layout.locks),
+        stop_on_signals() as stopped,
+        _spark(project, layout, rebuild, also_runner=True) as (spark, schemas),
+    ):
+        if not _is_current(project, layout, rebuild, _types(schemas)):
+            raise UsageError(f"files were edited since {name} was filled; run `headrace rebuild {name}` again")
+        _refuse_unfinished_readers(project, layout, rebuild)
+        if _refill(spark, project, rebuild, schemas, stopped, everything=True) is not None:
+            kept = _swap(project, layout, rebuild, days)
+            _tell(f"{_names(rebuild)} swapped; the old is kept in {kept} for {days:g} days")
+    return stopped.exit_code
+
+
+def drop(workspace: Workspace, name: str) -> int:
+    """Remove what stands beside."""
+    project, layout = workspace.declared, workspace.layout
+    rebuild = _found(project, layout, name, filled=False)
+    with _held(layout, rebuild):
+        shutil.rmtree(rebuild.folder(layout))
+    _tell(f"{_names(rebuild)} stands beside no more")
+    return ExitCode.OK
+
+
+def diff(workspace: Workspace, name: str, examples: int, as_json: bool) -> int:
+    """Compare a model's running table with the one beside, as of where the latter had caught up."""
+    project, layout = workspace.declared, workspace.layout
+    rebuild = _found(project, layout, name)
+    table = _table(project, name)
+    from headrace.engine import session
+    from headrace.engine.versions import difference
+
+    with session.start(project.target, layout.spark_log()) as spark:
+        found = difference(spark, project, rebuild, table, examples)
+    told = _json(table, rebuild, found)
+    printing.write_lines([json.dumps(told)] if as_json else _lines(table, rebuild, found))
+    return ExitCode.OK
+
+
+def _wanted(project: Project, layout: Layout, name: str) -> Rebuild:
+    """What stands beside already, or is to: the query and all that cannot go on without it."""
+    query = _query(project, name)
+    if (known := rebuilds.find(layout, query.name)) is not None:
+        return known
+    rest = graph.with_readers(project.queries, project.models, {query.name})
+    names = (query.name, *(name for name in rest if name != query.name))
+    for other in names:
+        if (known := rebuilds.find(layout, other)) is not None:
+            raise UsageError(f"{_names(known)} stands beside already; --swap or --drop it first")
+    return Rebuild(names)
+
+
+def _found(project: Project, layout: Layout, name: str, filled: bool = True) -> Rebuild:
+    found = rebuilds.find(layout, _query(project, name).name)
+    if found is None or (filled and found.filled_at is None):
+        raise UsageError(f"{name} does not stand beside yet; run `headrace rebuild {name}` to its end first")
+    return found
+
+
+def _query(project: Project, name: str) -> Query:
+    """The query of a model, or of that name."""
+    named = [query for query in project.queries if query.name == name]
+    found = named or selection.queries_of(project, selection.select(project, [name]))
+    if not found:
+        raise UsageError(f"{name} is a view and stores nothing; name a model that reads it")
+    if len(found) > 1:
+        raise UsageError(f"{name} names several queries: {', '.join(query.name for query in found)}; name one")
+    return found[0]
+
+
+def _table(project: Project, name: str) -> str:
+    tables = sorted(selection.select(project, [name]))
+    if len(tables) > 1:
+        raise UsageError(f"{name} names several models: {', '.join(tables)}; name one")
+    return tables[0]
+
+
+def _members(project: Project, rebuild: Rebuild) -> tuple[Query, ...]:
+    return tuple(query for query in project.queries if query.name in rebuild.queries)
+
+
+def _refuse_unfit(project: Project, layout: Layout, rebuild: Rebuild) -> None:
+    """Only what streams can be made anew, and only once something has landed."""
+    members, known = _members(project, rebuild), graph.by_table(project.models)
+    for query in members:
+        if query.engine == "snapshot":
+            raise UsageError(f"{query.name} is a snapshot of what is there now; its past cannot be made anew")
+    own = {model.table for query in members for model in query.models}
+    reads = {read.table for query in members for model in query.models for read in graph.reads(model, known)}
+    for table in sorted(reads - own):
+        landing = project.topic(table.split(".")[1])[0].name if table.startswith("bronze.") else None
+        path = layout.landing(landing) if landing else layout.table(table)
+        if not (path / "_delta_log").exists():
+            raise UsageError(f"nothing has been stored for {table} yet, so there is nothing to fill from")
+
+
+def _refuse_edited_sources(project: Project, layout: Layout, rebuild: Rebuild, types: Schemas) -> None:
+    """Tables that are only read must be what the files say, or else be made anew themselves."""
+    known = graph.by_table(project.models)
+    models = [model for query in _members(project, rebuild) for model in query.models]
+    reads = {read.table for model in models for read in graph.reads(model, known)}
+    findings = [
+        Finding(entry.first.place, "rebuild-source", f"{entry.name}: {entry.first.message}; rebuild that one first")
+        for entry in plan.make(project, layout, types).entries
+        if entry.name in reads and entry.query not in rebuild.queries and entry.first is not None
+        if entry.verdict in (Verdict.MIX.name, Verdict.RESET.name)
+    ]
+    if findings:
+        raise InvalidProject(findings)
+
+
+def _refuse_unfinished_readers(project: Project, layout: Layout, rebuild: Rebuild) -> None:
+    """A batch that was begun over the old tables must be ended over them."""
+    from headrace.engine.inputs import InputLog
+
+    own = {model.table for query in _members(project, rebuild) for model in query.models}
+    known = graph.by_table(project.models)
+    for query in project.queries:
+        reads = {read.table for model in query.models for read in graph.reads(model, known)}
+        reads |= {test.to for model in query.models for test in model.tests if test.to}
+        if query.name in rebuild.queries or query.engine != "micro_batch" or own.isdisjoint(reads):
+            continue
+        log = InputLog(layout.checkpoint(query.name))
+        newest = log.newest()
+        if newest is not None and not log.is_finished(newest.batch):
+            raise UsageError(f"{query.name} has not ended its last batch; run it once with `run --available-now`")
+
+
+def _is_current(project: Project, layout: Layout, rebuild: Rebuild, types: Schemas) -> bool:
+    """Whether what stands beside was made by the files as they are."""
+    around = rebuilds.beside(layout, rebuild, project.queries)
+    entries = [entry for entry in plan.make(project, around, types).entries if entry.query in rebuild.queries]
+    return bool(entries) and all(entry.verdict == Verdict.SAME.name for entry in entries)
+
+
+def _begin(project: Project, layout: Layout, rebuild: Rebuild, types: Schemas) -> None:
+    """Go on with what stands beside, or from the start where it was made by other files."""
+    if not _is_current(project, layout, rebuild, types):
+        shutil.rmtree(rebuild.folder(layout), ignore_errors=True)
+        rebuild = Rebuild(rebuild.queries)
+        rebuild.write(layout)
+        around = rebuilds.beside(layout, rebuild, project.queries)
+        declared.write(around, Declared.of(project, types), rebuild.queries, {})
+        for query in rebuild.queries:  # what was sent before a reset stays so
+            resets.read_note(layout.checkpoint(query)).write(around.checkpoint(query))
+
+
+def _refill(
+    spark: SparkSession,
+    project: Project,
+    rebuild: Rebuild,
+    schemas: Mapping[str, StructType],
+    stopped: Stopped,
+    everything: bool = False,
+) -> Rebuild | None:
+    from headrace.engine.refill import Refill
+
+    layout = Layout(project.target.data_dir)
+    return Refill(spark, project, rebuild, schemas, speaker(layout.logs, name="rebuild")).run(stopped.event, everything)
+
+
+def _swap(project: Project, layout: Layout, rebuild: Rebuild, days: float) -> str:
+    declared.adopt(layout, rebuilds.beside(layout, rebuild, project.queries))
+    paths = [path for query in _members(project, rebuild) for path in resets.stored(layout, query)]
+    return str(swaps.swap(layout, rebuild.folder(layout), rebuild.queries, paths, days))
+
+
+@contextmanager
+def _held(layout: Layout, rebuild: Rebuild) -> Iterator[None]:
+    """Hold the locks of all queries of a rebuild."""
+    with ExitStack() as held:
+        for query in sorted(rebuild.queries):
+            refusal = f"another process rebuilds {query}; wait for it or end it first"
+            held.enter_context(file_lock(_lock(layout, query) / "rebuild.lock", refusal))
+        yield
+
+
+def _lock(layout: Layout, query: str) -> Path:
+    return layout.locks / f"rebuild-{query}"
+
+
+@contextmanager
+def _spark(
+    project: Project, layout: Layout, rebuild: Rebuild, also_runner: bool = False
+) -> Iterator[tuple[SparkSession, Mapping[str, StructType]]]:
+    """Spark, alone with what stands beside and, if told so, with what is live; and its schemas."""
+    from headrace.engine import jvm_lock, session, verdict
+
+    folders = [_lock(layout, rebuild.queries[0]), *([layout.locks] if also_runner else [])]
+    with ExitStack() as held:
+        spark = held.enter_context(session.start(project.target, layout.spark_log()))
+        for folder in folders:
+            held.enter_context(jvm_lock.held(spark, folder))
+        yield spark, verdict.schemas(spark, project, layout.verdict)
+
+
+def _types(schemas: Mapping[str, StructType]) -> Schemas:
+    return {
+        table: {column.name: column.dataType.simpleString() for column in schema} for table, schema in schemas.items()
+    }
+
+
+def _names(rebuild: Rebuild) -> str:
+    first, *rest = rebuild.queries
+    return f"{first} with {', '.join(rest)}, which stream it," if rest else first
+
+
+def _json(table: str, rebuild: Rebuild, found: Difference) -> dict[str, Any]:
+    return {"model": table, "filled_at": rebuild.filled_at, "same": found.is_none, **asdict(found)}
+
+
+def _lines(table: str, rebuild: Rebuild, found: Difference) -> Iterator[str]:
+    yield f"{table}: {found.rows_running} rows running, {found.rows_beside} beside, filled at {rebuild.filled_at}"
+    yield from differences.lines(found, "running", "beside")
+
+
+def _tell(text: str) -> None:
+    print(f"headrace: {text}", file=sys.stderr)

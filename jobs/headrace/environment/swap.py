@@ -1,0 +1,146 @@
+"""The swap: what stands beside takes the places of what is live, and a process that dies leaves no half of it.
+
+A journal says what is to be done before anything moves; each move can be repeated, and whoever comes next makes the
+rest. On Linux the two folders of a table change places in one step, so a reader always finds one of them; and
+the data files of the old one can still be opened where a reader has seen them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from headrace.layout import Layout
+
+_EXCHANGE = 2
+_HERE = -100  # paths are taken as they are
+
+
+@dataclass(frozen=True)
+class Swap:
+    """A swap under way or done; all paths are relative to the data directory.
+
+    `places` hold for each path the inode of the folder that comes there; None where only the old one has something.
+    """
+
+    queries: tuple[str, ...]
+    beside: str
+    retired: str
+    until: str
+    places: Mapping[str, int | None]
+
+
+def swap(layout: Layout, beside: Path, queries: Iterable[str], paths: Iterable[Path], days: float) -> Path:
+    """Put what stands in `beside` to its places, and return where the old is kept; the runner's lock must be held."""
+    now, names = datetime.now(timezone.utc), tuple(queries)
+    places = {str(path.relative_to(layout.data_dir)): _inode(_at(beside, path, layout)) for path in paths}
+    for path, inode in places.items():
+        if inode is not None and path.startswith("tables/"):
+            _link_files(layout.data_dir / path, beside / path)
+    retired = layout.retired / f"{now:%Y%m%dT%H%M%S%f}-{names[0]}"
+    told = [str(path.relative_to(layout.data_dir)) for path in (beside, retired)]
+    until = (now + timedelta(days=days)).isoformat(timespec="seconds")
+    _write(layout.swap, Swap(names, told[0], told[1], until, places))
+    finish(layout)
+    return retired
+
+
+def finish(layout: Layout) -> None:
+    """Do what is left of a swap that was begun; the runner's lock must be held."""
+    if not layout.swap.exists():
+        return
+    found, root = _read(layout.swap), layout.data_dir
+    for path, inode in found.places.items():
+        _take_over(root / found.beside / path, root / path, root / found.retired / path, inode)
+    (root / found.retired).mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(root / found.beside, ignore_errors=True)
+    layout.swap.replace(root / found.retired / _NAME)
+
+
+def retired(layout: Layout) -> Mapping[Path, Swap]:
+    """What is kept of swaps that are done, oldest first."""
+    return {file.parent: _read(file) for file in sorted(layout.retired.glob(f"*/{_NAME}"))}
+
+
+def is_over(done: Swap) -> bool:
+    """Whether the old need not be kept any more."""
+    return datetime.fromisoformat(done.until) <= datetime.now(timezone.utc)
+
+
+def remove(layout: Layout, folder: Path) -> None:
+    """Remove what is kept of a swap, and the files that were left in place for readers."""
+    for file in folder.glob("tables/**/batch-*/*.parquet"):
+        left = layout.data_dir / file.relative_to(folder)
+        left.unlink(missing_ok=True)
+        with suppress(OSError):  # there is more in it
+            left.parent.rmdir()
+    shutil.rmtree(folder)
+
+
+def _at(beside: Path, path: Path, layout: Layout) -> Path:
+    return beside / path.relative_to(layout.data_dir)
+
+
+def _inode(path: Path) -> int | None:
+    return path.stat().st_ino if path.exists() else None
+
+
+def _link_files(live: Path, new: Path) -> None:
+    """Let a reader that has listed the old table's files find them: their names meet no other's."""
+    for file in live.glob("*/*.parquet"):
+        link = new / file.relative_to(live)
+        if link.parent.name != "_delta_log" and not link.exists():
+            link.parent.mkdir(exist_ok=True)
+            os.link(file, link)
+
+
+def _take_over(new: Path, live: Path, old: Path, inode: int | None) -> None:
+    """Put the new to its place and the old aside; every step of it may have been done before."""
+    old.parent.mkdir(parents=True, exist_ok=True)
+    live.parent.mkdir(parents=True, exist_ok=True)
+    if inode is None:
+        _move(live, old)
+        return
+    if _inode(new) == inode and not (live.exists() and _exchange(new, live)):
+        _move(live, old)
+        _move(new, live)
+    if _inode(new) != inode:  # it is the old one now
+        _move(new, old)
+
+
+def _move(path: Path, to: Path) -> None:
+    if path.exists() and not to.exists():
+        path.rename(to)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two folders change places in one step; False where the system cannot."""
+    if not sys.platform.startswith("linux"):
+        return False
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    return rename is not None and rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0
+
+
+def _write(file: Path, told: Swap) -> None:
+    draft = file.with_suffix(".tmp")
+    with draft.open("w", encoding="utf-8") as out:
+        json.dump(asdict(told), out)
+        out.flush()
+        os.fsync(out.fileno())
+    draft.rename(file)
+
+
+def _read(file: Path) -> Swap:
+    told = json.loads(file.read_text("utf-8"))
+    return Swap(tuple(told["queries"]), told["beside"], told["retired"], told["until"], dict(told["places"]))
+
+
+_NAME = "swap.json"

@@ -1,0 +1,60 @@
+"""Queries that are made anew beside the running ones: where they stand, which they are, how far they have come."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from headrace.layout import Beside, Layout
+from headrace.project.model import Query
+
+
+@dataclass(frozen=True)
+class Rebuild:
+    """What stands beside: queries that belong together, named after the first of them.
+
+    `batches` are the last batches of the running queries that have been caught up with; `filled_at` is when they
+    were, None before.
+    """
+
+    queries: tuple[str, ...]
+    filled_at: str | None = None
+    batches: Mapping[str, int] = field(default_factory=dict)
+
+    def folder(self, layout: Layout) -> Path:
+        """Where it stands."""
+        return layout.rebuilds / self.queries[0]
+
+    def write(self, layout: Layout) -> None:
+        """Note it; a reader sees the whole note or none."""
+        folder = self.folder(layout)
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = folder / "rebuild.tmp"
+        draft.write_text(json.dumps(asdict(self)), "utf-8")
+        draft.replace(folder / _NAME)
+
+
+def known(layout: Layout) -> tuple[Rebuild, ...]:
+    """All that stand beside."""
+    return tuple(_read(file) for file in sorted(layout.rebuilds.glob(f"*/{_NAME}")))
+
+
+def find(layout: Layout, query: str) -> Rebuild | None:
+    """The one that a query belongs to."""
+    return next((rebuild for rebuild in known(layout) if query in rebuild.queries), None)
+
+
+def beside(layout: Layout, rebuild: Rebuild, queries: Iterable[Query]) -> Beside:
+    """The data directory as the rebuilt ones of these queries see it."""
+    tables = (model.table for query in queries if query.name in rebuild.queries for model in query.models)
+    return Beside(layout.data_dir, rebuild.folder(layout), frozenset(rebuild.queries), frozenset(tables))
+
+
+def _read(file: Path) -> Rebuild:
+    told = json.loads(file.read_text("utf-8"))
+    return Rebuild(tuple(told["queries"]), told["filled_at"], dict(told["batches"]))
+
+
+_NAME = "rebuild.json"

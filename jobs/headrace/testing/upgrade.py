@@ -1,0 +1,148 @@
+"""An upgrade on trial: the old text processes some batches, and the new one goes on over the same checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Literal
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from headrace.engine.diff import Difference, compare
+from headrace.engine.sources import stored
+from headrace.errors import HeadraceError, UsageError
+from headrace.layout import Layout
+from headrace.planning.declared import Declared
+from headrace.project import graph
+from headrace.project.model import SNAPSHOT_AT, Project
+from headrace.testing.case import Case
+from headrace.testing.disk import Process, land_batch
+from headrace.testing.landed import LandedBatch, land
+from headrace.testing.recording import MOST_RECORDS
+from headrace.testing.sandbox import Sandbox
+from headrace.testing.scope import narrowed
+
+Truth = Literal["SAME", "KEEP", "MIX", "RESET", "UNPROVEN"]
+Batches = Sequence[Sequence[LandedBatch]]
+"""What lands, step by step."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What truly happens; `difference` is between what the new text adds over the old state and what it adds alone."""
+
+    truth: Truth
+    why: str
+    difference: Difference | None = None
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a model that the first batches gave, and those that the others added."""
+
+    before: DataFrame
+    added: DataFrame
+
+    @property
+    def all(self) -> DataFrame:
+        return self.before.unionByName(self.added, allowMissingColumns=True)
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """Two versions of a project, and the model that is looked at."""
+
+    sandbox: Sandbox
+    old: Project
+    new: Project
+    table: str
+
+    def judge(self, batches: Batches, after: int, most: int = 20) -> Verdict:
+        """Let the new text take over after so many batches, and compare with what it gives alone."""
+        alone, former = self._run(self.new, self.new, batches, after), self._run(self.old, self.old, batches, after)
+        try:
+            resumed = self._run(self.old, self.new, batches, after)
+        except (HeadraceError, PySparkException) as error:
+            return Verdict("RESET", f"the new text cannot go on: {str(error).splitlines()[0]}")
+        found = compare(resumed.added, alone.added, (), most)
+        if not (found.rows_running or found.rows_beside):
+            return Verdict("UNPROVEN", "the batches after the change gave no rows; take more, or others")
+        if compare(resumed.all, alone.all, (), 0).is_none and compare(former.all, alone.all, (), 0).is_none:
+            return Verdict("SAME", "both texts give the same rows over these batches")
+        if found.is_none:
+            return Verdict("KEEP", "every row after the change is as if the new text had always run", found)
+        return Verdict("MIX", "rows after the change are neither those of the old text nor those of the new", found)
+
+    def _run(self, first: Project, second: Project, batches: Batches, after: int) -> _Rows:
+        layout = self.sandbox.layout(first)
+        self._process(first, layout, batches[:after])
+        known = stored(self.sandbox.spark, layout, first.model(self.table), self.sandbox.schemas(first)[self.table])
+        before, version = known.snapshot(self.sandbox.spark), known.newest_version()
+        self._process(second, layout, batches[after:])
+        table = stored(self.sandbox.spark, layout, second.model(self.table), self.sandbox.schemas(second)[self.table])
+        return _Rows(before, table.rows(self.sandbox.spark, *table.commits(version)))
+
+    def _process(self, project: Project, layout: Layout, batches: Batches) -> None:
+        """What one run does: batch by batch, as they land."""
+        for landing in project.landings:
+            self.sandbox.landing_table(layout, landing.name).create()
+        for query in project.queries:
+            self.sandbox.query(project, layout, query).create_tables()
+        process = Process(self.sandbox, project, layout)
+        try:
+            for step in batches:
+                for batch in step:
+                    land_batch(self.sandbox, layout, batch)
+                process.advance()
+        finally:
+            process.stop()
+
+
+def upgrade(sandbox: Sandbox, project: Project, declared: Declared, table: str) -> Upgrade:
+    """From the declaration that a query was started with to the files as they are."""
+    if table not in declared.by_table:
+        raise UsageError(f"{table} was not there when its query was started last; there is nothing to upgrade")
+    old = replace(
+        project,
+        root=project.root / ".started",  # what is known of one project by its root is not so of the other
+        models=declared.models,
+        landings=declared.landings,
+        macros=declared.macros,
+        vars={name: value for name, value in declared.vars.items() if name != SNAPSHOT_AT},
+        queries=graph.queries(declared.models),
+    )
+    return Upgrade(sandbox, narrowed(old, [table]), narrowed(project, [table]), table)
+
+
+def batches_of(sandbox: Sandbox, case: Case) -> Batches:
+    """What a case lets land."""
+    landed = land(sandbox.spark, case.project, case.given, case.seeds).batches
+    return [list(step) for _, step in groupby(landed, key=lambda batch: batch.number)]
+
+
+def recorded_batches(sandbox: Sandbox, upgrade: Upgrade, most: int) -> Batches:
+    """The newest batches that have really landed for a model, ticks included, oldest first."""
+    layout = Layout(upgrade.new.target.data_dir)
+    found = [batch for landing in _landings(upgrade.new) for batch in _landed(sandbox, layout, landing, most)]
+    in_order = sorted(found, key=lambda batch: (max(row.landed_at for row in batch.rows), batch.landing))[-most:]
+    if sum(len(batch.rows) for batch in in_order) > MOST_RECORDS:
+        raise UsageError(f"these batches hold more than {MOST_RECORDS} records; take fewer")
+    return [[batch] for batch in in_order]
+
+
+def _landings(project: Project) -> set[str]:
+    reads = {ref.table for model in project.models for ref in model.inputs if ref.table.startswith("bronze.")}
+    return {project.topic(table.split(".")[1])[0].name for table in reads}
+
+
+def _landed(sandbox: Sandbox, layout: Layout, landing: str, most: int) -> Iterator[LandedBatch]:
+    table = sandbox.landing_table(layout, landing)
+    commits = [
+        table.commit(number) for number in range(table.newest_version(), max(table.newest_version() - most, -1), -1)
+    ]
+    for commit in commits:
+        if commit.batch >= 0:
+            rows = table.rows(sandbox.spark, commit).limit(MOST_RECORDS + 1).collect()
+            yield LandedBatch(landing, commit.batch, tuple(rows), not commit.has_rows)

@@ -1,0 +1,85 @@
+"""A query made anew beside the running one, by the commands: what is sent over the swap is sent once."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from headrace.environment import swap
+from headrace.environment.lock import runner_lock
+from headrace.layout import Layout
+from headrace.project import loader
+from headrace.project.model import Project
+from tests.kafka.cluster import PATIENCE
+from tests.kafka.events import sale
+from tests.kafka.oracle import SALES
+from tests.kafka.stage import PROJECT, Stage
+
+pytestmark = pytest.mark.kafka
+
+NOTIFICATIONS = "notifications-events-v1"
+
+
+@dataclass(frozen=True)
+class Sales:
+    """The sales of the checkout alone, with some threshold, on a stage."""
+
+    stage: Stage
+    folder: Path
+
+    def call(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run one headrace command on it."""
+        command = [sys.executable, "-m", "headrace", "-C", str(self.folder), "-t", "test", *words]
+        return subprocess.run(command, env=self.stage.environ, capture_output=True, text=True, timeout=2 * PATIENCE)
+
+    @property
+    def project(self) -> Project:
+        target = self.stage.project.target
+        return replace(loader.load(self.folder, "test"), target=target)
+
+
+def sales(stage: Stage, folder: Path, threshold: int) -> Sales:
+    for name in ("conf", "macros", "sql/silver/sales", "sql/gold/sales"):
+        shutil.copytree(PROJECT / name, folder / name)
+    (folder / "sql/bronze").mkdir()
+    shutil.copy(PROJECT / "sql/bronze/sales.yml", folder / "sql/bronze")
+    text = (PROJECT / "manifest.yml").read_text()
+    assert "sales_threshold: 2000" in text
+    text = re.sub(r"^  (shipping|shop|clicks): \{\+query.*\n", "", text, flags=re.MULTILINE)
+    (folder / "manifest.yml").write_text(text.replace("sales_threshold: 2000", f"sales_threshold: {threshold}"))
+    return Sales(stage, folder)
+
+
+def test_swap_sends_what_was_not_sent_and_nothing_twice(stage: Stage, tmp_path: Path) -> None:
+    running, edited = sales(stage, tmp_path / "running", 2000), sales(stage, tmp_path / "edited", 1000)
+    stage.create({SALES: 1})
+    stage.send([sale("p", 1500), sale("p", 1000), sale("q", 1200)])
+    assert stage.failures("sales", project=running.project) == ()
+    with runner_lock(Layout(stage.data_dir).locks):
+        filled = edited.call("rebuild", "gold.sales_notifications")
+        refused = edited.call("rebuild", "sales", "--swap")
+    assert (filled.returncode, refused.returncode) == (0, 3), filled.stderr
+    told = json.loads(edited.call("diff", "gold.sales_notifications", "--json").stdout)
+    assert (told["rows_running"], told["only_running"], told["only_beside"]) == (1, 0, 2)
+
+    stage.send([sale("p", 100)])
+    assert stage.failures("sales", project=running.project) == ()
+    swapped = edited.call("rebuild", "sales", "--swap", "--keep", "0")
+    assert swapped.returncode == 0, swapped.stderr
+    assert edited.call("plan", "-s", "gold.sales_notifications").returncode == 0
+
+    stage.send([sale("q", 50)])
+    assert stage.failures("sales", project=edited.project) == ()
+    sent = [(record.key, record.value["value"]) for record in stage.committed(NOTIFICATIONS)]
+    assert sent == [("p", 2500), ("p", 2600), ("p", 1500), ("q", 1200), ("q", 1250)]
+    assert len(swap.retired(Layout(stage.data_dir))) == 1  # its time is over, but the publisher compared with it
+    assert stage.failures("sales", project=edited.project) == ()
+    assert not swap.retired(Layout(stage.data_dir))
+    assert [row["total"] for row in stage.rows("gold.sales_notifications")] == [1500, 2500, 1200, 2600, 1250]

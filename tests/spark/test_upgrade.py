@@ -1,0 +1,63 @@
+"""Upgrades on trial: what the new text makes of the state that the old one has left is proven or shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter
+from ruamel.yaml import YAML
+
+from headrace.layout import Layout
+from headrace.planning.declared import Declared
+from headrace.testing.case import Batch
+from headrace.testing.disk import land_batch
+from headrace.testing.landed import land
+from headrace.testing.sandbox import Sandbox
+from headrace.testing.upgrade import Upgrade, recorded_batches, upgrade
+from tests.plan import corpus
+
+pytestmark = pytest.mark.spark
+
+GIVEN = TypeAdapter(tuple[Batch, ...]).validate_python(YAML(typ="safe").load(corpus.HERE / "given.yml"))
+EDITS = {(edit.shape.name, edit.name): edit for edit in corpus.edits()}
+TRUTHS = {
+    ("fold", "conditions turned round"): "SAME",
+    ("fold", "a column that is not read back"): "KEEP",
+    ("fold", "another amount"): "MIX",
+    ("fold", "a column gone"): "RESET",
+}
+
+
+def tried(sandbox: Sandbox, folder: Path, shape: str, name: str) -> Upgrade:
+    """The upgrade from a shape's own text to an edited one."""
+    of = next(each for each in corpus.shapes() if each.name == shape)
+    own = f"sql/{of.model.replace('.', '/s/')}.sql"
+    without = {**of.files, own: of.files[own].replace("a.y as last_y,", "")}
+    files = EDITS[shape, name].files if (shape, name) in EDITS else without
+    old, new = corpus.project(of.files, folder / "old"), corpus.project(files, folder / "new")
+    return upgrade(sandbox, new, Declared.of(old), of.model)
+
+
+@pytest.mark.parametrize(("shape", "name"), TRUTHS)
+def test_truth_is_found(sandbox: Sandbox, tmp_path: Path, shape: str, name: str) -> None:
+    made = tried(sandbox, tmp_path, shape, name)
+    steps = [[batch] for batch in land(sandbox.spark, made.new, GIVEN).batches]
+    found = made.judge(steps, 2)
+    assert found.truth == TRUTHS[shape, name], found.why
+    assert bool(found.difference and found.difference.examples) == (found.truth == "MIX")
+
+
+def test_nothing_is_proven_by_batches_without_rows(sandbox: Sandbox, tmp_path: Path) -> None:
+    made = tried(sandbox, tmp_path, "fold", "another filter")
+    steps = [[batch] for batch in land(sandbox.spark, made.new, GIVEN[:1]).batches]
+    assert made.judge([*steps, []], 1).truth == "UNPROVEN"
+
+
+def test_batches_that_have_landed_come_in_their_order(sandbox: Sandbox, tmp_path: Path) -> None:
+    made = tried(sandbox, tmp_path, "fold", "another filter")
+    layout = Layout(made.new.target.data_dir)
+    sandbox.landing_table(layout, "s").create()
+    for batch in land(sandbox.spark, made.new, GIVEN).batches:
+        land_batch(sandbox, layout, batch)
+    assert [batch.number for (batch,) in recorded_batches(sandbox, made, 3)] == [1, 2, 3]

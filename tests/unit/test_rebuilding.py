@@ -1,0 +1,87 @@
+"""What the commands around a rebuild refuse before anything starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headrace import cli
+from headrace.engine.inputs import InputLog, Inputs
+from headrace.environment.lock import file_lock
+from headrace.errors import ExitCode
+from headrace.layout import Beside, Layout
+from headrace.project import rebuilds
+from headrace.project.rebuilds import Rebuild
+from headrace.project.target import DATA_DIR_VARIABLE
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
+    monkeypatch.setenv(DATA_DIR_VARIABLE, str(tmp_path))
+    return Layout(tmp_path)
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    """The exit code of a command on the project of the checkout, and what it says."""
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["-C", str(ROOT), "-t", "test", *words])
+    return int(caught.value.code or 0), capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "about"),
+    [
+        (("rebuild", "silver.orders"), "is a view"),
+        (("rebuild", "silver.nope"), "nope"),
+        (("rebuild", "gold.view_counters"), "is a snapshot"),
+        (("rebuild", "gold.shipment_ready"), "nothing has been stored for bronze."),
+        (("rebuild", "sales", "--swap"), "does not stand beside yet"),
+        (("rebuild", "sales", "--drop"), "does not stand beside yet"),
+        (("rebuild", "sales", "--drop", "--swap"), "say one of them"),
+        (("diff", "sales_totals"), "does not stand beside yet"),
+        (("upgrade", "test", "sales_totals"), "has not been started yet"),
+        (("upgrade", "test", "silver.orders"), "is a view"),
+    ],
+)
+def test_misuse_is_code_2(
+    layout: Layout, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], about: str
+) -> None:
+    code, said = told(capsys, *words)
+    assert (code, about in said) == (ExitCode.USAGE, True), said
+
+
+def test_query_is_rebuilt_by_one_process(layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    Rebuild(("sales",), "2026-01-01T10:00:00+00:00").write(layout)
+    with file_lock(layout.locks / "rebuild-sales" / "rebuild.lock", "no"):
+        code, said = told(capsys, "rebuild", "sales", "--drop")
+    assert (code, "another process rebuilds sales" in said) == (ExitCode.INVALID, True)
+
+
+def test_dropped_rebuild_is_gone(layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    Rebuild(("sales",), "2026-01-01T10:00:00+00:00").write(layout)
+    assert told(capsys, "rebuild", "gold.sales_notifications", "--drop")[0] == ExitCode.OK
+    assert rebuilds.known(layout) == ()
+
+
+def test_half_filled_rebuild_can_be_dropped(layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    Rebuild(("sales",)).write(layout)
+    assert told(capsys, "rebuild", "sales", "--drop")[0] == ExitCode.OK
+
+
+def test_only_its_own_stands_beside(tmp_path: Path) -> None:
+    beside = Beside(tmp_path, tmp_path / "rebuild/q", frozenset({"q"}), frozenset({"gold.a"}))
+    found = [beside.table("gold.a"), beside.table("gold.b"), beside.checkpoint("q"), beside.checkpoint("r")]
+    places = ["rebuild/q/tables/gold/a", "tables/gold/b", "rebuild/q/checkpoints/q", "checkpoints/r"]
+    assert [path.relative_to(tmp_path).as_posix() for path in found] == places
+
+
+def test_unfinished_batch_is_not_what_was_reached(tmp_path: Path) -> None:
+    log = InputLog(tmp_path)
+    assert log.last_finished() is None
+    for batch in (0, 1):
+        log.record(Inputs(batch, {"a": (batch, batch + 1)}))
+    log.finish(0)
+    assert log.last_finished() == Inputs(0, {"a": (0, 1)})
