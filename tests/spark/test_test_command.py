@@ -17,7 +17,7 @@ from headrace.project.model import Model, Project
 from headrace.testing import case as cases
 from headrace.testing.comparison import differences
 from headrace.testing.disk import Process
-from headrace.testing.disk import land as land_on_disk
+from headrace.testing.disk import land_batch as land_on_disk
 from headrace.testing.landed import land
 from headrace.testing.recording import write_case
 from headrace.testing.sandbox import Sandbox
