@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from headrace.engine.landing import KafkaSource, LandingQuery
+from headrace.layout import Layout
 from tests.kafka import outcome
 from tests.kafka.events import made, order, sale
 from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
@@ -31,6 +33,13 @@ def processed(stage: Stage) -> Iterator[Stage]:
     yield stage
 
 
+def land(stage: Stage, name: str) -> None:
+    """Land what has been sent, with no query there to process it."""
+    (landing,) = (found for found in stage.project.landings if found.name == name)
+    source = KafkaSource.of(stage.project.target.kafka, "test")
+    assert LandingQuery(stage.spark, Layout(stage.data_dir), landing, source).step(100)
+
+
 def reset(stage: Stage, *words: str) -> None:
     done = stage.call("reset", *words, "--yes")
     assert done.returncode == 0, done.stderr
@@ -46,6 +55,15 @@ def test_queries_work_anew_and_tell_only_what_is_new(processed: Stage) -> None:
     processed.send([order("b", 1), made("b", 1), sale("p", 1)])
     processed.process_all()
     assert without_minutes(outcome.found(processed)) == without_minutes(outcome.expected(processed.acked))
+
+
+def test_rows_that_nobody_has_processed_are_sent_after_a_reset(processed: Stage) -> None:
+    before = [record.key for record in processed.committed("shipping")]
+    processed.send([order("late", 1), made("late", 1)])
+    land(processed, "shipping")
+    reset(processed, "shipping")
+    processed.process_all()
+    assert sorted(record.key for record in processed.committed("shipping")) == sorted([*before, "late"])
 
 
 def test_rows_are_sent_again_when_asked_for(processed: Stage) -> None:

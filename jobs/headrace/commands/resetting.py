@@ -11,13 +11,15 @@ from pathlib import Path
 from deltalake import DeltaTable
 
 from headrace.commands.workspace import Workspace
+from headrace.engine.delta import MARKER
+from headrace.engine.inputs import InputLog
 from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode, UsageError, did_you_mean
 from headrace.layout import Layout
 from headrace.planning import declared
 from headrace.project import graph
 from headrace.project.model import Landing, Model, Project, Query
-from headrace.project.resets import ResetNote, Start, stored
+from headrace.project.resets import ResetNote, Start, read_note, stored
 
 
 def reset(workspace: Workspace, name: str, yes: bool, start: str | None, republish: bool) -> int:
@@ -72,10 +74,32 @@ def _barrier(project: Project, layout: Layout, chosen: Query | Landing) -> dict[
     """Version of each table that a query streams: rows caused by these have been sent."""
     if isinstance(chosen, Landing):
         return {}
+    if chosen.engine == "micro_batch":
+        return _processed(layout, chosen)
     known = graph.by_table(project.models)
     streamed = {read.table for model in chosen.models for read in graph.reads(model, known) if read.stream}
     paths = dict(_source(project, layout, known, table) for table in streamed)
     return {name: DeltaTable(str(path)).version() for name, path in paths.items() if (path / "_delta_log").exists()}
+
+
+def _processed(layout: Layout, query: Query) -> dict[str, int]:
+    """How far a query has read each source, now or before a former reset; what else has landed was never sent."""
+    log, former = InputLog(layout.checkpoint(query.name)), read_note(layout.checkpoint(query.name)).barrier
+    last = log.newest()
+    if last is not None and not log.is_finished(last.batch) and not _is_committed(layout, query, last.batch):
+        last = log.last_finished()
+    done = {name: upto for name, (_, upto) in last.ranges.items()} if last else {}
+    return {name: max(done.get(name, -1), former.get(name, -1)) for name in {**former, **done}}
+
+
+def _is_committed(layout: Layout, query: Query, batch: int) -> bool:
+    """Whether a batch that was broken off has left rows that may have been sent."""
+    for model in query.models:
+        path = layout.changes(model.table) if model.materialized == "upsert" else layout.table(model.table)
+        told = DeltaTable(str(path)).history(1)[0].get("userMetadata") if DeltaTable.is_deltatable(str(path)) else None
+        if model.publish and json.loads(told or "{}").get(MARKER, {}).get("batch", -1) >= batch:
+            return True
+    return False
 
 
 def _source(project: Project, layout: Layout, known: dict[str, Model], table: str) -> tuple[str, Path]:
