@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import analyst, five, scenarios
+from bench import analyst, five, scenarios, streams
 from bench.scenarios import HANDWRITTEN, HEADRACE, Figures
 
 RESULTS = Path(__file__).parent / "results"
@@ -34,6 +34,8 @@ def measurements(folder: Path, quick: bool) -> dict[str, Callable[[], Figures]]:
         "idle_five_snapshots": lambda: five.idle_five(folder, 60 / share, snapshots=True),
         "shop_backlog": lambda: five.shop_backlog(folder, 200_000 // share),
         "rest": lambda: five.rest(folder, 50 // share),
+        "window": lambda: streams.window(folder, 500_000 // share),
+        "join": lambda: streams.join(folder, 500_000 // share),
         "state": lambda: scenarios.state(folder, 1_000_000 // share),
     }
 
