@@ -18,10 +18,11 @@ from bench.scenarios import ROOT, Figures, rows_in
 from headrace.engine import analysis, queries
 from headrace.engine.binding import Binder
 from headrace.engine.classify import classify
+from headrace.engine.columns import landing_schema
 from headrace.engine.delta import CommitTable
 from headrace.engine.group import Group
 from headrace.engine.native import NativeQuery
-from headrace.engine.relations import bronze, landing_schema
+from headrace.engine.relations import bronze
 from headrace.engine.session import child, start
 from headrace.layout import Layout
 from headrace.project import loader, selection

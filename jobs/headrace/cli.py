@@ -53,6 +53,7 @@ Data = Annotated[
     Path | None, typer.Option("--data", help="Where the broker keeps its data, if not in the target's data directory.")
 ]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same events.")]
+Count = Annotated[int | None, typer.Option(help="End after so many; else at Ctrl-C.")]
 RunId = Annotated[str | None, typer.Option("--run-id", help="Part of every made-up key; fresh each time if not given.")]
 
 _OBJECTS = 100_000
@@ -625,7 +626,7 @@ def produce_calls(
         typer.Argument(help="`analytics <user1> <user2> <text>` or `metrics ...`; none: a stream of halves."),
     ] = None,
     rate: Annotated[float | None, typer.Option(help="Halves a second; 5 if not given.")] = None,
-    count: Annotated[int | None, typer.Option(help="End after so many; else at Ctrl-C.")] = None,
+    count: Count = None,
     seed: Seed = 0,
     run_id: RunId = None,
 ) -> int:
@@ -648,7 +649,7 @@ def produce_clicks(
         ),
     ] = None,
     rate: Annotated[float | None, typer.Option(help="Events a second; 5 if not given.")] = None,
-    count: Annotated[int | None, typer.Option(help="End after so many; else at Ctrl-C.")] = None,
+    count: Count = None,
     seed: Seed = 0,
     run_id: RunId = None,
 ) -> int:
@@ -666,7 +667,7 @@ def produce_shop(
     context: typer.Context,
     words: Annotated[list[str] | None, typer.Argument(help="`ship <id>`; none: a stream of trade.")] = None,
     rate: Annotated[float | None, typer.Option(help="Records a second; 5 if not given.")] = None,
-    count: Annotated[int | None, typer.Option(help="End after so many; else at Ctrl-C.")] = None,
+    count: Count = None,
     seed: Seed = 0,
     run_id: RunId = None,
 ) -> int:
@@ -686,7 +687,7 @@ def produce_sales(
         list[str] | None, typer.Argument(help="`event <product> <value>`; none: a stream of sales.")
     ] = None,
     rate: Annotated[float | None, typer.Option(help="Events a second; 5 if not given.")] = None,
-    count: Annotated[int | None, typer.Option(help="End after so many; else at Ctrl-C.")] = None,
+    count: Count = None,
     seed: Seed = 0,
     run_id: RunId = None,
 ) -> int:

@@ -25,6 +25,10 @@ class Layout:
         """The change log of an upsert model: every change of every key, never rewritten."""
         return self.data_dir / "tables" / "_changes" / table
 
+    def appended(self, table: str, is_upsert: bool) -> Path:
+        """What a model's batches are appended to: its change log if it is an upsert, else its table."""
+        return self.changes(table) if is_upsert else self.table(table)
+
     def late(self, table: str) -> Path:
         """The rows that came too late for a model in the streaming engine."""
         return self.data_dir / "tables" / "_late" / table

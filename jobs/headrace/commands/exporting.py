@@ -12,8 +12,8 @@ from headrace.errors import ExitCode, UsageError
 def export_sdp(workspace: Workspace, folder: Path) -> int:
     """Write a pipeline; what goes along is told on stdout, what does not on stderr."""
     from headrace.engine import session
+    from headrace.engine.columns import landing_schema
     from headrace.engine.delta import CommitTable
-    from headrace.engine.relations import landing_schema
     from headrace.engine.sdp import SETTINGS, export
 
     if folder.exists() and any(folder.iterdir()):

@@ -95,7 +95,7 @@ def _processed(layout: Layout, query: Query) -> dict[str, int]:
 def _is_committed(layout: Layout, query: Query, batch: int) -> bool:
     """Whether a batch that was broken off has left rows that may have been sent."""
     for model in query.models:
-        path = layout.changes(model.table) if model.materialized == "upsert" else layout.table(model.table)
+        path = layout.appended(model.table, model.materialized == "upsert")
         told = DeltaTable(str(path)).history(1)[0].get("userMetadata") if DeltaTable.is_deltatable(str(path)) else None
         if model.publish and json.loads(told or "{}").get(MARKER, {}).get("batch", -1) >= batch:
             return True
@@ -106,8 +106,7 @@ def _source(project: Project, layout: Layout, known: dict[str, Model], table: st
     if table.startswith("bronze."):
         landing, _ = project.topic(table.split(".")[1])
         return f"_landing.{landing.name}", layout.landing(landing.name)
-    upsert = known[table].materialized == "upsert"
-    return table, layout.changes(table) if upsert else layout.table(table)
+    return table, layout.appended(table, known[table].materialized == "upsert")
 
 
 def _stored(layout: Layout, chosen: Query | Landing) -> Iterator[Path]:

@@ -10,10 +10,11 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, NullType, StructField, StructType
+from pyspark.sql.types import NullType, StructField, StructType
 
 from headrace.engine.binding import Binder, at_moment, view_of
-from headrace.engine.relations import bronze, columns_of, landing_schema
+from headrace.engine.columns import columns_of, landing_schema, no_rows, type_of
+from headrace.engine.relations import bronze
 from headrace.engine.remedies import remedy
 from headrace.engine.session import child
 from headrace.engine.statement import bind
@@ -47,13 +48,14 @@ def analyse(spark: SparkSession, project: Project) -> Analysis:
     session = child(spark, "check")
     findings = [*_declare_macros(session, project)]
     schemas: dict[str, StructType] = {}
+    empty = _Empty(session, project, schemas)
     for model in _in_order(project):
         if any(ref.stream and not ref.table.startswith("bronze.") and ref.table not in schemas for ref in model.inputs):
             continue  # the model it reads has a finding of its own
         try:
-            schemas[model.table] = _settled(session, project, model, schemas)
+            schemas[model.table] = _settled(session, project, model, empty)
             if model.run == "streaming":
-                _refuse_unstreamable(session, project, model, schemas)
+                _refuse_unstreamable(session, project, model, empty)
             findings += _contract(model, schemas[model.table])
             findings += _tests(session, model, schemas[model.table])
         except PySparkException as error:
@@ -83,25 +85,58 @@ def _in_order(project: Project) -> list[Model]:
     return ordered
 
 
-def _settled(session: SparkSession, project: Project, model: Model, known: Mapping[str, StructType]) -> StructType:
+class _Empty:
+    """What models read, without rows; each frame is made once."""
+
+    def __init__(self, session: SparkSession, project: Project, schemas: Mapping[str, StructType]) -> None:
+        self.schemas = schemas
+        self._session = session
+        self._project = project
+        self._frames: dict[tuple[str, bool], tuple[StructType | None, DataFrame]] = {}
+
+    def frame(self, ref: Input, schemas: Mapping[str, StructType]) -> DataFrame:
+        """What a reference reads if tables have such schemas."""
+        key, schema = (ref.table, ref.stream), schemas.get(ref.table)
+        if key not in self._frames or self._frames[key][0] != schema:
+            self._frames[key] = (schema, self._made(ref, schema))
+        return self._frames[key][1]
+
+    def streamed_views(self, model: Model) -> Mapping[str, DataFrame]:
+        """What the views that a model streams give: they are analysed already, as models of their own."""
+        views = [ref for ref in model.inputs if ref.stream and ref.table in self.schemas and self._is_view(ref)]
+        return {ref.table: self.frame(ref, self.schemas) for ref in views}
+
+    def _is_view(self, ref: Input) -> bool:
+        return view_of(self._project, ref) is not None
+
+    def _made(self, ref: Input, schema: StructType | None) -> DataFrame:
+        if schema is None:
+            landing = no_rows(self._session, landing_schema())
+            return bronze(landing, self._project.topic(ref.table.split(".")[1])[1])
+        frame = no_rows(self._session, schema)
+        deleted = ref.stream and self._project.model(ref.table).materialized == "upsert"
+        return frame.selectExpr("*", "false as _deleted") if deleted else frame
+
+
+def _settled(session: SparkSession, project: Project, model: Model, empty: _Empty) -> StructType:
     """The model's output; a table that depends on it in turn (its own state) is typed step by step."""
     project = at_moment(project, _ANY_MOMENT) if model.materialized == "snapshot" else project
-    schemas = {**known, **{t: _declared(project.model(t)) for t in _lookups(project, model) if t not in known}}
-    for _ in range(_ROUNDS):
-        frame = Binder(session, project, lambda ref: _empty(session, project, schemas, ref)).run(model)
-        if schemas.get(model.table) == frame.schema:
+    lookups = {*_lookups(project, model)}
+    schemas = {**empty.schemas, **{t: _declared(project.model(t)) for t in lookups - empty.schemas.keys()}}
+    for _ in range(_ROUNDS if model.table in lookups else 1):
+        views = empty.streamed_views(model)
+        schema = Binder(session, project, lambda ref: empty.frame(ref, schemas), views).run(model).schema
+        if schemas.get(model.table) == schema:
             break
-        schemas[model.table] = frame.schema
-    return frame.schema
+        schemas[model.table] = schema
+    return schema
 
 
-def _refuse_unstreamable(
-    session: SparkSession, project: Project, model: Model, schemas: Mapping[str, StructType]
-) -> None:
+def _refuse_unstreamable(session: SparkSession, project: Project, model: Model, empty: _Empty) -> None:
     """Let Spark's own checker judge the model over streams; AnalysisException where its engine cannot run it."""
 
     def moving(ref: Input) -> DataFrame:
-        rows = _empty(session, project, schemas, ref)
+        rows = empty.frame(ref, empty.schemas)
         return _as_stream(session, rows) if ref.stream else rows
 
     frame = Binder(session, project, moving).run(model)
@@ -135,20 +170,11 @@ def _declared(model: Model) -> StructType:
     return StructType([declared[name] if name in model.columns else StructField(name, NullType()) for name in names])
 
 
-def _empty(session: SparkSession, project: Project, schemas: Mapping[str, StructType], ref: Input) -> DataFrame:
-    if ref.table.startswith("bronze."):
-        landing = session.createDataFrame([], landing_schema())
-        return bronze(landing, project.topic(ref.table.split(".")[1])[1])
-    frame = session.createDataFrame([], schemas[ref.table])
-    deleted = ref.stream and project.model(ref.table).materialized == "upsert"
-    return frame.selectExpr("*", "false as _deleted") if deleted else frame
-
-
 def _contract(model: Model, schema: StructType) -> Iterator[Finding]:
     found = {field.name: field.dataType for field in schema}
     place = model.header_places.get("columns", Place(model.path))
     for name, ddl in model.columns.items():
-        declared = DataType.fromDDL(ddl)
+        declared = type_of(ddl)
         if name not in found:
             yield Finding(place, "contract", f"declared column {name} is not in the result; add or undeclare it")
         elif found[name] != declared:
@@ -168,7 +194,7 @@ def _contract(model: Model, schema: StructType) -> Iterator[Finding]:
 def _tests(session: SparkSession, model: Model, schema: StructType) -> Iterator[Finding]:
     for test in model.tests:
         try:
-            session.createDataFrame([], schema).where(test.fails)
+            no_rows(session, schema).where(test.fails)
         except PySparkException as error:
             yield Finding(test.place or Place(model.path), "spark", f"test {test.name}: {words(error)}")
 

@@ -27,6 +27,7 @@ from pyspark.sql.types import (
     VariantType,
 )
 
+from headrace.engine.columns import type_of
 from headrace.errors import Finding, InvalidProject
 from headrace.project.model import Topic
 
@@ -67,7 +68,7 @@ Fault = Callable[[DataType, str], str | None]
 
 def body_type(topic: Topic) -> DataType:
     """Return the type of a topic's value; one that JSON cannot be checked against is refused."""
-    body = DataType.fromDDL(topic.ddl)
+    body = type_of(topic.ddl)
     for kind in _parts(body):
         if not isinstance(kind, (*_TOKENS, *_OTHERS)):
             message = f"topic {topic.name}: a {kind.simpleString()} cannot be read from JSON. Use string."

@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from headrace.engine.columns import no_rows
 from headrace.errors import HeadraceError
 
 MARKER = "headrace"
@@ -136,7 +137,7 @@ class CommitTable:
 
     def no_rows(self, session: SparkSession) -> DataFrame:
         """An empty frame of the table's schema."""
-        return session.createDataFrame([], self.schema)
+        return no_rows(session, self.schema)
 
     def snapshot(self, session: SparkSession, version: int | None = None) -> DataFrame:
         """The whole table, now or as of a version."""
@@ -176,7 +177,7 @@ class CommitTable:
                 f"(changed: {changed or 'none'}, gone: {gone or 'none'}); run `headrace reset` for its query"
             )
         if len(known) < len(self.schema):
-            empty = self.spark.createDataFrame([], nullable(self.schema))
+            empty = no_rows(self.spark, nullable(self.schema))
             empty.write.format("delta").mode("append").option("mergeSchema", "true").save(str(self.path))
 
     def _commit(self, actions: list[Mapping[str, Any]]) -> None:

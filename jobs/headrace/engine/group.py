@@ -23,10 +23,10 @@ from headrace.engine.outputs import Output, UpsertOutput, commit, output_for
 from headrace.engine.routine import Routine
 from headrace.engine.session import child
 from headrace.engine.shelf import Shelf
-from headrace.engine.sources import Source, Tables, records_in, source_name
-from headrace.errors import HeadraceError, Place
+from headrace.engine.sources import Source, Tables, plain, records_in, source_name
+from headrace.errors import HeadraceError
 from headrace.layout import Layout
-from headrace.project.model import Input, Project, Query
+from headrace.project.model import Project, Query
 from headrace.project.resets import read_note
 
 LOG_ROWS = 20
@@ -86,7 +86,7 @@ class Group:
         self._looked_up = {r.table: r for r in refs if not r.stream and r.table not in self.outputs}
         for table in self.tests.looked_up:
             if table not in self.outputs:
-                self._looked_up.setdefault(table, Input(table, False, 0, 0, Place(""), False))
+                self._looked_up.setdefault(table, plain(table))
         self._routine = Routine(project, query, self.plans, self._tables, self.outputs, self.tests)
         self._next = 0
         self._ready = False

@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 
 from headrace.engine.broker_admin import BrokerAdmin, Offsets
 from headrace.engine.classify import classify
+from headrace.engine.columns import landing_schema
 from headrace.engine.delta import CommitTable, Materialized, count_where, materialize
 from headrace.engine.kept import Plans
-from headrace.engine.relations import landing_schema
 from headrace.engine.session import child
 from headrace.engine.shelf import Shelf
 from headrace.errors import HeadraceError

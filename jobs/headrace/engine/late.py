@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.engine.batch_plan import LATE_COLUMNS
+from headrace.engine.columns import columns_of
 from headrace.engine.delta import CommitTable, materialize, with_batch
-from headrace.engine.relations import columns_of
 from headrace.layout import Layout
 
 

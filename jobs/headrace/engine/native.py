@@ -24,11 +24,10 @@ from headrace.engine.delta import CommitTable, Materialized, materialize, with_b
 from headrace.engine.late import LateRows
 from headrace.engine.outputs import keyed_changes
 from headrace.engine.session import child
-from headrace.engine.sources import Tables, source_name, stored
+from headrace.engine.sources import Tables, plain, source_name, stored
 from headrace.engine.statement import view_name
 from headrace.engine.ticks import guarded, watermarked, with_ticks
 from headrace.engine.told import Told
-from headrace.errors import Place
 from headrace.layout import Layout
 from headrace.project.model import Input, Project, Query
 from headrace.project.resets import read_note
@@ -283,7 +282,5 @@ class NativeQuery:
 
     def _known(self, table: str) -> DataFrame:
         """What a relationship looks up."""
-        ref = Input(table, False, 0, 0, Place(""), False)
-        source = self._tables.of(ref)
-        version = source.newest_version()
-        return self._tables.as_of(ref, version) if version >= 0 else source.no_rows(self.session)
+        ref = plain(table)
+        return self._tables.as_of(ref, self._tables.of(ref).newest_version())

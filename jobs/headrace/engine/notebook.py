@@ -70,7 +70,7 @@ class Notebook:
     def _stored(self, ref: Input) -> DataFrame:
         table = self._tables.of(ref)
         version = table.newest_version()
-        if version < 0 or self._is_changes(ref):
+        if self._is_changes(ref):
             rows = table.snapshot(self.spark) if version >= 0 else table.no_rows(self.spark)
             return self._tables.relation(ref, rows)
         return self._tables.as_of(ref, version)

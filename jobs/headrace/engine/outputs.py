@@ -76,8 +76,8 @@ class AppendOutput:
         self._batch = before_batch
         if self._once:
             self._once.drop()
-        if self._once and before_batch:
-            self._once.load(self.before())
+            if before_batch:
+                self._once.load(self.before())
 
     def before(self) -> DataFrame:
         return self.table.before(self._session, self._batch).drop("_batch")
@@ -124,8 +124,8 @@ class UpsertOutput:
         self.state.load(before_batch)
         if self._closed:
             self._closed.drop()
-        if self._closed and before_batch:
-            self._closed.load(self.table.before(self._session, before_batch))
+            if before_batch:
+                self._closed.load(self.table.before(self._session, before_batch))
 
     def before(self) -> DataFrame:
         return self.state.read()

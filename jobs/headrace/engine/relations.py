@@ -1,25 +1,12 @@
-"""What a model may read: bronze relations with typed data, and tables of other queries as of a version."""
+"""What a model may read of a landing: bronze relations with typed data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StructField, StructType
 
 from headrace.engine.classify import parsed
 from headrace.project.model import CLOCK_TOPIC, LANDING_COLUMNS, TICK_TOPIC, Topic
-
-
-def landing_schema() -> StructType:
-    """Schema of every landing table."""
-    return columns_of(dict(LANDING_COLUMNS))
-
-
-def columns_of(types: Mapping[str, str]) -> StructType:
-    """The schema of columns given by name and DDL type."""
-    return StructType([StructField(name, DataType.fromDDL(ddl)) for name, ddl in types.items()])
 
 
 def bronze(landed: DataFrame, topic: Topic) -> DataFrame:

@@ -14,8 +14,7 @@ from headrace.engine.failures import ModelFailed
 from headrace.engine.inputs import Inputs
 from headrace.engine.kept import Plans
 from headrace.engine.outputs import Output, committed_rows
-from headrace.engine.sources import Tables, source_name
-from headrace.errors import Place
+from headrace.engine.sources import Tables, plain, source_name
 from headrace.project.model import Input, Model, Project, Query
 
 
@@ -126,7 +125,9 @@ class Routine:
             return (batch.added[ref.table].frame,)
         if ref.table in self._outputs:
             return self._outputs[ref.table].leaves
-        return (batch.read[source_name(self._project, ref)] if ref.stream else self._as_of(ref, batch),)
+        if ref.stream:
+            return (batch.read[source_name(self._project, ref)],)
+        return (self._as_of(ref, batch.inputs.snapshots[ref.table]),)
 
     def _relation(self, ref: Input, batch: Batch) -> DataFrame:
         if ref.stream and ref.table in batch.added:
@@ -135,10 +136,9 @@ class Routine:
             return self._outputs[ref.table].before()
         if ref.stream:
             return self._tables.relation(ref, batch.read[source_name(self._project, ref)])
-        return self._as_of(ref, batch)
+        return self._as_of(ref, batch.inputs.snapshots[ref.table])
 
-    def _as_of(self, ref: Input, batch: Batch) -> DataFrame:
-        version = batch.inputs.snapshots[ref.table]
+    def _as_of(self, ref: Input, version: int) -> DataFrame:
         if self._looked_up.get(ref.table, (None,))[0] != version:
             self._looked_up[ref.table] = (version, self._tables.as_of(ref, version))
         return self._looked_up[ref.table][1]
@@ -146,8 +146,6 @@ class Routine:
     def _known(self, table: str, batch: Batch) -> DataFrame:
         """What a relationship looks up: a table as of its recorded version, of this query also what the batch adds."""
         if table not in self._outputs:
-            ref = Input(table, False, 0, 0, Place(""), False)
-            version = batch.inputs.snapshots.get(table, -1)
-            return self._as_of(ref, batch) if version >= 0 else self._tables.of(ref).no_rows(self._plans.session)
+            return self._as_of(plain(table), batch.inputs.snapshots.get(table, -1))
         known = self._outputs[table].before()
         return known.unionByName(batch.added[table].frame.select(*known.columns)) if table in batch.added else known

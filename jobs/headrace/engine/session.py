@@ -11,7 +11,7 @@ from typing import Any
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from headrace.engine.gateway import forget_members
+from headrace.engine.gateway import mend
 from headrace.environment.jars import resolve
 from headrace.project.model import Macro, Target
 
@@ -92,7 +92,7 @@ class Tuning:
 def start(target: Target, log_file: Path | None = None) -> SparkSession:
     """Return the application's session; master and confs given from outside win over the target's."""
     os.environ.setdefault("TZ", "UTC")
-    forget_members()
+    mend()
     outside = "SPARK_ENV_LOADED" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
     builder = SparkSession.builder.appName("headrace")
     if not outside:

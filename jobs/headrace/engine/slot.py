@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from headrace.engine.columns import no_rows
 from headrace.engine.delta import Materialized, materialize
 
 _NUMBERS = count()
@@ -75,7 +76,7 @@ class Slot:
     def _over(self, schema: StructType) -> DataFrame:
         """A frame of which Spark knows that it is one partition: no plan over it has to bring rows together."""
         jvm, spark = self._jvm, self._session._jsparkSession
-        columns = self._session.createDataFrame([], schema)._jdf.queryExecution().analyzed().output()
+        columns = no_rows(self._session, schema)._jdf.queryExecution().analyzed().output()
         none = jvm.scala.Option.empty()
         single = scala_object(jvm.org.apache.spark.sql.catalyst.plans.physical, "SinglePartition")
         unordered = scala_object(jvm.scala.collection.immutable, "Nil")

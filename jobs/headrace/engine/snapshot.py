@@ -136,8 +136,6 @@ class SnapshotQuery:
     def _rows(self, ref: Input, version: int) -> DataFrame:
         if ref.table in self._current:
             return self._current[ref.table].as_of(version)
-        if version < 0:  # nobody has made the table yet
-            return self._tables.relation(ref, self._sources[ref.table].no_rows(self.session))
         return self._tables.as_of(ref, version)
 
 

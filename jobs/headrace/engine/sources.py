@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StructType
 
+from headrace.engine.columns import landing_schema
 from headrace.engine.delta import Commit, CommitTable, Materialized
 from headrace.engine.kept import Plans
-from headrace.engine.relations import bronze, landing_schema
+from headrace.engine.relations import bronze
 from headrace.engine.shelf import Shelf
 from headrace.engine.state import changes_schema, newest_per_key
+from headrace.errors import Place
 from headrace.layout import Layout
 from headrace.project.model import Input, Model, Project
 
@@ -23,6 +25,11 @@ def source_name(project: Project, ref: Input) -> str:
         return ref.table
     landing, _ = project.topic(ref.table.split(".")[1])
     return f"_landing.{landing.name}"
+
+
+def plain(table: str) -> Input:
+    """A plain reference to a table that no model's text names."""
+    return Input(table, False, 0, 0, Place(""), False)
 
 
 class Tables:
@@ -44,8 +51,9 @@ class Tables:
         return stored(self._session, self._layout, self._project.model(ref.table), self._schemas[ref.table])
 
     def as_of(self, ref: Input, version: int) -> DataFrame:
-        """What a plain read of a reference sees as of a version of its table."""
-        rows = self.of(ref).snapshot(self._session, version)
+        """What a plain read of a reference sees as of a version of its table; below 0, nobody has made it yet."""
+        table = self.of(ref)
+        rows = table.snapshot(self._session, version) if version >= 0 else table.no_rows(self._session)
         if ref.table.startswith("bronze."):
             return self.relation(ref, rows)
         model = self._project.model(ref.table)

@@ -27,8 +27,7 @@ def difference(spark: SparkSession, project: Project, rebuild: Rebuild, table: s
 def _rows(session: SparkSession, layout: Layout, model: Model, upto: int | None) -> DataFrame:
     """A model's rows, with the columns that the table has, as of a batch."""
     is_upsert = model.materialized == "upsert"
-    path = layout.changes(model.table) if is_upsert else layout.table(model.table)
-    rows = session.read.format("delta").load(str(path))
+    rows = session.read.format("delta").load(str(layout.appended(model.table, is_upsert)))
     if upto is not None:
         rows = rows.where(F.col("_batch") <= upto)
     return newest_per_key(rows, model.unique_key).where("not _deleted") if is_upsert else rows

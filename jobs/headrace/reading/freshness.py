@@ -21,7 +21,7 @@ def freshness(project: Project, layout: Layout) -> dict[str, datetime]:
 
 
 def _folder(model: Model, layout: Layout) -> Path:
-    return layout.changes(model.table) if model.materialized == "upsert" else layout.table(model.table)
+    return layout.appended(model.table, model.materialized == "upsert")
 
 
 def _last_commit(folder: Path) -> datetime | None:

@@ -11,12 +11,12 @@ from typing import Any
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row
 
+from headrace.engine.columns import columns_of
 from headrace.engine.delta import CommitTable
 from headrace.engine.group import Group
 from headrace.engine.late import LateRows
 from headrace.engine.native import NativeQuery
 from headrace.engine.queries import AnyQuery
-from headrace.engine.relations import columns_of
 from headrace.engine.snapshot import SnapshotQuery
 from headrace.engine.sources import stored
 from headrace.layout import Layout

@@ -10,12 +10,13 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.engine.binding import Binder
+from headrace.engine.columns import landing_schema
 from headrace.engine.delta import CommitTable
 from headrace.engine.group import LOG_ROWS, Group
 from headrace.engine.inputs import Inputs
 from headrace.engine.kept import Plans
 from headrace.engine.outputs import AppendOutput, Output, UpsertOutput
-from headrace.engine.relations import bronze, landing_schema
+from headrace.engine.relations import bronze
 from headrace.engine.session import child, tune
 from headrace.layout import Layout
 from headrace.project.model import Input, Model, Project

@@ -15,11 +15,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.engine import analysis, queries
+from headrace.engine.columns import landing_schema
 from headrace.engine.delta import CommitTable
 from headrace.engine.group import Group
 from headrace.engine.native import NativeQuery
 from headrace.engine.queries import AnyQuery
-from headrace.engine.relations import landing_schema
 from headrace.engine.session import start
 from headrace.layout import Layout
 from headrace.project.model import Project, Query, Target

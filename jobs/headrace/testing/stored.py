@@ -13,10 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 from headrace.engine import verdict
 from headrace.engine.datatests import counts, failing, marked
 from headrace.engine.session import child
-from headrace.engine.sources import Tables
-from headrace.errors import HeadraceError, Place
+from headrace.engine.sources import Tables, plain
+from headrace.errors import HeadraceError
 from headrace.layout import Layout
-from headrace.project.model import DataTest, Input, Model, Project
+from headrace.project.model import DataTest, Model, Project
 
 EXAMPLES = 5
 
@@ -37,16 +37,15 @@ class StoredTests:
 
     def judged(self, model: Model) -> DataFrame | None:
         """A model's rows, each with the names of the tests that it fails; None if nothing is stored yet."""
-        rows = self._rows(model.table)
-        return None if rows is None else marked(rows, model.tests, self._known)
+        if self._version(model.table) < 0:
+            return None
+        return marked(self._known(model.table), model.tests, self._known)
 
     def _known(self, table: str) -> DataFrame:
-        rows = self._rows(table)
-        return self._tables.of(_whole(table)).no_rows(self._session) if rows is None else rows
+        return self._tables.as_of(plain(table), self._version(table))
 
-    def _rows(self, table: str) -> DataFrame | None:
-        version = self._tables.of(_whole(table)).newest_version()
-        return self._tables.as_of(_whole(table), version) if version >= 0 else None
+    def _version(self, table: str) -> int:
+        return self._tables.of(plain(table)).newest_version()
 
 
 class ModelFile(pytest.File):
@@ -100,7 +99,3 @@ class DataItem(pytest.Item):
         file = self.parent
         assert isinstance(file, ModelFile)
         return self.path, 0, f"{file.model.table} {self.name}"
-
-
-def _whole(table: str) -> Input:
-    return Input(table, False, 0, 0, Place(""), False)
