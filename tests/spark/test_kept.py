@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from pyspark import InheritableThread
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -49,6 +50,21 @@ def counted(spark: SparkSession) -> Iterator[Counted]:
 def put(plans: Plans, name: str, *values: int | None) -> Materialized:
     rows = plans.session.createDataFrame([(value,) for value in values], "n bigint")
     return plans.put(name, materialize(rows.coalesce(1)))
+
+
+def test_thread_that_has_never_seen_spark_runs_a_kept_plan(counted: Counted) -> None:
+    leaf = put(counted.plans, "in", 1).frame
+    counted.compute("select n from a", leaf)
+    found: list[int] = []
+
+    def run() -> None:
+        found.append(counted.plans.compute("x", lambda: leaf, leaf).count)
+
+    counted.plans.compute("x", lambda: leaf, leaf)
+    thread = InheritableThread(run)
+    thread.start()
+    thread.join()
+    assert found == [1]
 
 
 def test_new_rows_need_no_new_plan(counted: Counted) -> None:

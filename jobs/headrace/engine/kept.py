@@ -23,6 +23,7 @@ class Plan:
         self.schema = frame.schema
         self._leaves = leaves
         self._jvm: Any = frame.sparkSession._jvm
+        self._session = frame.sparkSession._jsparkSession
         self._made = frame.coalesce(1)._jdf.queryExecution()
         self._lasts: bool | None = None
 
@@ -33,6 +34,8 @@ class Plan:
 
     def rows(self, at_most: int) -> Rows:
         """Run it now. What runs is a copy, since each node of a plan remembers what it has found out."""
+        # The nodes of the copy take the session that is active on this thread.
+        self._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(self._session)
         return Rows(self._made.executedPlan().clone().executeTake(at_most))
 
     def _is_lasting(self) -> bool:
