@@ -110,5 +110,5 @@ def test_late_rows_are_kept_once_after_a_crash(models: Models, part: int, point:
     project = narrowed(models.project, ["gold.calls"])
     landed = land(models.sandbox.spark, project, told.given)
     parts = [[number] for number in range(len(told.given))]
-    outcome = disk.run_with_restarts(models.sandbox, project, landed, parts, Fixed(part, point))
+    outcome = disk.run_with_restarts(models.sandbox, project, landed, parts, Fixed(part, point), told.tables)
     assert [*differences(told, landed, outcome)] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +112,17 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
 
 def child(spark: SparkSession, pool: str, macros: Iterable[Macro] = ()) -> SparkSession:
     """Return a session of its own: own views, macros and confs, shared cache, a fair share of the cores."""
+    spark.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
+    template: Any = _template(spark, tuple(macros))._jsparkSession
+    return SparkSession(spark.sparkContext, template.cloneSession())
+
+
+@lru_cache(maxsize=4)
+def _template(spark: SparkSession, macros: tuple[Macro, ...]) -> SparkSession:
+    """What queries' sessions are copies of: to declare all macros for each costs more than a batch."""
     session = spark.newSession()
     for key, value in {**_RUNTIME, **_GUARD}.items():
         session.conf.set(key, value)
-    spark.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
     for macro in macros:
         session.sql(macro.text)
     return session

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from random import Random
@@ -108,8 +108,10 @@ class Process:
             raise
 
 
-def run(sandbox: Sandbox, project: Project, landed: Landed, parts: Sequence[Sequence[int]]) -> Outcome:
-    """Process the parts one after another."""
+def run(
+    sandbox: Sandbox, project: Project, landed: Landed, parts: Sequence[Sequence[int]], tables: Collection[str]
+) -> Outcome:
+    """Process the parts one after another; what is left in some tables."""
     layout = sandbox.layout(project)
     process = Process(sandbox, project, layout)
     for numbers in parts:
@@ -117,11 +119,16 @@ def run(sandbox: Sandbox, project: Project, landed: Landed, parts: Sequence[Sequ
             land_batch(sandbox, layout, batch)
         process.advance(landed.until(numbers))
     process.stop()
-    return _outcome(sandbox, project, layout, process.lines, process)
+    return _outcome(sandbox, project, layout, process.lines, process, tables)
 
 
 def run_with_restarts(
-    sandbox: Sandbox, project: Project, landed: Landed, parts: Sequence[Sequence[int]], random: Random
+    sandbox: Sandbox,
+    project: Project,
+    landed: Landed,
+    parts: Sequence[Sequence[int]],
+    random: Random,
+    tables: Collection[str],
 ) -> Outcome:
     """Process each part in a process of its own; one of them dies at some point, and the next one takes over."""
     layout = sandbox.layout(project)
@@ -141,7 +148,7 @@ def run_with_restarts(
         finally:
             process.stop()
         lines |= process.lines
-    return _outcome(sandbox, project, layout, lines, process)
+    return _outcome(sandbox, project, layout, lines, process, tables)
 
 
 class _Fused(CommitTable):
@@ -187,9 +194,10 @@ def _outcome(
     layout: Layout,
     lines: Mapping[tuple[str, int], Sequence[str]],
     process: Process,
+    names: Collection[str],
 ) -> Outcome:
     schemas = sandbox.schemas(project)
-    models = [model for query in project.queries for model in query.models]
+    models = [project.model(name) for name in names]
     tables = {model.table: stored(sandbox.spark, layout, model, schemas[model.table]) for model in models}
     told = [line for at in sorted(lines) for line in lines[at]]
     native = [query.models[0].table for query in project.queries if query.engine == "streaming"]

@@ -2,39 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from threading import Lock
 
 from pyspark.sql import SparkSession
 
 from headrace.engine.kept import Plans
 from headrace.engine.session import child
-from headrace.project.model import Project, Query
+from headrace.project.model import Model, Project, Query
 
 _AT_MOST = 6
+
+
+@dataclass(frozen=True)
+class _Loan:
+    """Plans, and what they are plans of; a case may run only some models of a query."""
+
+    about: str
+    models: Mapping[str, Model]
+    plans: Plans
+
+    def suits(self, about: str, models: Mapping[str, Model]) -> bool:
+        """Whether no model has another text."""
+        return self.about == about and all(models.get(name, known) == known for name, known in self.models.items())
 
 
 class Lender:
     """Plans that nobody uses at the moment, the newest last; cases run on threads, and each has plans of its own."""
 
     def __init__(self) -> None:
-        self._idle: list[tuple[str, Plans]] = []
-        self._lent: dict[Plans, str] = {}
+        self._idle: list[_Loan] = []
+        self._lent: dict[Plans, _Loan] = {}
         self._lock = Lock()
 
     def lend(self, spark: SparkSession, project: Project, query: Query) -> Plans:
-        """Plans of the same text with the same values, or new ones."""
-        key = repr((project.root, query, project.models, project.macros, project.landings, project.vars))
+        """Plans of the same texts with the same values, or new ones."""
+        about = repr((project.root, query.name, project.macros, project.landings, project.vars))
+        models = {model.table: model for model in project.models}
         with self._lock:
-            at = next((n for n, (known, _) in enumerate(self._idle) if known == key), None)
-            plans = self._idle.pop(at)[1] if at is not None else None
-        plans = plans or Plans(child(spark, query.name, project.macros))
-        self._lent[plans] = key
+            found = next((loan for loan in reversed(self._idle) if loan.suits(about, models)), None)
+            if found is not None:
+                self._idle.remove(found)
+        known, plans = (found.models, found.plans) if found else ({}, Plans(child(spark, query.name, project.macros)))
+        self._lent[plans] = _Loan(about, {**known, **models}, plans)
         return plans
 
     def take_back(self, plans: Plans) -> None:
         """Keep plans for the next one; what nobody has asked for is given up."""
         with self._lock:
-            self._idle.append((self._lent.pop(plans), plans))
+            self._idle.append(self._lent.pop(plans))
             given_up = [self._idle.pop(0) for _ in range(len(self._idle) - _AT_MOST)]
-        for _, each in given_up:
-            each.drop()
+        for loan in given_up:
+            loan.plans.drop()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from random import Random
 
@@ -28,14 +28,17 @@ from headrace.testing.sandbox import Sandbox
 Parts = Sequence[Sequence[int]]
 
 
-def run_group(sandbox: Sandbox, project: Project, landed: Landed, parts: Parts, random: Random) -> Outcome:
-    """Run the only query of a project, one micro-batch for each part."""
+def run_group(
+    sandbox: Sandbox, project: Project, landed: Landed, parts: Parts, random: Random, tables: Collection[str]
+) -> Outcome:
+    """Run the only query of a project, one micro-batch for each part; what is left in some tables."""
     (query,) = project.queries
     group = sandbox.query(project, Layout(project.target.data_dir), query)
     assert isinstance(group, Group)
     group.outputs.update({table: _without_past(group.plans, output) for table, output in group.outputs.items()})
     group.recover()
-    added: dict[str, list[Row]] = {table: [] for table in group.outputs}
+    added: dict[str, list[Row]] = {table: [] for table in tables}
+    told = [model for model in query.models if model.log]
     lines: list[str] = []
     failed: list[Row] = []
     for batch, numbers in enumerate(parts):
@@ -45,15 +48,17 @@ def run_group(sandbox: Sandbox, project: Project, landed: Landed, parts: Parts, 
         group.plans.begin(batch, 1)
         read = {name: _taken(group.plans, name, rows) for name, rows in frames.items()}
         decided = group.decide(read, Inputs(batch))
-        rows = {table: found.frame.collect() for table, found in decided.items()}
+        rows = {table: decided[table].frame.collect() for table in {*tables, *(model.table for model in told)}}
         apart = group.tests.set_aside(batch, EPOCH.isoformat())
         failed += apart.collect() if apart is not None else []
         group.settle(decided)
-        lines += _lines(query.models, rows)
-        for table, found in rows.items():
-            added[table] += found
+        lines += _lines(told, rows)
+        for table, found in added.items():
+            found += rows[table]
     stored = {table: _frame(group.session, rows, group.outputs[table].table.schema) for table, rows in added.items()}
-    upserts = [output for output in group.outputs.values() if isinstance(output, UpsertOutput)]
+    upserts = [
+        output for table, output in group.outputs.items() if table in tables and isinstance(output, UpsertOutput)
+    ]
     states = {output.model.table: _copied(output.before()) for output in upserts}
     sandbox.release(group)
     return Outcome(stored, tuple(lines), states, failed=tuple(failed))
@@ -121,6 +126,5 @@ def _relation(session: SparkSession, project: Project, frames: Mapping[str, Data
 
 def _lines(models: Sequence[Model], rows: Mapping[str, list[Row]]) -> Iterator[str]:
     for model in models:
-        if model.log:
-            in_order = sorted(rows[model.table], key=lambda row: tuple(row["_arrival"]))
-            yield from [row[model.log] for row in in_order[:LOG_ROWS] if row[model.log]]
+        in_order = sorted(rows[model.table], key=lambda row: tuple(row["_arrival"]))
+        yield from [row[model.log] for row in in_order[:LOG_ROWS] if row[model.log]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -64,14 +64,14 @@ def outcome_of(sandbox: Sandbox, case: Case, landed: Landed, cut: Cut, random: R
 
 
 def _run(
-    sandbox: Sandbox, project: Project, model: Model, tables: Iterable[str], landed: Landed, cut: Cut, random: Random
+    sandbox: Sandbox, project: Project, model: Model, tables: Collection[str], landed: Landed, cut: Cut, random: Random
 ) -> Outcome:
     """Run the queries behind some tables; without stored ones where nothing is restarted and none is read."""
     project, numbers = narrowed(project, tables), parts(cut, landed.count, random)
     if model.materialized == "view":
         return memory.run_view(sandbox, project, landed, numbers, model, random)
     if cut == "restarts":
-        return disk.run_with_restarts(sandbox, project, landed, numbers, random)
+        return disk.run_with_restarts(sandbox, project, landed, numbers, random, tables)
     if len(project.queries) == 1 and fits_memory(project, project.queries[0]):
-        return memory.run_group(sandbox, project, landed, numbers, random)
-    return disk.run(sandbox, project, landed, numbers)
+        return memory.run_group(sandbox, project, landed, numbers, random, tables)
+    return disk.run(sandbox, project, landed, numbers, tables)
