@@ -18,6 +18,9 @@ from tests.kafka.cluster import wait_for
 
 HOME = Path(pyspark.__file__).parent
 
+_COMPILER = "-XX:TieredStopAtLevel=1"
+"""A run of a minute: compile fast, not well."""
+
 
 @contextmanager
 def standalone(folder: Path) -> Iterator[str]:
@@ -44,11 +47,16 @@ def free_port() -> int:
 
 def submit(master: str, folder: Path, environ: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
     """Run jobs/run.py of this checkout by `spark-submit`, with executors of a gigabyte in all."""
-    confs = {"spark.executor.memory": "800m", "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "2"}
+    confs = {
+        "spark.executor.memory": "800m",
+        "spark.executor.extraJavaOptions": _COMPILER,
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+    }
     given = [word for name, value in confs.items() for word in ("--conf", f"{name}={value}")]
-    utc = ["--driver-java-options", "-Duser.timezone=UTC"]
+    java = ["--driver-java-options", f"-Duser.timezone=UTC {_COMPILER}"]
     job = Path(__file__).parents[2] / "jobs" / "run.py"
-    command = [str(HOME / "bin" / "spark-submit"), "--master", master, *utc, *given, str(job), *words]
+    command = [str(HOME / "bin" / "spark-submit"), "--master", master, *java, *given, str(job), *words]
     ours = {**environ, "SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     return subprocess.run(command, env=ours, cwd=folder, capture_output=True, text=True, timeout=600)
 
@@ -57,6 +65,7 @@ def submit(master: str, folder: Path, environ: dict[str, str], *words: str) -> s
 def _daemon(folder: Path, name: str, *words: str) -> Iterator[None]:
     foreign = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "HEADRACE"))}
     environ = {**foreign, "SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
+    environ["SPARK_DAEMON_JAVA_OPTS"] = _COMPILER
     with (folder / f"{name.rpartition('.')[2]}.log").open("w") as log:
         command = [str(HOME / "bin" / "spark-class"), name, *words]
         process = subprocess.Popen(command, env=environ, cwd=folder, stdout=log, stderr=log)

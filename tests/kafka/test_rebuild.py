@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from headrace.environment import swap
-from headrace.environment.lock import runner_lock
 from headrace.layout import Layout
 from headrace.project import loader
 from headrace.project.model import Project
-from tests.kafka.cluster import PATIENCE
+from tests.kafka.cluster import PATIENCE, wait_for
 from tests.kafka.events import sale
 from tests.kafka.oracle import SALES
+from tests.kafka.runner import Runner
 from tests.kafka.stage import PROJECT, Stage
 
 pytestmark = pytest.mark.kafka
@@ -36,8 +39,21 @@ class Sales:
 
     def call(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run one headrace command on it."""
-        command = [sys.executable, "-m", "headrace", "-C", str(self.folder), "-t", "test", *words]
-        return subprocess.run(command, env=self.stage.environ, capture_output=True, text=True, timeout=2 * PATIENCE)
+        command, environ = self._command(*words), self.stage.environ
+        return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=2 * PATIENCE)
+
+    @contextmanager
+    def runner(self) -> Iterator[Runner]:
+        """Its runner for as long as the block lasts; it stops as one is asked to stop."""
+        runner = Runner(self._command("run"), self.stage.environ, self.folder, self.stage.data_dir)
+        try:
+            yield runner
+            assert runner.stop(signal.SIGTERM) == 143
+        finally:
+            runner.close()
+
+    def _command(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "headrace", "-C", str(self.folder), "-t", "test", *words]
 
     @property
     def project(self) -> Project:
@@ -57,15 +73,21 @@ def sales(stage: Stage, folder: Path, threshold: int) -> Sales:
     return Sales(stage, folder)
 
 
+def sent(stage: Stage) -> list[tuple[str | None, int]]:
+    return [(record.key, record.value["value"]) for record in stage.committed(NOTIFICATIONS)]
+
+
 def test_swap_sends_what_was_not_sent_and_nothing_twice(stage: Stage, tmp_path: Path) -> None:
     running, edited = sales(stage, tmp_path / "running", 2000), sales(stage, tmp_path / "edited", 1000)
     stage.create({SALES: 1})
     stage.send([sale("p", 1500), sale("p", 1000), sale("q", 1200)])
-    assert stage.failures("sales", project=running.project) == ()
-    with runner_lock(Layout(stage.data_dir).locks):
+    with running.runner():
+        wait_for(lambda: len(sent(stage)) == 1, "what is due before the edit")
         filled = edited.call("rebuild", "gold.sales_notifications")
         refused = edited.call("rebuild", "sales", "--swap")
-    assert (filled.returncode, refused.returncode) == (0, 3), filled.stderr
+        assert (filled.returncode, refused.returncode) == (0, 3), filled.stderr
+        stage.send([sale("r", 2100)])
+        wait_for(lambda: len(sent(stage)) == 2, "what comes while the other stands beside")
     told = json.loads(edited.call("diff", "gold.sales_notifications", "--json").stdout)
     assert (told["rows_running"], told["only_running"], told["only_beside"]) == (1, 0, 2)
 
@@ -77,9 +99,8 @@ def test_swap_sends_what_was_not_sent_and_nothing_twice(stage: Stage, tmp_path: 
 
     stage.send([sale("q", 50)])
     assert stage.failures("sales", project=edited.project) == ()
-    sent = [(record.key, record.value["value"]) for record in stage.committed(NOTIFICATIONS)]
-    assert sent == [("p", 2500), ("p", 2600), ("p", 1500), ("q", 1200), ("q", 1250)]
+    assert sent(stage) == [("p", 2500), ("r", 2100), ("p", 2600), ("p", 1500), ("q", 1200), ("q", 1250)]
     assert len(swap.retired(Layout(stage.data_dir))) == 1  # its time is over, but the publisher compared with it
     assert stage.failures("sales", project=edited.project) == ()
     assert not swap.retired(Layout(stage.data_dir))
-    assert [row["total"] for row in stage.rows("gold.sales_notifications")] == [1500, 2500, 1200, 2600, 1250]
+    assert [row["total"] for row in stage.rows("gold.sales_notifications")] == [1500, 2500, 1200, 2100, 2600, 1250]

@@ -379,8 +379,3 @@ def test_mail_counts_are_those_of_the_ledgers(world: World) -> None:
             outcomes = ("sent", "sent", "refused", "undeliverable", "sending")
             ledger.executemany("insert into letters values ('a', ?)", [(outcome,) for outcome in outcomes])
     assert mailed(world) == {"sent": 4, "dry_run": 0, "failed": 4}
-
-
-def test_mail_counts_of_a_file_go_first(world: World) -> None:
-    (world.layout.data_dir / "mail.json").write_text('{"sent": 3, "dry_run": 4}')
-    assert mailed(world) == {"sent": 3, "dry_run": 4, "failed": 0}
