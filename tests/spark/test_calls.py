@@ -16,7 +16,7 @@ from headrace.testing import case, disk
 from headrace.testing.comparison import differences
 from headrace.testing.landed import land
 from headrace.testing.sandbox import Sandbox
-from headrace.testing.scope import narrowed
+from headrace.testing.scope import Scope, narrowed
 from headrace.testing.trial import Models
 from tests.spark.calls_oracle import Call, Calls, Half
 
@@ -107,8 +107,9 @@ class Fixed(Random):
 @pytest.mark.parametrize(("part", "point"), [(1, 1), (2, 1)], ids=["rows_committed", "late_rows_committed"])
 def test_late_rows_are_kept_once_after_a_crash(models: Models, part: int, point: int) -> None:
     told = case.read(models.project, "tests/models/calls/told_call.yml")
-    project = narrowed(models.project, ["gold.calls"])
+    project = narrowed(models.project, told.tables)
     landed = land(models.sandbox.spark, project, told.given)
     parts = [[number] for number in range(len(told.given))]
-    outcome = disk.run_with_restarts(models.sandbox, project, landed, parts, Fixed(part, point), told.tables)
+    scope = Scope(models.sandbox, project, landed, told.tables)
+    outcome = disk.run_with_restarts(scope, parts, Fixed(part, point))
     assert [*differences(told, landed, outcome)] == []

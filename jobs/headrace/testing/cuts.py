@@ -8,11 +8,14 @@ from random import Random
 
 from headrace.testing.case import Cut
 
+Parts = Sequence[Sequence[int]]
+"""The numbers of the landing batches that make up each micro-batch."""
+
 _MOST_PARTS = 2
 """A restart costs seconds: more of them find nothing new."""
 
 
-def parts(cut: Cut, batches: int, random: Random) -> list[Sequence[int]]:
+def parts(cut: Cut, batches: int, random: Random) -> Parts:
     """The numbers of the landing batches, part by part."""
     if cut == "one-by-one":
         return [[number] for number in range(batches)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from random import Random
@@ -21,9 +21,11 @@ from headrace.engine.snapshot import SnapshotQuery
 from headrace.engine.sources import stored
 from headrace.layout import Layout
 from headrace.project.model import FAILED_COLUMNS, Project, Query
-from headrace.testing.landed import Landed, LandedBatch
+from headrace.testing.cuts import Parts
+from headrace.testing.landed import LandedBatch
 from headrace.testing.outcome import Outcome
 from headrace.testing.sandbox import Sandbox
+from headrace.testing.scope import Scope
 
 _EVERYTHING = 1_000_000
 
@@ -108,47 +110,41 @@ class Process:
             raise
 
 
-def run(
-    sandbox: Sandbox, project: Project, landed: Landed, parts: Sequence[Sequence[int]], tables: Collection[str]
-) -> Outcome:
-    """Process the parts one after another; what is left in some tables."""
-    layout = sandbox.layout(project)
-    process = Process(sandbox, project, layout)
+def run(scope: Scope, parts: Parts) -> Outcome:
+    """Process the parts one after another."""
+    layout = scope.sandbox.layout(scope.project)
+    process = Process(scope.sandbox, scope.project, layout)
     for numbers in parts:
-        for batch in landed.within(numbers):
-            land_batch(sandbox, layout, batch)
-        process.advance(landed.until(numbers))
+        _land(scope, layout, numbers)
+        process.advance(scope.landed.until(numbers))
     process.stop()
-    return _outcome(sandbox, project, layout, process.lines, process, tables)
+    return _outcome(scope, layout, process.lines, process)
 
 
-def run_with_restarts(
-    sandbox: Sandbox,
-    project: Project,
-    landed: Landed,
-    parts: Sequence[Sequence[int]],
-    random: Random,
-    tables: Collection[str],
-) -> Outcome:
+def run_with_restarts(scope: Scope, parts: Parts, random: Random) -> Outcome:
     """Process each part in a process of its own; one of them dies at some point, and the next one takes over."""
-    layout = sandbox.layout(project)
+    layout = scope.sandbox.layout(scope.project)
     lines: dict[tuple[str, int], Sequence[str]] = {}
     fatal = random.randrange(len(parts))
     if fatal == len(parts) - 1:
         parts = [*parts, ()]
     for index, numbers in enumerate(parts):
-        for batch in landed.within(numbers):
-            land_batch(sandbox, layout, batch)
-        fuse = Fuse(random.randrange(2 * len(project.models))) if index == fatal else None
-        process = Process(sandbox, project, layout, fuse)
+        _land(scope, layout, numbers)
+        fuse = Fuse(random.randrange(2 * len(scope.project.models))) if index == fatal else None
+        process = Process(scope.sandbox, scope.project, layout, fuse)
         try:
-            process.advance(landed.until(numbers))
+            process.advance(scope.landed.until(numbers))
         except Crash:
             pass  # the next one finds what this one left
         finally:
             process.stop()
         lines |= process.lines
-    return _outcome(sandbox, project, layout, lines, process, tables)
+    return _outcome(scope, layout, lines, process)
+
+
+def _land(scope: Scope, layout: Layout, numbers: Sequence[int]) -> None:
+    for batch in scope.landed.within(numbers):
+        land_batch(scope.sandbox, layout, batch)
 
 
 class _Fused(CommitTable):
@@ -188,16 +184,10 @@ def land_batch(sandbox: Sandbox, layout: Layout, batch: LandedBatch) -> None:
     table.append(rows.coalesce(1), marker)
 
 
-def _outcome(
-    sandbox: Sandbox,
-    project: Project,
-    layout: Layout,
-    lines: Mapping[tuple[str, int], Sequence[str]],
-    process: Process,
-    names: Collection[str],
-) -> Outcome:
+def _outcome(scope: Scope, layout: Layout, lines: Mapping[tuple[str, int], Sequence[str]], process: Process) -> Outcome:
+    sandbox, project = scope.sandbox, scope.project
     schemas = sandbox.schemas(project)
-    models = [project.model(name) for name in names]
+    models = [project.model(name) for name in scope.tables]
     tables = {model.table: stored(sandbox.spark, layout, model, schemas[model.table]) for model in models}
     told = [line for at in sorted(lines) for line in lines[at]]
     native = [query.models[0].table for query in project.queries if query.engine == "streaming"]

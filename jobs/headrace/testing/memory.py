@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from random import Random
 
@@ -20,35 +20,32 @@ from headrace.engine.relations import bronze
 from headrace.engine.session import child, tune
 from headrace.layout import Layout
 from headrace.project.model import Input, Model, Project
+from headrace.testing.cuts import Parts
 from headrace.testing.landed import Landed
 from headrace.testing.outcome import Outcome
 from headrace.testing.records import EPOCH
-from headrace.testing.sandbox import Sandbox
-
-Parts = Sequence[Sequence[int]]
+from headrace.testing.scope import Scope
 
 
-def run_group(
-    sandbox: Sandbox, project: Project, landed: Landed, parts: Parts, random: Random, tables: Collection[str]
-) -> Outcome:
-    """Run the only query of a project, one micro-batch for each part; what is left in some tables."""
-    (query,) = project.queries
-    group = sandbox.query(project, Layout(project.target.data_dir), query)
+def run_group(scope: Scope, parts: Parts, random: Random) -> Outcome:
+    """Run the only query of a project, one micro-batch for each part."""
+    (query,) = scope.project.queries
+    group = scope.sandbox.query(scope.project, Layout(scope.project.target.data_dir), query)
     assert isinstance(group, Group)
     group.outputs.update({table: _without_past(group.plans, output) for table, output in group.outputs.items()})
     group.recover()
-    added: dict[str, list[Row]] = {table: [] for table in tables}
+    added: dict[str, list[Row]] = {table: [] for table in scope.tables}
     told = [model for model in query.models if model.log]
     lines: list[str] = []
     failed: list[Row] = []
     for batch, numbers in enumerate(parts):
-        frames = _frames(group.session, landed, numbers, random, group.takes_ticks)
+        frames = _frames(group.session, scope.landed, numbers, random, group.takes_ticks)
         if not frames:
             continue  # only ticks, and nothing waits: no micro-batch
         group.plans.begin(batch, 1)
         read = {name: _taken(group.plans, name, rows) for name, rows in frames.items()}
         decided = group.decide(read, Inputs(batch))
-        rows = {table: decided[table].frame.collect() for table in {*tables, *(model.table for model in told)}}
+        rows = {table: decided[table].frame.collect() for table in {*scope.tables, *(model.table for model in told)}}
         apart = group.tests.set_aside(batch, EPOCH.isoformat())
         failed += apart.collect() if apart is not None else []
         group.settle(decided)
@@ -57,21 +54,22 @@ def run_group(
             found += rows[table]
     stored = {table: _frame(group.session, rows, group.outputs[table].table.schema) for table, rows in added.items()}
     upserts = [
-        output for table, output in group.outputs.items() if table in tables and isinstance(output, UpsertOutput)
+        output for table, output in group.outputs.items() if table in scope.tables and isinstance(output, UpsertOutput)
     ]
     states = {output.model.table: _copied(output.before()) for output in upserts}
-    sandbox.release(group)
+    scope.sandbox.release(group)
     return Outcome(stored, tuple(lines), states, failed=tuple(failed))
 
 
-def run_view(sandbox: Sandbox, project: Project, landed: Landed, parts: Parts, model: Model, random: Random) -> Outcome:
+def run_view(scope: Scope, parts: Parts, model: Model, random: Random) -> Outcome:
     """Read a view over what lands, part by part."""
-    session, rows = child(sandbox.spark, model.name, project.macros), list[Row]()
+    project = scope.project
+    session, rows = child(scope.sandbox.spark, model.name, project.macros), list[Row]()
     tune(session, 1)
     for numbers in parts:
-        frames = _frames(session, landed, numbers, random)
+        frames = _frames(session, scope.landed, numbers, random)
         rows += Binder(session, project, partial(_relation, session, project, frames)).run(model).collect()
-    return Outcome({model.table: _frame(session, rows, sandbox.schemas(project)[model.table])})
+    return Outcome({model.table: _frame(session, rows, scope.sandbox.schemas(project)[model.table])})
 
 
 class _Unwritten(CommitTable):

@@ -20,7 +20,7 @@ from headrace.testing.comparison import unlike
 from headrace.testing.landed import Landed, LandedBatch
 from headrace.testing.outcome import Outcome
 from headrace.testing.sandbox import Sandbox
-from headrace.testing.scope import narrowed
+from headrace.testing.scope import Scope, narrowed
 from headrace.testing.trial import outcome_of
 
 Property = Literal["shuffled", "as-batch"]
@@ -50,8 +50,8 @@ def differences(
     if streamed.dropped:
         return  # the watermark has decided, and it moves with the arrival
     if which == "as-batch":
-        project = narrowed(case.project, case.tables)
-        whole = memory.run_view(sandbox, project, landed, [range(landed.count)], model, random)
+        scope = Scope(sandbox, narrowed(case.project, case.tables), landed, case.tables)
+        whole = memory.run_view(scope, [range(landed.count)], model, random)
         yield from unlike(title, streamed.rows(model), whole.rows(model), least=True)
         return
     other = outcome_of(sandbox, case, shuffled(landed, delay(case.project, model), random), "one-by-one", random)

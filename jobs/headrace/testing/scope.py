@@ -1,12 +1,24 @@
-"""The part of a project that a case needs: a model and all that it reads; what its query does besides is left out."""
+"""What a case needs of a project: a model and all that it reads; what its query does besides is left out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 
 from headrace.project import graph
 from headrace.project.model import Model, Project, Query
+from headrace.testing.landed import Landed
+from headrace.testing.sandbox import Sandbox
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The part of a project behind the tables that are looked at, what lands in it, and where it runs."""
+
+    sandbox: Sandbox
+    project: Project
+    landed: Landed
+    tables: Collection[str]
 
 
 def narrowed(project: Project, tables: Iterable[str]) -> Project:
@@ -24,8 +36,12 @@ def narrowed(project: Project, tables: Iterable[str]) -> Project:
     return replace(project, models=tuple(m for m in project.models if m.table in needed), queries=queries)
 
 
-def fits_memory(project: Project, query: Query) -> bool:
-    """Whether a query reads nothing but what lands and its own state, so that it can run without tables."""
+def fits_memory(project: Project) -> bool:
+    """Whether its only query reads nothing but what lands and its own state, so that it can run without tables."""
+    return len(project.queries) == 1 and _reads_itself(project, project.queries[0])
+
+
+def _reads_itself(project: Project, query: Query) -> bool:
     kinds = {model.table: model.materialized for model in query.models}
     known = graph.by_table(project.models)
     reads = [read for model in query.models for read in graph.reads(model, known)]

@@ -17,7 +17,7 @@ from headrace.testing.cuts import parts
 from headrace.testing.landed import Landed, land
 from headrace.testing.outcome import Outcome
 from headrace.testing.sandbox import Sandbox
-from headrace.testing.scope import fits_memory, narrowed
+from headrace.testing.scope import Scope, fits_memory, narrowed
 
 _BATCHES = TypeAdapter(tuple[Batch, ...])
 
@@ -67,11 +67,11 @@ def _run(
     sandbox: Sandbox, project: Project, model: Model, tables: Collection[str], landed: Landed, cut: Cut, random: Random
 ) -> Outcome:
     """Run the queries behind some tables; without stored ones where nothing is restarted and none is read."""
-    project, numbers = narrowed(project, tables), parts(cut, landed.count, random)
+    scope, numbers = Scope(sandbox, narrowed(project, tables), landed, tables), parts(cut, landed.count, random)
     if model.materialized == "view":
-        return memory.run_view(sandbox, project, landed, numbers, model, random)
+        return memory.run_view(scope, numbers, model, random)
     if cut == "restarts":
-        return disk.run_with_restarts(sandbox, project, landed, numbers, random, tables)
-    if len(project.queries) == 1 and fits_memory(project, project.queries[0]):
-        return memory.run_group(sandbox, project, landed, numbers, random, tables)
-    return disk.run(sandbox, project, landed, numbers, tables)
+        return disk.run_with_restarts(scope, numbers, random)
+    if fits_memory(scope.project):
+        return memory.run_group(scope, numbers, random)
+    return disk.run(scope, numbers)
