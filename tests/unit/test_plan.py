@@ -202,6 +202,23 @@ def test_query_that_is_not_understood_is_reset_unless_only_written_anew(live: Li
     assert [verdicts(live.plan(each))["gold.news"] for each in (rewritten, edited)] == ["SAME", "RESET"]
 
 
+def test_case_counts_in_what_is_quoted_only(live: Live) -> None:
+    strange = NEWS.replace("where total > 10", "where id <> 'Abc' limit 5")
+    live.start(live._load({**FILES, NEWS_FILE: strange}))
+    shouted = live._load({**FILES, NEWS_FILE: strange.replace("select id", "SELECT ID")})
+    other = live._load({**FILES, NEWS_FILE: strange.replace("'Abc'", "'abc'")})
+    assert [verdicts(live.plan(each))["gold.news"] for each in (shouted, other)] == ["SAME", "RESET"]
+
+
+def test_what_is_read_may_be_written_anew(live: Live) -> None:
+    strange = TOTALS.replace("select * from summed", "select * from summed limit 5")
+    live.start(live._load({**FILES, TOTALS_FILE: strange, NEWS_FILE: f"{NEWS.rstrip()} limit 5\n"}))
+    shouted = {TOTALS_FILE: strange.replace("left join", "LEFT JOIN"), NEWS_FILE: f"{NEWS.rstrip()} LIMIT 5\n"}
+    bronze = {"sql/silver/s/a.sql": FILES["sql/silver/s/a.sql"].replace("select", "SELECT")}
+    found = live.plan(live._load({**FILES, **shouted, **bronze}))
+    assert set(verdicts(found).values()) == {"SAME"}
+
+
 def test_edit_of_what_is_read_reaches_a_query_that_is_not_understood(live: Live) -> None:
     live.start(live._load({**FILES, NEWS_FILE: f"{NEWS.rstrip()} limit 5\n"}))
     files = {**FILES, NEWS_FILE: f"{NEWS.rstrip()} limit 5\n", TOTALS_FILE: TOTALS.replace("sum(a.x)", "sum(a.x * 2)")}

@@ -14,7 +14,7 @@ from headrace.planning.scope import NotUnderstood
 from headrace.planning.steps import Form, Read
 from headrace.planning.terms import Atom
 from headrace.planning.types import canonical, type_of
-from headrace.planning.untouched import Untouched, words
+from headrace.planning.untouched import Rewritten, Untouched, words
 from headrace.planning.verdict import Reason, Verdict, worst
 from headrace.project import graph
 from headrace.project.model import LANDING_COLUMNS, Model
@@ -52,6 +52,7 @@ class Comparison:
         self._forms: dict[str, Form | NotUnderstood] = {}
         self._rests: set[str] = set()
         self._untouched = Untouched(old, new)
+        self._rewritten = Rewritten(self._untouched)
 
     def outcomes(self, tables: Collection[str]) -> Mapping[str, Outcome]:
         """What the edits mean for stored models, also for those that only read edited ones."""
@@ -114,9 +115,9 @@ class Comparison:
         try:
             sides = Sides(lower(self.old, old), self._form(new), self._old_type, self._new_type, Place(new.path))
         except NotUnderstood as error:
-            if words(self.old, old) != words(self.new, new) or self._untouched.reads_edited(new):
+            if words(self.old, old) != words(self.new, new) or not self._rewritten.reads_same(new):
                 found.append(Reason(Verdict.RESET, error.place or Place(new.path), str(error)))
-            return Outcome(tuple(found), frozenset(new.output_columns or ()), bool(found))
+            return Outcome(tuple(found), frozenset(new.output_columns or ()), True) if found else Outcome()
         columns = differences.edited_columns(sides)
         filters, shape = [*differences.edited_filters(sides)], [*differences.edited_shape(sides)]
         if new.run == "streaming" and old.run == "streaming":

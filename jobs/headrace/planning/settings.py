@@ -24,6 +24,7 @@ _JUDGED = (
     "text",
     "inputs",
     "parameters",
+    "intervals",
     "columns",
     "output_columns",
     "once_per",

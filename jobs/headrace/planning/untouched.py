@@ -7,7 +7,9 @@ import re
 from headrace.errors import InvalidProject
 from headrace.planning.declared import Declared
 from headrace.planning.scope import parsed, parsed_macro
+from headrace.planning.settings import model_reasons
 from headrace.project import graph
+from headrace.project.dialect import Statement
 from headrace.project.model import Model
 
 
@@ -49,16 +51,52 @@ class Untouched:
                 found.add(macro.name)
         return found
 
-    def reads_edited(self, model: Model) -> bool:
-        return any(not self.is_untouched(read.table) for read in graph.reads(model, self.new.by_table))
+
+class Rewritten:
+    """Says for which tables only spaces, comments and case are others, in what they are made of and in its headers."""
+
+    def __init__(self, untouched: Untouched) -> None:
+        self._old, self._new = untouched.old, untouched.new
+        self._untouched = untouched
+
+    def is_same(self, table: str) -> bool:
+        """Whether no word has changed of all that a table is made of."""
+        return self._is_same(table, frozenset())
+
+    def reads_same(self, model: Model) -> bool:
+        """Whether that holds for all that a model reads."""
+        return self._reads_same(model, frozenset({model.table}))
+
+    def _is_same(self, table: str, known: frozenset[str]) -> bool:
+        if table in known or self._untouched.is_untouched(table):
+            return True
+        old, new = self._old.by_table.get(table), self._new.by_table.get(table)
+        if old is None or new is None or old.columns != new.columns:
+            return False
+        if any(model_reasons(self._old, self._new, table, True)) or words(self._old, old) != words(self._new, new):
+            return False
+        return self._reads_same(new, known | {table})
+
+    def _reads_same(self, model: Model, known: frozenset[str]) -> bool:
+        return all(self._is_same(read.table, known) for read in graph.reads(model, self._new.by_table))
 
 
 def words(declared: Declared, model: Model) -> list[object]:
-    """All that a query is made of without spaces, comments and case."""
+    """All that a query is made of without spaces, comments and the case of what is not quoted."""
     models = [model, *graph.views(model, declared.by_table)]
-    words: list[object] = [[token.text.lower() for token in parsed(each.text, each.path).tokens] for each in models]
+    words: list[object] = [_plain(parsed(each.text, each.path)) for each in models]
     try:
-        words += [[token.text for token in parsed_macro(each.text, each.path).tokens] for each in declared.macros]
+        words += [_plain(parsed_macro(each.text, each.path)) for each in declared.macros]
     except InvalidProject:
         words += [each.text for each in declared.macros]
     return [*words, *sorted((name, declared.vars.get(name)) for each in models for name in each.parameters)]
+
+
+def _plain(statement: Statement) -> list[str]:
+    return [_word(statement.text[token.start : token.end + 1], token.text) for token in statement.tokens]
+
+
+def _word(written: str, read: str) -> str:
+    """A token in one form; what is quoted is read without its quotes. It may be of several words, as GROUP BY."""
+    plain = " ".join(written.lower().split())
+    return plain if plain == read.lower() else written
