@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from headrace.errors import Place
 from headrace.planning.steps import MADE, Form, Step
-from headrace.planning.terms import WINDOWS, Term, in_order
+from headrace.planning.terms import WINDOWS, Term, atoms, in_order
 from headrace.planning.types import TypeOf, type_of
 from headrace.planning.verdict import Reason, Verdict
 
@@ -86,9 +86,11 @@ class _Walk:
         keeps = any(step.is_stateful for step in new.every())
         # Spark asks a condition over keys alone before it counts, so what it left out was never counted.
         late = new.kind == "aggregate" and all(any(a.kind == "aggregate" for a in e.atoms) for e in (*gone, *come))
-        counts = is_below or (keeps and not late)
+        verdict = Verdict.FORWARD if is_below or (keeps and not late) else Verdict.KEEP
+        if new.kind == "join" and new.is_stateful and any(map(_may_be_key, (*gone, *come))):
+            verdict = Verdict.RESET  # Spark joins by it, wherever it is written
         for reason in _filters(gone, come, self._sides):
-            yield Reason(Verdict.FORWARD if counts else Verdict.KEEP, *_rest(reason))
+            yield Reason(verdict, *_rest(reason))
 
     def _parts(self, old: Step, new: Step, is_below: bool, place: Place) -> Iterator[Reason]:
         if new.kind == "scan":
@@ -204,6 +206,12 @@ def _filters(gone: Sequence[Term], come: Sequence[Term], sides: Sides) -> Iterat
         yield Reason(Verdict.KEEP, place or sides.place, "other rows are taken", old, new)
     elif gone:
         yield Reason(Verdict.KEEP, sides.place, "more rows are taken: a condition is gone", old, new)
+
+
+def _may_be_key(condition: Term) -> bool:
+    """Whether a condition says that columns equal columns."""
+    tree = condition.tree.unnest()
+    return isinstance(tree, (exp.EQ, exp.NullSafeEQ)) and all(any(atoms(side)) for side in (tree.left, tree.right))
 
 
 def _rest(reason: Reason) -> tuple[Place, str, str, str]:
