@@ -1,4 +1,4 @@
-"""The shipped systems written in another way, word for word the same: every model may simply go on."""
+"""The shipped systems written in another way that means the same: every model may simply go on."""
 
 from __future__ import annotations
 
@@ -19,9 +19,19 @@ KEYWORDS = re.compile(
     r"\b(select|from|stream|where|(?:left |inner |cross )?join|on|and|or|not|as|group by|with|case|when|then|else|end"
     r"|coalesce|sum|max|min|count|is|null|in|union all|interval|struct|cast|over|partition by|order by|between)\b"
 )
+CTES = re.compile(r"(?:with|,)\s+(\w+) as \(")
+
+
+def renamed(code: str) -> str:
+    """The code with other names of CTEs, but for those that are also names of columns."""
+    names = [name for name in CTES.findall(code) if not re.search(rf"(\.{name}\b(?!\.)|\bas {name}\b)", code)]
+    return re.sub(rf"(?<![.\w])({'|'.join(names)})\b", r"\1_2", code) if names else code
+
+
 WAYS = {
     "case": lambda code: KEYWORDS.sub(lambda found: found[0].upper(), code),
     "spaces": lambda code: re.sub(r"(\s)", r"\1\1", code),
+    "names": renamed,
     "comments": lambda code: re.sub(r"\b(from|where)\b", r"\1 /* as before */", code),
 }
 
@@ -35,7 +45,7 @@ def test_every_model_may_go_on(way: str, tmp_path: Path) -> None:
     old, new = loader.load(PROJECT, "test"), loader.load(tmp_path, "test")
     stored = [model.table for query in new.queries for model in query.models]
     found = Comparison(Declared.of(old), Declared.of(new)).outcomes(stored)
-    assert all(written)
+    assert sum(written) > len(written) / 2
     assert {outcome.verdict.name for outcome in found.values()} == {"SAME"}
 
 
@@ -44,6 +54,12 @@ def rewritten(path: Path, way: str) -> bool:
     text = path.read_text()
     header = HEADER.match(text)
     start = header.end() if header else 0
-    parts = QUOTED.split(text[start:])
-    path.write_text(text[:start] + "".join(part if at % 2 else WAYS[way](part) for at, part in enumerate(parts)))
+    quoted: list[str] = []
+
+    def put_aside(found: re.Match[str]) -> str:
+        quoted.append(found[0])
+        return f"${len(quoted) - 1}$"
+
+    code = WAYS[way](QUOTED.sub(put_aside, text[start:]))
+    path.write_text(text[:start] + re.sub(r"\$(\d+)\$", lambda found: quoted[int(found[1])], code))
     return path.read_text() != text

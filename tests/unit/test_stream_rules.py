@@ -29,6 +29,8 @@ def two(join: str, on: str = BOUND, left: str = LEFT, right: str = RIGHT) -> str
 SHAPES: list[tuple[str, str, list[str]]] = [
     (one(f"select key, count(*) as n from l group by key, {WINDOW}"), APPEND, []),
     (one(f"select key, w.start as s from (select *, {WINDOW} as w from l) group by key, w"), APPEND, []),
+    (one(f"select key, {WINDOW} as w, count(*) as n from l group by all"), APPEND, []),
+    (one("select key, max(event_time) as latest from l group by all"), APPEND, ["cannot-stream"]),
     (one("select key, event_time from l group by key, event_time"), APPEND, []),
     (one("select distinct key, event_time from l"), APPEND, []),
     (one(f"select distinct key, {WINDOW} as w from l"), UPDATE, []),

@@ -21,7 +21,7 @@ from headrace.project.model import LANDING_COLUMNS, Input, Model
 _MOST_STEPS = 300
 _HANDLED = (
     *("kind", "hint", "with_", "expressions", "distinct", "from_", "joins", "laterals"),
-    *("where", "group", "having", "qualify"),
+    *("where", "group", "having", "qualify", "windows"),
 )
 _SOURCE_PARTS = ("pivots", "sample", "joins", "laterals", "version", "when", "changes")
 _CLOCK = ("landed_at", "event_time", "is_tick", "_arrival")
@@ -82,6 +82,7 @@ class _Lowering:
         for part, value in tree.args.items():
             if value not in (None, False, []) and part not in _HANDLED:
                 raise scope.no(tree, f"`{part}`")
+        tree = _with_windows(tree)
         step, scope = self._from(tree, scope)
         step = _filtered(step, self._conditions(tree.args.get("where"), scope))
         named = [*self._projections(tree, scope)]
@@ -107,7 +108,8 @@ class _Lowering:
             if each.is_star:
                 yield from starred(each, scope)
             elif isinstance(each, exp.Aliases):
-                raise scope.no(each, "several names for one column")
+                for at, name in enumerate(each.expressions):  # a function that makes rows of several columns
+                    yield name.name, exp.Dot(this=each.this, expression=exp.Identifier(this=str(at)))
             elif isinstance(each, exp.Alias):
                 yield each.alias, each.this
             else:
@@ -246,16 +248,20 @@ class _Lowering:
     def _grouped(
         self, step: Step, group: exp.Group | None, scope: Scope, resolved: Named, having: list[exp.Expr]
     ) -> tuple[Step, Named, list[exp.Expr]]:
-        if group is not None and any(value for part, value in group.args.items() if part != "expressions"):
-            raise scope.no(group, "`rollup`, `cube`, `grouping sets` or `group by all`")
-        given = group.expressions if group is not None else []
-        keys = [self._group_key(each, scope, resolved) for each in given]
+        keys = self._group_keys(group, scope, resolved) if group is not None else []
         grouping = Grouping(f"group{self._number('group')}", keys, scope)
         resolved = [(name, grouping.rewrite(each)) for name, each in resolved]  # state is in the order of first use
         having = [grouping.rewrite(each) for each in having]
         place = first_place(group, scope.file.statement) if group is not None else None
         parts = {"keys": tuple(map(term, keys)), "aggregates": tuple(map(term, grouping.made.values()))}
         return Step("aggregate", grouping.name, parts, (step,), (), step.moves, place or step.place), resolved, having
+
+    def _group_keys(self, group: exp.Group, scope: Scope, resolved: Named) -> list[exp.Expr]:
+        if any(value for part, value in group.args.items() if part not in ("expressions", "all")):
+            raise scope.no(group, "`rollup`, `cube` or `grouping sets`")
+        if group.args.get("all"):
+            return [each for _, each in resolved if not has_aggregate(each)]
+        return [self._group_key(each, scope, resolved) for each in group.expressions]
 
     def _group_key(self, node: exp.Expr, scope: Scope, resolved: Named) -> exp.Expr:
         if isinstance(node, exp.Literal) and not node.is_string:
@@ -319,6 +325,20 @@ def _with_ctes(tree: exp.Expr, scope: Scope) -> Scope:
             raise scope.no(each, "a recursive CTE, or one that names its columns,")
         scope = replace(scope, ctes={**scope.ctes, each.alias.lower(): (each.this, scope)})
     return scope
+
+
+def _with_windows(tree: exp.Select) -> exp.Select:
+    """The select with the windows of its WINDOW clause put where they are named."""
+    if not tree.args.get("windows"):
+        return tree
+    tree = tree.copy()
+    named = {each.name.lower(): each for each in tree.args["windows"]}
+    for node in tree.find_all(exp.Window):
+        if node.alias.lower() in named and node.find_ancestor(exp.Select) is tree:
+            given = {**named[node.alias.lower()].copy().args, **node.args, "alias": None}
+            node.replace(exp.Window(**{part: given[part] for part in exp.Window.arg_types if given.get(part)}))
+    tree.set("windows", None)
+    return tree
 
 
 def _filtered(step: Step, conditions: list[exp.Expr]) -> Step:

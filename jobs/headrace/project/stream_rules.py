@@ -99,13 +99,18 @@ def session_windows(draft: Draft) -> Iterator[Finding]:
 
 
 def group_keys(scope: Scope) -> list[exp.Expr]:
-    """Return what a select groups by; `select distinct` groups by all it selects, a position stands for its column."""
+    """Return what a select groups by: `distinct` by all it selects, `group by all` by what is no aggregate of it.
+
+    A position stands for its column.
+    """
     select = scope.expression
     if not isinstance(select, exp.Select):
         return []
     if select.args.get("distinct"):
         return [each.unalias() for each in select.selects]
     group = select.args.get("group")
+    if group and group.args.get("all"):
+        return [each.unalias() for each in select.selects if not each.find(exp.AggFunc)]
     keys = [*group.expressions] if group else []
     for part in ("rollup", "cube", "grouping_sets"):
         for each in (group.args.get(part) or ()) if group else ():
