@@ -110,6 +110,6 @@ class Stage(Cluster):
         return {**os.environ, **ours, "PYTHONPATH": paths}
 
 
-def command(*words: str) -> list[str]:
-    """A headrace command on the project of the checkout."""
-    return [sys.executable, "-m", "headrace", "-C", str(PROJECT), "-t", "test", *words]
+def command(*words: str, project: Path = PROJECT) -> list[str]:
+    """A headrace command on a project, that of the checkout if none is named."""
+    return [sys.executable, "-m", "headrace", "-C", str(project), "-t", "test", *words]

@@ -7,7 +7,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from tests.kafka.cluster import PATIENCE, wait_for
 from tests.kafka.events import sale
 from tests.kafka.oracle import SALES
 from tests.kafka.runner import Runner
-from tests.kafka.stage import PROJECT, Stage
+from tests.kafka.stage import PROJECT, Stage, command
 
 pytestmark = pytest.mark.kafka
 
@@ -39,21 +38,18 @@ class Sales:
 
     def call(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run one headrace command on it."""
-        command, environ = self._command(*words), self.stage.environ
-        return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=2 * PATIENCE)
+        asked, environ = command(*words, project=self.folder), self.stage.environ
+        return subprocess.run(asked, env=environ, capture_output=True, text=True, timeout=2 * PATIENCE)
 
     @contextmanager
     def runner(self) -> Iterator[Runner]:
         """Its runner for as long as the block lasts; it stops as one is asked to stop."""
-        runner = Runner(self._command("run"), self.stage.environ, self.folder, self.stage.data_dir)
+        runner = Runner(command("run", project=self.folder), self.stage.environ, self.folder, self.stage.data_dir)
         try:
             yield runner
             assert runner.stop(signal.SIGTERM) == 143
         finally:
             runner.close()
-
-    def _command(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "headrace", "-C", str(self.folder), "-t", "test", *words]
 
     @property
     def project(self) -> Project:

@@ -103,11 +103,8 @@ class _Empty:
 
     def streamed_views(self, model: Model) -> Mapping[str, DataFrame]:
         """What the views that a model streams give: they are analysed already, as models of their own."""
-        views = [ref for ref in model.inputs if ref.stream and ref.table in self.schemas and self._is_view(ref)]
-        return {ref.table: self.frame(ref, self.schemas) for ref in views}
-
-    def _is_view(self, ref: Input) -> bool:
-        return view_of(self._project, ref) is not None
+        known = [ref for ref in model.inputs if ref.stream and ref.table in self.schemas]
+        return {ref.table: self.frame(ref, self.schemas) for ref in known if view_of(self._project, ref)}
 
     def _made(self, ref: Input, schema: StructType | None) -> DataFrame:
         if schema is None:
@@ -123,8 +120,8 @@ def _settled(session: SparkSession, project: Project, model: Model, empty: _Empt
     project = at_moment(project, _ANY_MOMENT) if model.materialized == "snapshot" else project
     lookups = {*_lookups(project, model)}
     schemas = {**empty.schemas, **{t: _declared(project.model(t)) for t in lookups - empty.schemas.keys()}}
+    views = empty.streamed_views(model)
     for _ in range(_ROUNDS if model.table in lookups else 1):
-        views = empty.streamed_views(model)
         schema = Binder(session, project, lambda ref: empty.frame(ref, schemas), views).run(model).schema
         if schemas.get(model.table) == schema:
             break
