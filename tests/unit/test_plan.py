@@ -202,12 +202,25 @@ def test_query_that_is_not_understood_is_reset_unless_only_written_anew(live: Li
     assert [verdicts(live.plan(each))["gold.news"] for each in (rewritten, edited)] == ["SAME", "RESET"]
 
 
-def test_case_counts_in_what_is_quoted_only(live: Live) -> None:
-    strange = NEWS.replace("where total > 10", "where id <> 'Abc' limit 5")
+def test_case_counts_in_what_is_quoted_and_in_names(live: Live) -> None:
+    strange = NEWS.replace("where total > 10", "where lower(id) <> 'Abc' limit 5")
     live.start(live._load({**FILES, NEWS_FILE: strange}))
-    shouted = live._load({**FILES, NEWS_FILE: strange.replace("select id", "SELECT ID")})
-    other = live._load({**FILES, NEWS_FILE: strange.replace("'Abc'", "'abc'")})
-    assert [verdicts(live.plan(each))["gold.news"] for each in (shouted, other)] == ["SAME", "RESET"]
+    shouted = live._load({**FILES, NEWS_FILE: strange.replace("select id", "SELECT id").replace("lower", "LOWER")})
+    quoted = live._load({**FILES, NEWS_FILE: strange.replace("'Abc'", "'abc'")})
+    named = live._load({**FILES, NEWS_FILE: strange.replace("select id", "select Id")})
+    found = [verdicts(live.plan(each))["gold.news"] for each in (shouted, quoted, named)]
+    assert found == ["SAME", "RESET", "RESET"]  # a struct takes the names of columns for its fields
+
+
+@pytest.mark.parametrize("told", ["hash(*)", "array(a.*)", "count(a.*) over (partition by a.id)"])
+def test_star_as_an_argument_is_not_understood(told: str, tmp_path: Path) -> None:
+    text = TOTALS.replace("a.id,\n", f"a.id,\n        {told} as told,\n")
+    live = Live(tmp_path, {**FILES, TOTALS_FILE: text})
+    live.start()
+    assert (
+        live.entry("silver.totals", live.edited(TOTALS_FILE, "select id, x,", "select id, x + 1 as x,")).verdict
+        == "RESET"
+    )
 
 
 def test_what_is_read_may_be_written_anew(live: Live) -> None:

@@ -74,6 +74,7 @@ class NativeQuery:
         self._views: dict[str, str] = {}
         self._replays = True
         self._started = threading.Event()
+        self._ended: Mapping[str, Any] = {}
         self.running: StreamingQuery | None = None
         for key, value in _CONFS.items():
             self.session.conf.set(key, value)
@@ -91,6 +92,7 @@ class NativeQuery:
     def start(self, available_now: bool = False) -> StreamingQuery:
         """Start the query where its checkpoint says."""
         self._replays, self._tested = True, False
+        self._ended = {}
         self._started.clear()
         self.late.load()
         self._idle_note.unlink(missing_ok=True)
@@ -115,10 +117,15 @@ class NativeQuery:
             self.running = None
 
     def stop(self) -> None:
-        """Stop between two batches."""
+        """Stop between two batches.
+
+        Nothing of Spark's is held any longer: its query holds this one, and no collector sees a ring through two heaps.
+        """
         if self.running is not None:
             self.running.stop()
-            if self.progress and not self.state_rows:
+            self._ended = self.progress
+            self.running = None
+            if self._ended and not self.state_rows:
                 self._idle_note.touch()
 
     @property
@@ -162,7 +169,8 @@ class NativeQuery:
     @property
     def progress(self) -> Mapping[str, Any]:
         """What Spark says of the last batch; empty before the first."""
-        told = self.running.lastProgress if self.running else None
+        running = self.running  # another thread may stop it meanwhile
+        told = running.lastProgress if running else self._ended
         return told or {}
 
     def _frame(self) -> DataFrame:

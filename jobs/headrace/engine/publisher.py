@@ -13,6 +13,7 @@ from pyspark.sql import Row, SparkSession
 
 from headrace.engine.broker_admin import BrokerAdmin
 from headrace.engine.delta import Commit, CommitTable
+from headrace.engine.jobs import one_by_one
 from headrace.engine.messages import message_rows
 from headrace.engine.progress import Progress
 from headrace.engine.routes import Routes, Rules
@@ -147,7 +148,7 @@ class Publisher:
         progress = self._progress
         tune(self.session, SMALL_BATCH_ROWS + 1)
         rows = Unsent(self.session, self.model, self._find, progress).messages()
-        sent = self._send_rows(rows.toLocalIterator(prefetchPartitions=True), progress)
+        sent = self._send_rows(one_by_one(rows), progress)
         self._progress = Progress(progress.table_id, progress.version)
         self._try_send([], self._progress)
         self.sent += sent
@@ -195,7 +196,7 @@ class Publisher:
         count = int(commit.marker.get("rows", 0))
         tune(self.session, count)
         rows = message_rows(self._table.rows(self.session, commit), self._publish)
-        return iter(rows.collect()) if count <= CHUNK_ROWS else rows.toLocalIterator(prefetchPartitions=True)
+        return iter(rows.collect()) if count <= CHUNK_ROWS else one_by_one(rows)
 
     def _send(self, chunk: Sequence[Message], after: Progress) -> int:
         """Send rows; those too large for the broker are found by halves, as it refuses all that travel with one."""

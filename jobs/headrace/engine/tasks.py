@@ -262,7 +262,6 @@ class NativeTask:
 
     def close(self) -> None:
         self.query.stop()
-        self.query.running = None
 
     def status(self) -> QueryStatus:
         q = self.query

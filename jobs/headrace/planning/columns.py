@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from headrace.errors import Place
 from headrace.planning import terms
-from headrace.planning.scope import Columns, Scope, copied
+from headrace.planning.scope import Columns, Scope, called, written
 from headrace.planning.terms import Atom, Term, short, term
 from headrace.project.model import Input
 
@@ -34,7 +34,10 @@ def sides(name: str, sources: tuple[tuple[str, Columns], ...]) -> Iterator[tuple
     """The columns on both sides of a join, which keeps them as they are."""
     for at, (alias, columns) in enumerate(sources):
         side = "right" if at == len(sources) - 1 else "left"
-        yield alias, {each: own(f"{name}.{side}", "side", tree) for each, tree in columns.items()}
+        yield (
+            alias,
+            {each: called(own(f"{name}.{side}", "side", tree), written(tree, each)) for each, tree in columns.items()},
+        )
 
 
 def all_of(sources: tuple[tuple[str, Columns], ...]) -> tuple[Term, ...]:
@@ -49,21 +52,6 @@ def merged(scope: Scope, names: list[str], kind: str, join: exp.Join) -> Scope:
     alias, columns = scope.sources[-1]
     left = {each: tree for each, tree in columns.items() if each not in names}
     return replace(scope, sources=(*scope.sources[:-1], (alias, left)))
-
-
-def starred(node: exp.Expr, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
-    """The columns that `*` stands for."""
-    star = node.this if isinstance(node, exp.Column) else node
-    if star.args.get("replace") or star.args.get("rename"):
-        raise scope.no(node, "`* replace` or `* rename`")
-    without = {each.name.lower() for each in star.args.get("except_") or ()}
-    wanted = node.text("table").lower() if isinstance(node, exp.Column) else ""
-    for alias, columns in scope.sources:
-        for name, tree in columns.items() if not wanted or alias == wanted else ():
-            if name not in without:
-                made = copied(tree)
-                made.meta["resolved"] = True
-                yield name, made
 
 
 def clauses(ref: Input, columns: Columns, scope: Scope) -> tuple[Term, ...]:

@@ -9,10 +9,22 @@ from sqlglot import exp
 
 from headrace.errors import InvalidProject, Place
 from headrace.planning import terms
-from headrace.planning.columns import all_of, clauses, merged, own, sides, starred, word
+from headrace.planning.columns import all_of, clauses, merged, own, sides, word
 from headrace.planning.declared import Declared
 from headrace.planning.grouping import Grouping, has_aggregate, is_generator
-from headrace.planning.scope import Columns, File, NotUnderstood, Resolver, Rows, Scope, first_place, parsed
+from headrace.planning.scope import (
+    Columns,
+    File,
+    NotUnderstood,
+    Resolver,
+    Rows,
+    Scope,
+    called,
+    first_place,
+    parsed,
+    starred,
+    written,
+)
 from headrace.planning.scope import with_children as _with
 from headrace.planning.steps import Form, Read, Step, pruned
 from headrace.planning.terms import Atom, Term, term
@@ -95,7 +107,7 @@ class _Lowering:
         step, resolved, qualify = self._over(step, resolved, self._conditions(tree.args.get("qualify"), scope))
         step = _filtered(step, qualify)
         step, resolved = self._exploded(step, resolved)
-        columns = {(name or f"_{at}").lower(): each for at, (name, each) in enumerate(resolved)}
+        columns = {(name or f"_{at}").lower(): called(each, name) for at, (name, each) in enumerate(resolved)}
         if len(columns) < len(resolved):
             raise scope.no(tree, "two columns of one name")
         return self._distinct(step, columns) if tree.args.get("distinct") else Rows(step, columns)
@@ -140,8 +152,9 @@ class _Lowering:
             raise scope.no(node, f"`{type(node).__name__.lower()}` as a table")
         alias, columns = node.args.get("alias"), rows.columns
         if alias is not None and alias.args.get("columns"):
-            names = [each.name.lower() for each in alias.args["columns"]]
-            columns = dict(zip(names, columns.values(), strict=True))
+            names = [each.name for each in alias.args["columns"]]
+            pairs = zip(names, columns.values(), strict=True)
+            columns = {each.lower(): called(tree, each) for each, tree in pairs}
         return rows.step, replace(scope, sources=(*scope.sources, (node.alias_or_name.lower(), columns)))
 
     def _table(self, node: exp.Table, scope: Scope) -> Rows:
@@ -175,7 +188,7 @@ class _Lowering:
             parts["landing"] = (word(landing.name, ref.place),)
         edited = moves and self._is_edited(table, None)
         filters = (word(f"rows of {table} as edited", ref.place),) if edited else ()
-        columns = {each.lower(): self._stored(name, table, each.lower(), moves) for each in known}
+        columns = {each.lower(): called(self._stored(name, table, each.lower(), moves), each) for each in known}
         return Rows(Step("scan", name, parts, (), filters, moves, ref.place), columns)
 
     def _columns_of(self, table: str, moves: bool) -> tuple[str, ...] | None:
@@ -232,11 +245,11 @@ class _Lowering:
 
     def _lateral(self, step: Step, lateral: exp.Lateral, scope: Scope) -> tuple[Step, Scope]:
         alias = lateral.args.get("alias")
-        names = [each.name.lower() for each in alias.args.get("columns") or ()] if alias else []
+        names = [each.name for each in alias.args.get("columns") or ()] if alias else []
         if alias is None or not lateral.args.get("view") or not names:
             raise scope.no(lateral, "a lateral table, or one without names of its columns,")
         made, name = self._resolver.resolve(lateral.this, scope), f"explode{self._number('explode')}"
-        columns = {each: own(f"{name}.{at}", "generated", made) for at, each in enumerate(names)}
+        columns = {each.lower(): called(own(f"{name}.{at}", "generated", made), each) for at, each in enumerate(names)}
         place = first_place(lateral.this, scope.file.statement)
         kind = "lateral outer" if lateral.args.get("outer") else "lateral"
         parts = {"rows": (term(made),), "kind": (word(kind, place),)}
@@ -270,7 +283,7 @@ class _Lowering:
 
     def _distinct(self, step: Step, columns: Columns) -> Rows:
         name, keys = f"distinct{self._number('distinct')}", tuple(map(term, columns.values()))
-        made = {each: own(name, "key", tree) for each, tree in columns.items()}
+        made = {each: called(own(name, "key", tree), written(tree, each)) for each, tree in columns.items()}
         return Rows(Step("distinct", name, {"keys": keys}, (step,), (), step.moves, step.place), made)
 
     def _over(self, step: Step, named: Named, others: list[exp.Expr]) -> tuple[Step, Named, list[exp.Expr]]:
@@ -306,7 +319,7 @@ class _Lowering:
         kind = type(tree).__name__.lower() + (" all" if tree.args.get("distinct") is False else "")
         name = f"union{self._number('union')}"
         pairs = zip(left.columns.items(), right.columns.values(), strict=True)
-        columns = {each: own(name, "union", one, other) for (each, one), other in pairs}
+        columns = {each: called(own(name, "union", one, other), written(one, each)) for (each, one), other in pairs}
         place, moves = right.step.place, left.step.moves or right.step.moves
         step = Step("union", name, {"kind": (word(kind, place),)}, (left.step, right.step), (), moves, place)
         return Rows(step, columns) if kind == "union all" else self._distinct(step, columns)

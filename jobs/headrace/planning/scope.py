@@ -22,6 +22,8 @@ Columns = Mapping[str, exp.Expr]
 """Columns by lower-case name, as expressions over the columns of steps."""
 
 _WITHOUT_BRACKETS = ("current_timestamp", "current_date", "localtimestamp", "current_user")
+_NAMING = (exp.Struct, exp.ArraysZip)
+"""Functions that name the fields of what they make after columns."""
 _UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")
 
 
@@ -76,6 +78,8 @@ class Resolver:
         """The expression over columns of steps; the one given is not changed."""
         if "resolved" in node.meta or "atom" in node.meta:
             return copied(node)
+        if isinstance(node, (exp.Star, exp.Column)) and node.is_star and not isinstance(node.parent, exp.Count):
+            raise scope.no(node, "`*` as an argument")
         if isinstance(node, exp.Column):
             return self._column(node, scope)
         if isinstance(node, exp.Placeholder):
@@ -84,6 +88,8 @@ class Resolver:
             return self._inner_query(node, scope)
         if isinstance(node, exp.Func) and self._is_macro(node):
             return self._macro(node, scope)
+        if isinstance(node, _NAMING):
+            node = _with_names(node, scope)
         return with_children(placed(node, scope.file.statement), lambda child: self.resolve(child, scope))
 
     def _column(self, node: exp.Column, scope: Scope) -> exp.Expr:
@@ -161,6 +167,31 @@ def first_place(node: exp.Expr, statement: Statement | None) -> Place | None:
     return Place(statement.path) if statement is not None else None
 
 
+def starred(node: exp.Expr, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
+    """The columns that `*` stands for, named as they are written where they are made."""
+    star = node.this if isinstance(node, exp.Column) else node
+    if star.args.get("replace") or star.args.get("rename"):
+        raise scope.no(node, "`* replace` or `* rename`")
+    without = {each.name.lower() for each in star.args.get("except_") or ()}
+    wanted = node.text("table").lower() if isinstance(node, exp.Column) else ""
+    for alias, columns in scope.sources:
+        for name, tree in columns.items() if not wanted or alias == wanted else ():
+            if name not in without:
+                yield written(tree, name), _resolved(copied(tree))
+
+
+def called(tree: exp.Expr, name: str) -> exp.Expr:
+    """A column that remembers how its name is written: `struct(*)` takes it, and JSON shows its case."""
+    made = copied(tree) if "atom" in tree.meta else tree  # one column of a step may have several names
+    made.meta["name"] = name
+    return made
+
+
+def written(tree: exp.Expr, name: str) -> str:
+    """How the name of a column is written where it is made."""
+    return str(tree.meta.get("name", name))
+
+
 def copied(node: exp.Expr) -> exp.Expr:
     """A copy of an expression; notes on its nodes never change, so that both have the same."""
     return with_children(node, copied)
@@ -198,6 +229,23 @@ def _copy(tree: exp.Expr, place: Place | None) -> exp.Expr:
     if "atom" in made.meta and "place" not in made.meta:
         made.meta["place"] = place
     return made
+
+
+def _with_names(node: exp.Expr, scope: Scope) -> exp.Expr:
+    """A function that makes a struct, with a name before each column, and columns in the place of a star."""
+    given: list[exp.Expr] = []
+    for each in node.expressions:
+        if each.is_star:
+            given += [_field(name, tree) for name, tree in starred(each, scope)]
+        else:
+            given.append(_field(each.name, each) if isinstance(each, exp.Column) else each)
+    made = type(node)(**{**node.args, "expressions": given})
+    made.meta.update(node.meta)
+    return made
+
+
+def _field(name: str, value: exp.Expr) -> exp.Expr:
+    return exp.PropertyEQ(this=exp.Identifier(this=name), expression=value)
 
 
 def _fields(base: exp.Expr, names: list[exp.Identifier]) -> exp.Expr:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
+
+from sqlglot import Token, TokenType
 
 from headrace.errors import InvalidProject
 from headrace.planning.declared import Declared
@@ -82,7 +85,10 @@ class Rewritten:
 
 
 def words(declared: Declared, model: Model) -> list[object]:
-    """All that a query is made of without spaces, comments and the case of what is not quoted."""
+    """All that a query is made of without spaces, comments and the case of keywords and functions.
+
+    The case of other names counts: a struct names its fields after columns, and JSON shows them.
+    """
     models = [model, *graph.views(model, declared.by_table)]
     words: list[object] = [_plain(parsed(each.text, each.path)) for each in models]
     try:
@@ -93,10 +99,13 @@ def words(declared: Declared, model: Model) -> list[object]:
 
 
 def _plain(statement: Statement) -> list[str]:
-    return [_word(statement.text[token.start : token.end + 1], token.text) for token in statement.tokens]
+    pairs = zip_longest(statement.tokens, statement.tokens[1:])
+    return [_word(statement.text[token.start : token.end + 1], token, follower) for token, follower in pairs]
 
 
-def _word(written: str, read: str) -> str:
+def _word(written: str, token: Token, follower: Token | None) -> str:
     """A token in one form; what is quoted is read without its quotes. It may be of several words, as GROUP BY."""
+    is_call = follower is not None and follower.token_type is TokenType.L_PAREN
     plain = " ".join(written.lower().split())
-    return plain if plain == read.lower() else written
+    is_name = token.token_type is TokenType.VAR and not is_call
+    return plain if plain == token.text.lower() and not is_name else written

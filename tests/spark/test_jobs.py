@@ -1,0 +1,36 @@
+"""Rows fetched partition by partition leave nothing in Spark's scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headrace.engine.jobs import one_by_one
+from tests.kafka.cluster import wait_for
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def known(spark: SparkSession) -> Callable[[], tuple[int, int]]:
+    """How many executions and jobs the scheduler knows."""
+    context: Any = spark.sparkContext
+    scheduler = context._jsc.sc().dagScheduler()
+    return lambda: (scheduler.activeQueryToJobs().size(), scheduler.jobIdToQueryExecutionId().size())
+
+
+def test_rows_come_in_order(spark: SparkSession) -> None:
+    rows = spark.range(1000).repartition(3).orderBy("id", ascending=False)
+    assert [row.id for row in one_by_one(rows)] == [*range(999, -1, -1)]
+
+
+@pytest.mark.parametrize("taken", [1, 1000])
+def test_scheduler_forgets_the_jobs(taken: int, spark: SparkSession, known: Callable[[], tuple[int, int]]) -> None:
+    rows = one_by_one(spark.range(1000).repartition(3).orderBy("id"))
+    assert [next(rows).id for _ in range(taken)] == [*range(taken)]
+    assert min(known()) > 0
+    rows.close()
+    wait_for(lambda: known() == (0, 0), "an empty scheduler")
