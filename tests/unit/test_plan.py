@@ -17,7 +17,8 @@ from headrace.layout import Layout
 from headrace.planning import declared, known, plan
 from headrace.planning.declared import Declared
 from headrace.planning.plan import Entry, Plan
-from headrace.project.model import Project
+from headrace.planning.settings import topic_reasons
+from headrace.project.model import Project, Seed, Topic
 from headrace.project.target import DATA_DIR_VARIABLE
 from tests.plan import corpus
 
@@ -221,6 +222,48 @@ def test_star_as_an_argument_is_not_understood(told: str, tmp_path: Path) -> Non
         live.entry("silver.totals", live.edited(TOTALS_FILE, "select id, x,", "select id, x + 1 as x,")).verdict
         == "RESET"
     )
+
+
+def test_edited_seeds_are_told() -> None:
+    old = Topic("a", "a", Place("a.yml"))
+    new = replace(old, seeds=(Seed(2, "k", "1"),))
+    assert [reason.verdict.name for reason in topic_reasons(old, new)] == ["KEEP"]
+
+
+ANOTHER = [
+    ("date_format(current, 'y')", "'y'", "'yyyy'"),
+    ("date_trunc('D', current)", "'D'", "'day'"),
+    ("to_json(cast(id as struct<a: int>))", "<a", "<A"),
+    ("parse_json(id):a.B::bigint", "a.B", "a.b"),
+    ("concat('a', 'b')", "'a', 'b'", "'a'', ''b'"),
+    ("first(total, true) over (partition by id order by _arrival)", ", true", ""),
+    ("array_size(array(total))", "array_size", "size"),
+]
+"""Expressions that look alike to sqlglot, and are not to Spark."""
+
+
+@pytest.mark.parametrize(("told", "old", "new"), ANOTHER)
+def test_expressions_that_only_look_alike_are_others(told: str, old: str, new: str, tmp_path: Path) -> None:
+    text = NEWS.replace(
+        "select id, total,", f"select id, total, {told.replace('current', 'timestamp(total)')} as told,"
+    )
+    live = Live(tmp_path, {**FILES, NEWS_FILE: text})
+    live.start()
+    assert live.entry("gold.news", live.edited(NEWS_FILE, old, new)).verdict != "SAME"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "with t as ((select id, total, _arrival from stream silver.totals) limit 3) select * from t",
+        "select * from ((select id, total, _arrival from stream silver.totals) limit 3) as t",
+        "select t.id, t.total, t._arrival from stream silver.totals as t, range(3)",
+    ],
+)
+def test_what_is_not_understood_is_no_crash(query: str, tmp_path: Path) -> None:
+    live = Live(tmp_path, {**FILES, NEWS_FILE: f"{NEWS[: NEWS.index('*/') + 2]}\n{query}\n"})
+    live.start()
+    assert live.entry("gold.news", live.edited(NEWS_FILE, "3)", "4)")).verdict == "RESET"
 
 
 def test_what_is_read_may_be_written_anew(live: Live) -> None:

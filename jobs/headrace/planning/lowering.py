@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 from sqlglot import exp
@@ -35,7 +35,10 @@ _HANDLED = (
     *("kind", "hint", "with_", "expressions", "distinct", "from_", "joins", "laterals"),
     *("where", "group", "having", "qualify", "windows"),
 )
-_SOURCE_PARTS = ("pivots", "sample", "joins", "laterals", "version", "when", "changes")
+_SOURCE = ("this", "db", "catalog", "alias")
+_JOIN = ("this", "on", "using", "method", "side", "kind")
+_SET_OPERATION = ("this", "expression", "distinct", "with_")
+"""Parts of a node that are understood; any other makes another query of it."""
 _CLOCK = ("landed_at", "event_time", "is_tick", "_arrival")
 _LANDED = (*(name for name, _ in LANDING_COLUMNS), "data", "_arrival")
 
@@ -80,7 +83,8 @@ class _Lowering:
 
     def _query(self, tree: exp.Expr, scope: Scope) -> Rows:
         scope = _with_ctes(tree, scope)
-        if isinstance(tree, exp.Subquery) and not tree.args.get("joins"):
+        if isinstance(tree, exp.Subquery):
+            _refuse_others(tree, (*_SOURCE, "with_"), scope)
             return self._query(tree.this, scope)
         if isinstance(tree, exp.Select):
             return self._select(tree, scope)
@@ -91,9 +95,7 @@ class _Lowering:
     # one select
 
     def _select(self, tree: exp.Select, scope: Scope) -> Rows:
-        for part, value in tree.args.items():
-            if value not in (None, False, []) and part not in _HANDLED:
-                raise scope.no(tree, f"`{part}`")
+        _refuse_others(tree, _HANDLED, scope)
         tree = _with_windows(tree)
         step, scope = self._from(tree, scope)
         step = _filtered(step, self._conditions(tree.args.get("where"), scope))
@@ -141,9 +143,7 @@ class _Lowering:
         return step, scope
 
     def _source(self, node: exp.Expr, scope: Scope) -> tuple[Step, Scope]:
-        for part in _SOURCE_PARTS:
-            if node.args.get(part):
-                raise scope.no(node, f"`{part}`")
+        _refuse_others(node, _SOURCE, scope)
         if isinstance(node, exp.Table):
             rows = self._table(node, scope)
         elif isinstance(node, exp.Subquery):
@@ -161,8 +161,10 @@ class _Lowering:
         if not node.db and node.name.lower() in scope.ctes:
             tree, inner = scope.ctes[node.name.lower()]
             return self._query(tree, inner)
-        start = node.parts[0].meta["start"]
-        ref = next(each for each in scope.file.inputs if each.start <= start < each.end)
+        start = node.parts[0].meta.get("start", -1)
+        ref = next((each for each in scope.file.inputs if each.start <= start < each.end), None)
+        if ref is None:
+            raise scope.no(node, "a function as a table")
         moves, view = ref.stream and scope.file.moves, self._declared.by_table.get(ref.table)
         if view is not None and view.materialized == "view":
             rows = self._model_rows(view, moves)
@@ -213,8 +215,9 @@ class _Lowering:
 
     def _join(self, left: Step, join: exp.Join, scope: Scope) -> tuple[Step, Scope]:
         words = [str(join.args.get(part) or "").lower() for part in ("method", "side", "kind")]
-        if words[0] or join.args.get("match_condition") or not isinstance(join.this, (exp.Table, exp.Subquery)):
+        if words[0] or not isinstance(join.this, (exp.Table, exp.Subquery)):
             raise scope.no(join, "this kind of join")
+        _refuse_others(join, _JOIN, scope)
         kind = " ".join(word for word in words if word and word != "outer") or "inner"
         right, scope = self._source(join.this, scope)
         name, moves = f"join{self._number('join')}", left.moves or right.moves
@@ -313,8 +316,7 @@ class _Lowering:
         return Step("explode", name, {"rows": tuple(map(term, made))}, (step,), (), step.moves, step.place), columns
 
     def _set_operation(self, tree: exp.SetOperation, scope: Scope) -> Rows:
-        if any(tree.args.get(part) for part in ("by_name", "on", "limit", "order", "offset", "side", "kind")):
-            raise scope.no(tree, "`union by name`, an order or a limit")
+        _refuse_others(tree, _SET_OPERATION, scope)
         left, right = self._query(tree.this, scope), self._query(tree.expression, scope)
         kind = type(tree).__name__.lower() + (" all" if tree.args.get("distinct") is False else "")
         name = f"union{self._number('union')}"
@@ -338,6 +340,12 @@ def _with_ctes(tree: exp.Expr, scope: Scope) -> Scope:
             raise scope.no(each, "a recursive CTE, or one that names its columns,")
         scope = replace(scope, ctes={**scope.ctes, each.alias.lower(): (each.this, scope)})
     return scope
+
+
+def _refuse_others(node: exp.Expr, known: Collection[str], scope: Scope) -> None:
+    for part, value in node.args.items():
+        if value not in (None, False, []) and part not in known:
+            raise scope.no(node, f"`{part.rstrip('_').replace('_', ' ')}`")
 
 
 def _with_windows(tree: exp.Select) -> exp.Select:

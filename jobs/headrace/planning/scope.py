@@ -142,12 +142,12 @@ class Resolver:
 @lru_cache(maxsize=1024)
 def parsed(text: str, path: str) -> Statement:
     """A model's text as a tree that nobody may change."""
-    return dialect.parse(text, path)
+    return dialect.parse(text, path, as_written=True)
 
 
 @lru_cache(maxsize=256)
 def parsed_macro(text: str, path: str) -> Statement:
-    return dialect.parse(text, path, starts=("CREATE",))
+    return dialect.parse(text, path, starts=("CREATE",), as_written=True)
 
 
 def placed(node: exp.Expr, statement: Statement) -> exp.Expr:

@@ -72,6 +72,9 @@ def topic_reasons(old: Topic, new: Topic) -> Iterator[Reason]:
     if old.event_time != new.event_time:
         message = "what landed keeps the event time that it got then"
         yield Reason(Verdict.FORWARD, place, message, _told(old.event_time), _told(new.event_time))
+    if old.seeds != new.seeds:
+        message = "rows that come with the project landed at the first start, and are not read again"
+        yield Reason(Verdict.KEEP, place, message)
 
 
 def edited_topic_columns(old: Topic, new: Topic) -> frozenset[str]:
@@ -122,7 +125,7 @@ def _expression(text: str | None, declared: Declared) -> str:
         return ""
     macros = [macro.text for macro in declared.macros] if _calls_macro(text, declared) else []
     try:
-        return " ".join([terms.key(dialect.parse(f"select {text}", "").tree.expressions[0]), *macros])
+        return " ".join([terms.key(dialect.parse(f"select {text}", "", as_written=True).tree.expressions[0]), *macros])
     except InvalidProject:
         return " ".join([text, *macros])
 

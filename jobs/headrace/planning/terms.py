@@ -178,13 +178,15 @@ def key(node: exp.Expr) -> str:
     if isinstance(node, exp.Interval):
         return f"Interval({_interval(node)})"
     if isinstance(node, exp.Literal):
-        return f"'{node.name}'" if node.is_string else f"{node.name}"
+        return repr(node.name) if node.is_string else f"{node.name}"
     if isinstance(node, (exp.Identifier, exp.Var)):
         return node.name.lower()
     if isinstance(node, exp.Anonymous):
         return _call(node)
     if isinstance(node, (exp.Alias, exp.PropertyEQ)):
         return f"{key(node.this) if isinstance(node, exp.Alias) else node.this.name} = {_value(node.args, node)}"
+    if isinstance(node, exp.ColumnDef):
+        return f"{node.name}:{_one(node.args.get('kind'))}"  # a field of a struct, and JSON shows its case
     return _plain(node)
 
 
@@ -227,7 +229,7 @@ def _call(node: exp.Anonymous) -> str:
     name, arguments = node.name.lower(), [key(each) for each in node.expressions]
     if name in WINDOWS:
         arguments = [
-            f"'{seconds(each.name)}'" if isinstance(each, exp.Literal) and each.is_string else told
+            repr(seconds(each.name)) if isinstance(each, exp.Literal) and each.is_string else told
             for each, told in zip(node.expressions, arguments, strict=True)
         ]
     return f"{name}({', '.join(arguments)})"

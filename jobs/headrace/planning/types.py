@@ -19,7 +19,8 @@ _TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)
 _TEXTS = (exp.Upper, exp.Lower, exp.Trim, exp.Concat, exp.ConcatWs, exp.Substring, exp.ArrayToString, exp.JSONFormat)
 _COUNTS = (exp.Count, exp.CountIf)
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Length, exp.ArraySize)
-_OF_ARGUMENT = (exp.Min, exp.Max, exp.First, exp.Last, exp.FirstValue, exp.LastValue, exp.AnyValue, exp.Lag, exp.Lead)
+_OF_ARGUMENT = (exp.Min, exp.Max, exp.Lag, exp.Lead)
+_OF_FIRST = ("any_value", "first", "first_value", "last", "last_value")
 _WRAPPERS = (exp.Window, exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.ArgMax, exp.ArgMin, exp.Abs)
 
 
@@ -67,6 +68,8 @@ def _computed(tree: exp.Expr, column: TypeOf) -> str | None:
     if isinstance(tree, exp.Case):
         results = [each.args["true"] for each in tree.args["ifs"]] + [tree.args.get("default")]
         return _common(type_of(each, column) for each in results if each)
+    if isinstance(tree, exp.Anonymous) and tree.name.lower() in _OF_FIRST and tree.expressions:
+        return type_of(tree.expressions[0], column)
     if isinstance(tree, exp.Anonymous) and tree.name.lower() in terms.WINDOWS:
         return "struct<start:timestamp,end:timestamp>"
     return None

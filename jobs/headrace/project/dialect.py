@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import ParseError, SqlglotError, TokenError
+from sqlglot.parsers.databricks import DatabricksParser
 
 from headrace.errors import Finding, InvalidProject, Place, did_you_mean
 from headrace.project.files import place_at
@@ -24,6 +26,21 @@ QUERY_STARTS = ("SELECT", "WITH", "FROM", "(", "VALUES")
 """Words a query can start with."""
 
 _UNIT_NAMES = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")
+# fmt: off
+_MEANT = frozenset((
+    "ABS", "ARRAY_JOIN", "ARRAYS_ZIP", "COALESCE", "CONCAT", "CONCAT_WS", "COUNT", "COUNT_IF", "DENSE_RANK", "IF",
+    "IFNULL", "LAG", "LCASE", "LEAD", "LENGTH", "LOWER", "MAX", "MIN", "NAMED_STRUCT", "NVL", "RANK", "ROW_NUMBER",
+    "SIZE", "STRUCT", "SUM", "TO_JSON", "UCASE", "UPPER",
+))
+"""Functions of which sqlglot may make more than a name and arguments."""
+
+_SPELLED = frozenset((
+    "CAST", "CEIL", "EXTRACT", "FLOOR", "LISTAGG", "MAX_BY", "MIN_BY", "OVERLAY", "POSITION", "STRING_AGG", "SUBSTR",
+    "SUBSTRING", "TRIM", "TRY_CAST",
+))
+"""Functions whose arguments are no plain list."""
+# fmt: on
+
 UNITS = frozenset((*_UNIT_NAMES, *(f"{name}S" for name in _UNIT_NAMES)))
 
 
@@ -51,8 +68,24 @@ class Statement:
         return place_at(self.path, self.text, offset)
 
 
-def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS) -> Statement:
-    """Parse the one statement of a text, which starts with one of some words; else raise InvalidProject."""
+class _AsWritten(DatabricksParser):
+    """Takes most functions for a name and arguments.
+
+    To sqlglot the formats `y` and `yyyy` are one, so are the units 'D' and day, which Spark does not know, and of
+    arguments that it does not expect it keeps nothing.
+    """
+
+    FUNCTIONS: ClassVar = {name: build for name, build in DatabricksParser.FUNCTIONS.items() if name in _MEANT}
+    FUNCTION_PARSERS: ClassVar = {
+        name: read for name, read in DatabricksParser.FUNCTION_PARSERS.items() if name in _SPELLED
+    }
+
+
+def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written: bool = False) -> Statement:
+    """Parse the one statement of a text, which starts with one of some words; else raise InvalidProject.
+
+    With `as_written` two functions are of one kind only if they surely mean the same.
+    """
     tokens: tuple[Token, ...] = ()
     try:
         tokens = tuple(Databricks().tokenize(text))
@@ -60,7 +93,8 @@ def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS) -> Stateme
             raise InvalidProject(found)
         clauses = [*_clauses(tokens)]
         kept = [_plain(tokens, i) for i in range(len(tokens)) if not any(start <= i < end for start, end in clauses)]
-        (tree,) = Databricks().parser().parse(kept, text)
+        parser = _AsWritten(dialect=Databricks()) if as_written else Databricks().parser()
+        (tree,) = parser.parse(kept, text)
     except TokenError as error:
         raise InvalidProject([_token_finding(error, text, path)]) from None
     except ParseError as error:
