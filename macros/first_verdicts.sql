@@ -16,7 +16,7 @@ returns array<struct<
         given_at: timestamp
     >>
 return aggregate(
-    array_sort(verdicts),
+    sort_array(verdicts),
     slice(verdicts, 1, 0),
     (firsts, verdict) -> if(
         array_contains(firsts.check_type, verdict.check_type), firsts, concat(firsts, array(verdict))

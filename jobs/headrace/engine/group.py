@@ -285,6 +285,7 @@ class Group:
 
 def _first_lines(rows: DataFrame, column: str) -> DataFrame:
     """The lines that a batch logs, in order of arrival, as a JSON array."""
-    in_order = F.array_sort(F.collect_list(F.struct("_arrival", F.col(column).alias("line"))))
-    told = F.filter(F.slice(in_order, 1, LOG_ROWS).line, lambda line: F.length(line) > 0)
-    return rows.select(F.to_json(told))
+    first = rows.select("_arrival", F.col(column).alias("line")).orderBy("_arrival").limit(LOG_ROWS)
+    in_order = F.sort_array(F.collect_list(F.struct("_arrival", "line")))
+    told = F.filter(in_order.line, lambda line: F.length(line) > 0)
+    return first.select(F.to_json(told))

@@ -27,7 +27,7 @@ from headrace.testing.lender import Lender
 
 SMALL: Mapping[str, str] = {
     # Tests are many small queries in a young JVM: planning and compiling cost more than any row.
-    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:NewRatio=1",
     # A whole suite has more queries than any run, and a full heap is collected without end.
     "spark.driver.memory": "2g",
     "spark.default.parallelism": "1",

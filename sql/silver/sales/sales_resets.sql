@@ -9,7 +9,7 @@ with sales as (
 in_order as (
     select
         product,
-        array_sort(collect_list(struct(_arrival, value))) as events
+        sort_array(collect_list(struct(_arrival, value))) as events
     from sales
     group by product
 ),

@@ -22,7 +22,7 @@ before as (
 in_order as (
     select
         customer_id,
-        array_sort(collect_list(
+        sort_array(collect_list(
             struct(_arrival, order_id, ordered_at, landed_at, amount)
         )) as orders
     from orders

@@ -41,7 +41,7 @@ shelves as (
         ) as shelf,
         array_distinct(flatten(collect_list(stocked_moves.products)))
             as products,
-        array_sort(collect_list(struct(
+        sort_array(collect_list(struct(
             stocked_moves.turn,
             stocked_moves.kind,
             stocked_moves.order_id,

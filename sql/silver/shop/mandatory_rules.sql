@@ -20,7 +20,7 @@ sets as (
     select
         changes.valid_from,
         aggregate(
-            array_sort(changes.so_far),
+            sort_array(changes.so_far),
             before.names,
             (names, change) -> if(
                 change.is_added,
