@@ -85,3 +85,18 @@ def test_unfinished_batch_is_not_what_was_reached(tmp_path: Path) -> None:
         log.record(Inputs(batch, {"a": (batch, batch + 1)}))
     log.finish(0)
     assert log.last_finished() == Inputs(0, {"a": (0, 1)})
+
+
+@pytest.mark.parametrize(
+    ("filled_at", "about"),
+    [
+        (None, "sales with totals, which stream it, is being made anew; `headrace rebuild sales` goes on"),
+        ("2026-01-01T10:00:00+00:00", "stands beside since 2026-01-01T10:00:00+00:00; `headrace rebuild sales --swap`"),
+    ],
+)
+def test_status_tells_what_stands_beside(
+    layout: Layout, capsys: pytest.CaptureFixture[str], filled_at: str | None, about: str
+) -> None:
+    Rebuild(("sales", "totals"), filled_at).write(layout)
+    code, said = told(capsys, "status", "--json")
+    assert (code, about in said) == (ExitCode.OK, True), said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from itertools import islice
 from typing import Any, Literal, cast
 
@@ -10,7 +11,7 @@ from rich.console import Console
 
 from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode, UsageError
-from headrace.project import listing, selection
+from headrace.project import listing, rebuilds, selection
 from headrace.reading import printing, stored
 from headrace.reading import tail as following
 from headrace.reading.dashboard import status_view
@@ -39,6 +40,8 @@ def status(workspace: Workspace, as_json: bool) -> int:
         print(told.to_json())
     else:
         printing.print_view(lambda width: status_view(told, width), Console())
+    for rebuild in rebuilds.known(workspace.layout):
+        print(f"headrace: {rebuild.told}", file=sys.stderr)
     return ExitCode.OK
 
 

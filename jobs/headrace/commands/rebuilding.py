@@ -44,7 +44,7 @@ def fill(workspace: Workspace, name: str) -> int:
         _begin(project, layout, rebuild, _types(schemas))
         filled = _refill(spark, project, rebuild, schemas, stopped)
     if filled is not None:
-        _tell(f"{_names(rebuild)} stands beside; compare with `headrace diff {name}`, then swap with --swap")
+        _tell(f"{rebuild.title} stands beside; compare with `headrace diff {name}`, then swap with --swap")
     return stopped.exit_code
 
 
@@ -63,7 +63,7 @@ def swap(workspace: Workspace, name: str, days: float) -> int:
         _refuse_unfinished_readers(project, layout, rebuild)
         if _refill(spark, project, rebuild, schemas, stopped, everything=True) is not None:
             kept = _swap(project, layout, rebuild, days)
-            _tell(f"{_names(rebuild)} swapped; the old is kept in {kept} for {days:g} days")
+            _tell(f"{rebuild.title} swapped; the old is kept in {kept} for {days:g} days")
     return stopped.exit_code
 
 
@@ -73,7 +73,7 @@ def drop(workspace: Workspace, name: str) -> int:
     rebuild = _found(project, layout, name, filled=False)
     with _held(layout, rebuild):
         shutil.rmtree(rebuild.folder(layout))
-    _tell(f"{_names(rebuild)} stands beside no more")
+    _tell(f"{rebuild.title} stands beside no more")
     return ExitCode.OK
 
 
@@ -101,7 +101,7 @@ def _wanted(project: Project, layout: Layout, name: str) -> Rebuild:
     names = (query.name, *(name for name in rest if name != query.name))
     for other in names:
         if (known := rebuilds.find(layout, other)) is not None:
-            raise UsageError(f"{_names(known)} stands beside already; --swap or --drop it first")
+            raise UsageError(f"{known.title} stands beside already; --swap or --drop it first")
     return Rebuild(names)
 
 
@@ -253,11 +253,6 @@ def _types(schemas: Mapping[str, StructType]) -> Schemas:
     return {
         table: {column.name: column.dataType.simpleString() for column in schema} for table, schema in schemas.items()
     }
-
-
-def _names(rebuild: Rebuild) -> str:
-    first, *rest = rebuild.queries
-    return f"{first} with {', '.join(rest)}, which stream it," if rest else first
 
 
 def _json(table: str, rebuild: Rebuild, found: Difference) -> dict[str, Any]:

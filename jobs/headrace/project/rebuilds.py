@@ -23,6 +23,22 @@ class Rebuild:
     filled_at: str | None = None
     batches: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def title(self) -> str:
+        """The queries in words."""
+        first, *rest = self.queries
+        return f"{first} with {', '.join(rest)}, which stream it," if rest else first
+
+    @property
+    def told(self) -> str:
+        """How far it has come, and what to do next."""
+        name = self.queries[0]
+        if self.filled_at is None:
+            return f"{self.title} is being made anew; `headrace rebuild {name}` goes on, with --drop it is removed"
+        return (
+            f"{self.title} stands beside since {self.filled_at}; `headrace rebuild {name} --swap` swaps it"
+        )
+
     def folder(self, layout: Layout) -> Path:
         """Where it stands."""
         return layout.rebuilds / self.queries[0]
