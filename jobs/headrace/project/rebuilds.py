@@ -35,9 +35,7 @@ class Rebuild:
         name = self.queries[0]
         if self.filled_at is None:
             return f"{self.title} is being made anew; `headrace rebuild {name}` goes on, with --drop it is removed"
-        return (
-            f"{self.title} stands beside since {self.filled_at}; `headrace rebuild {name} --swap` swaps it"
-        )
+        return f"{self.title} stands beside since {self.filled_at}; `headrace rebuild {name} --swap` swaps it"
 
     def folder(self, layout: Layout) -> Path:
         """Where it stands."""
