@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -16,9 +15,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from tests.kafka.oracle import Acked
-
-PATIENCE = 600.0
-"""Seconds within which anything that is waited for must have come, on a machine that is busy with other things."""
+from tests.waiting import PATIENCE, wait_for
 
 Event = tuple[str, str | bytes | None, str | bytes | None]
 """Topic, key and value of a record to send."""
@@ -133,19 +130,6 @@ class Cluster:
         Transactions that are open now are waited for: the broker answers a commit before its readers may see it.
         """
         return list(_read(self.bootstrap, topic))
-
-
-def wait_for(condition: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
-    """Wait until a condition holds."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} has not come"
-        pause(0.05)
-
-
-def pause(seconds: float) -> None:
-    """Let a moment pass: what is awaited has no event of its own, or the moment itself is what is tested."""
-    threading.Event().wait(seconds)
 
 
 def _read(bootstrap: str, topic: str) -> Iterator[Sent]:

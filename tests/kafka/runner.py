@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 
 from headrace.environment import guard
-from tests.kafka.cluster import PATIENCE, wait_for
+from tests.waiting import PATIENCE, wait_for
 
 
 class Runner:

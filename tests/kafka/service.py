@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 
 from headrace.environment import guard
-from tests.kafka.cluster import PATIENCE
+from tests.waiting import PATIENCE
 
 CHECKOUT = Path(__file__).parents[2]
 

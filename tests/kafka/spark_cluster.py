@@ -14,7 +14,7 @@ import psutil
 import pyspark
 
 from headrace.environment import guard
-from tests.kafka.cluster import wait_for
+from tests.waiting import wait_for
 
 HOME = Path(pyspark.__file__).parent
 

@@ -22,8 +22,9 @@ from headrace.environment.lock import runner_lock
 from headrace.layout import Layout
 from headrace.project import loader, selection
 from headrace.project.model import Project
-from tests.kafka.cluster import PATIENCE, Cluster
+from tests.kafka.cluster import Cluster
 from tests.kafka.runner import Runner
+from tests.waiting import PATIENCE
 
 PROJECT = Path(__file__).parents[2]
 DOMAINS = ("shipping", "sales")

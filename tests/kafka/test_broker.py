@@ -21,7 +21,7 @@ from confluent_kafka.cimpl import NewTopic
 from headrace.environment import kafka
 from headrace.environment.broker import Broker, BrokerState, answers
 from headrace.errors import EnvironmentFault
-from tests.kafka.cluster import PATIENCE
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.kafka
 

@@ -15,8 +15,9 @@ from headrace.engine.runner import Options, Run
 from headrace.environment.lock import runner_lock
 from headrace.layout import Layout
 from headrace.project import selection
-from tests.kafka.cluster import PATIENCE, Event, Sent, wait_for
+from tests.kafka.cluster import Event, Sent
 from tests.kafka.stage import Stage
+from tests.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.kafka
 

@@ -22,7 +22,8 @@ from headrace.testing.comparison import differences
 from headrace.testing.landed import land
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.trial import outcome_of
-from tests.kafka.cluster import PATIENCE, Cluster
+from tests.kafka.cluster import Cluster
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.kafka
 

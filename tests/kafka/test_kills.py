@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.kafka import oracle, outcome
-from tests.kafka.cluster import pause, wait_for
 from tests.kafka.events import load, sale
 from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
 from tests.kafka.runner import Runner
 from tests.kafka.stage import Stage
+from tests.waiting import pause, wait_for
 
 pytestmark = pytest.mark.kafka
 

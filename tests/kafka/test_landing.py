@@ -18,8 +18,9 @@ from headrace.engine.landing import KafkaSource, LandingQuery
 from headrace.errors import HeadraceError, Place
 from headrace.layout import Layout
 from headrace.project.model import Field, Kafka, Landing, Topic
-from tests.kafka.cluster import PATIENCE, Cluster, wait_for
+from tests.kafka.cluster import Cluster
 from tests.kafka.crash import Crash, Point
+from tests.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.kafka
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from headrace import cli
-from tests.kafka.cluster import PATIENCE, Cluster
+from tests.kafka.cluster import Cluster
 from tests.post_office import Office, open_office
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.kafka
 

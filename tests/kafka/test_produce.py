@@ -20,7 +20,7 @@ from headrace.project.model import Kafka
 from headrace.reading import topics
 from headrace.reading.rows import Row
 from headrace.reading.tail import Until, tail_topic
-from tests.kafka.cluster import PATIENCE
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.kafka
 

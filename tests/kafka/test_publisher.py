@@ -18,8 +18,9 @@ from headrace.engine.delta import CommitTable
 from headrace.engine.publisher import Outlet, Publisher
 from headrace.errors import InvalidProject
 from headrace.project.model import Model, Publish
-from tests.kafka.cluster import PATIENCE, Cluster
+from tests.kafka.cluster import Cluster
 from tests.kafka.crash import Crash, Point
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.kafka
 

@@ -18,11 +18,11 @@ from headrace.environment import swap
 from headrace.layout import Layout
 from headrace.project import loader
 from headrace.project.model import Project
-from tests.kafka.cluster import PATIENCE, wait_for
 from tests.kafka.events import sale
 from tests.kafka.oracle import SALES
 from tests.kafka.runner import Runner
 from tests.kafka.stage import PROJECT, Stage, command
+from tests.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.kafka
 

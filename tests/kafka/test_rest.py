@@ -18,8 +18,9 @@ from deltalake import QueryBuilder, write_deltalake
 
 from headrace.environment.broker import Broker
 from headrace.layout import Layout
-from tests.kafka.cluster import PATIENCE, Cluster, wait_for
+from tests.kafka.cluster import Cluster
 from tests.kafka.service import Instance, project, serving
+from tests.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.kafka
 

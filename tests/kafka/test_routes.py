@@ -17,9 +17,10 @@ from headrace.engine.delta import CommitTable
 from headrace.engine.publisher import Outlet, Publisher
 from headrace.engine.routes import Rules
 from headrace.project.model import Model, Publish
-from tests.kafka.cluster import PATIENCE, Cluster
+from tests.kafka.cluster import Cluster
 from tests.kafka.crash import Crash, Point
 from tests.kafka.test_publisher import Client, exhaust
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.kafka
 

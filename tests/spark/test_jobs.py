@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.engine.jobs import one_by_one
-from tests.kafka.cluster import wait_for
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.spark
 

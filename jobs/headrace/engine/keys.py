@@ -112,8 +112,10 @@ class KeyIndex:
 
     def _lookup(self, asked: set[tuple[int, int]]) -> set[tuple[int, int]]:
         found = asked & self._recent
-        rest = {key for key in asked - found if self._filter is not None and self._filter.mightContainLong(key[0])}
-        if rest and self._sorted is not None:
+        if self._sorted is None:
+            return found
+        rest = {key for key in asked - found if self._filter.mightContainLong(key[0])}
+        if rest:
             hits = self._sorted.where(F.col("h1").isin([h1 for h1, _ in rest])).collect()
             found |= {(r[0], r[1]) for r in hits} & rest
         return found

@@ -114,7 +114,7 @@ class NativeQuery:
         if is_anew and read_note(self._checkpoint).barrier:
             with suppress(StreamingQueryException):
                 self.start(available_now=True).awaitTermination()
-            self.running = None
+            self.stop()
 
     def stop(self) -> None:
         """Stop between two batches.

@@ -30,14 +30,16 @@ def own(step: str, kind: str, *made_of: exp.Expr) -> exp.Expr:
     return terms.column(Atom(kind, short(f"{step}.{told}"), made_of=made_of))
 
 
+def passed(step: str, kind: str, columns: Columns) -> Columns:
+    """The columns that a step makes of others, one of each, under their names."""
+    return {name: called(own(step, kind, tree), written(tree, name)) for name, tree in columns.items()}
+
+
 def sides(name: str, sources: tuple[tuple[str, Columns], ...]) -> Iterator[tuple[str, Columns]]:
     """The columns on both sides of a join, which keeps them as they are."""
     for at, (alias, columns) in enumerate(sources):
         side = "right" if at == len(sources) - 1 else "left"
-        yield (
-            alias,
-            {each: called(own(f"{name}.{side}", "side", tree), written(tree, each)) for each, tree in columns.items()},
-        )
+        yield alias, passed(f"{name}.{side}", "side", columns)
 
 
 def all_of(sources: tuple[tuple[str, Columns], ...]) -> tuple[Term, ...]:

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from headrace.errors import InvalidProject, Place
 from headrace.planning import terms
-from headrace.planning.columns import all_of, clauses, merged, own, sides, word
+from headrace.planning.columns import all_of, clauses, merged, own, passed, sides, word
 from headrace.planning.declared import Declared
 from headrace.planning.grouping import Grouping, has_aggregate, is_generator
 from headrace.planning.scope import (
@@ -31,14 +31,16 @@ from headrace.planning.terms import Atom, Term, term
 from headrace.project.model import LANDING_COLUMNS, Input, Model
 
 _MOST_STEPS = 300
-_HANDLED = (
+
+# Parts of a node that are understood; any other makes another query of it.
+_SELECT = (
     *("kind", "hint", "with_", "expressions", "distinct", "from_", "joins", "laterals"),
     *("where", "group", "having", "qualify", "windows"),
 )
 _SOURCE = ("this", "db", "catalog", "alias")
 _JOIN = ("this", "on", "using", "method", "side", "kind")
 _SET_OPERATION = ("this", "expression", "distinct", "with_")
-"""Parts of a node that are understood; any other makes another query of it."""
+
 _CLOCK = ("landed_at", "event_time", "is_tick", "_arrival")
 _LANDED = (*(name for name, _ in LANDING_COLUMNS), "data", "_arrival")
 
@@ -95,7 +97,7 @@ class _Lowering:
     # one select
 
     def _select(self, tree: exp.Select, scope: Scope) -> Rows:
-        _refuse_others(tree, _HANDLED, scope)
+        _refuse_others(tree, _SELECT, scope)
         tree = _with_windows(tree)
         step, scope = self._from(tree, scope)
         step = _filtered(step, self._conditions(tree.args.get("where"), scope))
@@ -286,8 +288,8 @@ class _Lowering:
 
     def _distinct(self, step: Step, columns: Columns) -> Rows:
         name, keys = f"distinct{self._number('distinct')}", tuple(map(term, columns.values()))
-        made = {each: called(own(name, "key", tree), written(tree, each)) for each, tree in columns.items()}
-        return Rows(Step("distinct", name, {"keys": keys}, (step,), (), step.moves, step.place), made)
+        distinct = Step("distinct", name, {"keys": keys}, (step,), (), step.moves, step.place)
+        return Rows(distinct, passed(name, "key", columns))
 
     def _over(self, step: Step, named: Named, others: list[exp.Expr]) -> tuple[Step, Named, list[exp.Expr]]:
         if not any(tree.find(exp.Window) for tree in (*others, *(tree for _, tree in named))):
@@ -301,11 +303,8 @@ class _Lowering:
 
         named = [(each, rewrite(tree)) for each, tree in named]
         others = [rewrite(each) for each in others]
-        return (
-            Step("window", name, {"over": tuple(map(term, made.values()))}, (step,), (), step.moves, step.place),
-            named,
-            others,
-        )
+        parts = {"over": tuple(map(term, made.values()))}
+        return Step("window", name, parts, (step,), (), step.moves, step.place), named, others
 
     def _exploded(self, step: Step, named: Named) -> tuple[Step, Named]:
         made = [tree for _, tree in named if any(map(is_generator, tree.walk()))]

@@ -22,10 +22,14 @@ from headrace.project.files import place_at
 KEYWORDS = ("select", "from", "where", "group", "having", "order", "join", "left", "inner", "cross", "union", "qualify")
 """Words that a misspelt word before a syntax error is compared with."""
 
+_DIALECT = Databricks()
+
 QUERY_STARTS = ("SELECT", "WITH", "FROM", "(", "VALUES")
 """Words a query can start with."""
 
 _UNIT_NAMES = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")
+UNITS = frozenset((*_UNIT_NAMES, *(f"{name}S" for name in _UNIT_NAMES)))
+
 # fmt: off
 _MEANT = frozenset((
     "ABS", "ARRAY_JOIN", "ARRAYS_ZIP", "COALESCE", "CONCAT", "CONCAT_WS", "COUNT", "COUNT_IF", "DENSE_RANK", "IF",
@@ -40,8 +44,6 @@ _SPELLED = frozenset((
 ))
 """Functions whose arguments are no plain list."""
 # fmt: on
-
-UNITS = frozenset((*_UNIT_NAMES, *(f"{name}S" for name in _UNIT_NAMES)))
 
 
 @dataclass(frozen=True)
@@ -88,12 +90,12 @@ def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written
     """
     tokens: tuple[Token, ...] = ()
     try:
-        tokens = tuple(Databricks().tokenize(text))
+        tokens = tuple(_DIALECT.tokenize(text))
         if found := [*_refusals(tokens, text, path, starts)]:
             raise InvalidProject(found)
         clauses = [*_clauses(tokens)]
         kept = [_plain(tokens, i) for i in range(len(tokens)) if not any(start <= i < end for start, end in clauses)]
-        parser = _AsWritten(dialect=Databricks()) if as_written else Databricks().parser()
+        parser = _AsWritten(dialect=_DIALECT) if as_written else _DIALECT.parser()
         (tree,) = parser.parse(kept, text)
     except TokenError as error:
         raise InvalidProject([_token_finding(error, text, path)]) from None

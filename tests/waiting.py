@@ -1,0 +1,23 @@
+"""Waiting, by a condition and never for longer than anything can take."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+PATIENCE = 600.0
+"""Seconds within which anything that is waited for must have come, on a machine that is busy with other things."""
+
+
+def wait_for(condition: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
+    """Wait until a condition holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} has not come"
+        pause(0.05)
+
+
+def pause(seconds: float) -> None:
+    """Let a moment pass: what is awaited has no event of its own, or the moment itself is what is tested."""
+    threading.Event().wait(seconds)
