@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Generator
 
 import pytest
 
@@ -21,10 +20,19 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         gc.collect()
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Tell a failure when it happens, where a run may be ended from outside before its summary."""
-    report = yield
-    if report.failed and "CI" in os.environ:
-        item.config.get_terminal_writer().write(f"\n{item.nodeid}\n{report.longreprtext}\n")
-    return report
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell failures at once where a run may be ended from outside, before its summary."""
+    is_worker = hasattr(config, "workerinput")
+    if "CI" in os.environ and not is_worker:
+        config.pluginmanager.register(_Crier(config))
+
+
+class _Crier:
+    """Tells a failure when it happens."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._config.get_terminal_writer().write(f"\n{report.nodeid}\n{report.longreprtext}\n")

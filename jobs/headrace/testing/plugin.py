@@ -36,7 +36,7 @@ _RESULTS = pytest.StashKey[list[Result]]()
 _WORKERS = pytest.StashKey[ThreadPoolExecutor]()
 
 _AT_ONCE = 2
-"""How many cuts run beside each other: a small batch is mostly planning, which keeps one core busy."""
+"""How many cuts run beside each other, this one and the next: planning, as most of a batch is, keeps one core busy."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -77,13 +77,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Fil
     return CaseFile.from_parent(parent, path=file_path) if file_path.parent.parent in paths else None
 
 
-def pytest_runtest_protocol(item: pytest.Item) -> None:
-    """Start the next cuts with this one."""
-    items = item.session.items
-    for each in items[items.index(item) :][:_AT_ONCE]:
-        if not isinstance(each, CaseItem):
-            break  # another test may need the machine for itself
-        each.start()
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Start the next cut with this one; another test may need the machine for itself."""
+    for each in (item, nextitem):
+        if isinstance(item, CaseItem) and isinstance(each, CaseItem):
+            each.start()
 
 
 @pytest.hookimpl(wrapper=True)
