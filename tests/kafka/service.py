@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,9 +14,8 @@ from pathlib import Path
 import httpx
 
 from headrace.environment import guard
+from tests.kafka.stage import PROJECT, command, environ
 from tests.waiting import PATIENCE
-
-CHECKOUT = Path(__file__).parents[2]
 
 ORDERS_BY_ID = """/*
 The latest record of each order: one row per order id.
@@ -61,8 +58,8 @@ def project(root: Path) -> Path:
     """Write a project with the shop's topics, the orders view and a gold table."""
     files = {
         "manifest.yml": "name: small\nmodels:\n  shop: {+query: shop}\n",
-        "conf/local.yml": "kafka: {create_topics: true}\ndata_dir: data\n",
-        **{f"sql/bronze/{name}": (CHECKOUT / "sql/bronze" / name).read_text("utf-8") for name in BRONZE},
+        "conf/test.yml": "kafka: {create_topics: true}\ndata_dir: data\n",
+        **{f"sql/bronze/{name}": (PROJECT / "sql/bronze" / name).read_text("utf-8") for name in BRONZE},
         "sql/silver/shop/orders_by_id.sql": ORDERS_BY_ID,
         "sql/gold/shop/sales.sql": SALES,
     }
@@ -73,15 +70,10 @@ def project(root: Path) -> Path:
 
 
 @contextmanager
-def serving(root: Path, bootstrap: str, *words: str) -> Iterator[Instance]:
-    """A service at a free port for as long as the block lasts."""
-    paths = os.pathsep.join([str(CHECKOUT / "jobs"), os.environ.get("PYTHONPATH", "")])
-    process = subprocess.Popen(
-        [sys.executable, "-m", "headrace", "-C", str(root), "serve", "--port", "0", *words],
-        env={**os.environ, "PYTHONPATH": paths, "HEADRACE_KAFKA_BOOTSTRAP": bootstrap},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def serving(root: Path, bootstrap: str, *words: str, data_dir: Path | None = None) -> Iterator[Instance]:
+    """A service of a project at a free port for as long as the block lasts."""
+    asked = command("serve", "--port", "0", *words, project=root)
+    process = subprocess.Popen(asked, env=environ(bootstrap, data_dir), stderr=subprocess.PIPE, text=True)
     leash = guard.tie(process.pid)
     assert process.stderr is not None
     rest = threading.Thread(target=process.stderr.read, daemon=True)

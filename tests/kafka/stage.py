@@ -43,11 +43,10 @@ class Stage(Cluster):
     def data_dir(self) -> Path:
         return self.folder / "data"
 
-    def call(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def call(self, *words: str, project: Path = PROJECT) -> subprocess.CompletedProcess[str]:
         """Run one headrace command to its end."""
-        return subprocess.run(
-            command(*words), env=self.environ, cwd=self.folder, capture_output=True, text=True, timeout=2 * PATIENCE
-        )
+        asked, within = command(*words, project=project), 2 * PATIENCE
+        return subprocess.run(asked, env=self.environ, cwd=self.folder, capture_output=True, text=True, timeout=within)
 
     def rows(self, table: str, *words: str) -> list[dict[str, Any]]:
         """What `headrace show` tells of a table."""
@@ -106,9 +105,14 @@ class Stage(Cluster):
 
     @property
     def environ(self) -> dict[str, str]:
-        paths = os.pathsep.join([str(PROJECT / "jobs"), os.environ.get("PYTHONPATH", "")])
-        ours = {"HEADRACE_DATA_DIR": str(self.data_dir), "HEADRACE_KAFKA_BOOTSTRAP": self.bootstrap}
-        return {**os.environ, **ours, "PYTHONPATH": paths}
+        return environ(self.bootstrap, self.data_dir)
+
+
+def environ(bootstrap: str, data_dir: Path | None = None) -> dict[str, str]:
+    """The surroundings of a headrace command on some broker; by default its data is where its project says."""
+    paths = os.pathsep.join([str(PROJECT / "jobs"), os.environ.get("PYTHONPATH", "")])
+    ours = {"HEADRACE_DATA_DIR": str(data_dir)} if data_dir else {}
+    return {**os.environ, **ours, "HEADRACE_KAFKA_BOOTSTRAP": bootstrap, "PYTHONPATH": paths}
 
 
 def command(*words: str, project: Path = PROJECT) -> list[str]:
