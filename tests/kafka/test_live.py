@@ -70,7 +70,7 @@ def test_outage_of_the_broker_needs_no_hand(live: Runner, stage: Stage, seconds:
 def test_sigterm_stops_cleanly(live: Runner, stage: Stage) -> None:
     family = [live.process.pid, *(child.pid for child in psutil.Process(live.process.pid).children(recursive=True))]
     started = time.monotonic()
-    assert live.stop(signal.SIGTERM) == 143
+    assert (live.stop(signal.SIGTERM), live.count(" stopped$")) == (143, 1)
     assert time.monotonic() - started < STOPS_WITHIN
     wait_for(lambda: not any(psutil.pid_exists(pid) for pid in family), "the end of all processes", STOPS_WITHIN)
     assert "slow_stop" not in live.said
@@ -90,5 +90,5 @@ def test_minute_is_told_when_nothing_comes_any_more_and_interrupt_stops_cleanly(
         wait_for(
             lambda: "idle" in {row["product"] for row in stage.rows("gold.sales_per_minute")}, "the minute of the sale"
         )
-        assert runner.stop(signal.SIGINT) == 130
+        assert (runner.stop(signal.SIGINT), runner.count(" stopped$")) == (130, 1)
         wait_for(lambda: not processes(stage.data_dir), "the end of the JVM", STOPS_WITHIN)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import signal
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -105,9 +108,19 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
             builder = builder.config(key, value)
     if given is not None and not given.contains("spark.jars"):
         builder = builder.config("spark.jars", _jars_for_running_jvm())
-    spark = builder.getOrCreate()
+    with _interrupts_as_they_are():
+        spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
     return spark
+
+
+@contextmanager
+def _interrupts_as_they_are() -> Iterator[None]:
+    """Keep what Ctrl-C does for whoever has decided it: PySpark makes it an exception in the middle of anything."""
+    decided = signal.getsignal(signal.SIGINT)
+    yield
+    if decided is not signal.default_int_handler and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, decided)
 
 
 def child(spark: SparkSession, pool: str, macros: Iterable[Macro] = ()) -> SparkSession:
