@@ -74,7 +74,7 @@ _GUARD: Mapping[str, str] = {
 _LOCAL: Mapping[str, str] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.memory": "1g",
+    "spark.driver.memory": "1536m",
     # Hadoop's own forks a `chmod` for every file that it makes; this one asks Java.
     "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
     "spark.sql.streaming.checkpointFileManagerClass": (

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from headrace.errors import InvalidProject, Place
 from headrace.planning import terms
 from headrace.planning.declared import Declared
 from headrace.planning.verdict import Reason, Verdict
 from headrace.project import dialect
-from headrace.project.model import Model, Topic
+from headrace.project.model import Model, Publish, Topic
 
 _FIXED = {
     "materialized": "its rows are stored in another way",
@@ -31,8 +31,12 @@ _JUDGED = (
     "close_when",
     "delete_when",
     "publish",
+    "tests",
 )
-_HARMLESS = ("layer", "name", "domain", "path", "description", "log", "tags", "owner", "meta", "header_places", "every")
+_HARMLESS = (
+    *("layer", "name", "domain", "path", "description", "log", "tags", "owner", "meta", "header_places", "every"),
+    *("allow", "extra_columns"),
+)
 """Keys that change nothing of what is stored."""
 
 
@@ -58,6 +62,7 @@ def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bo
         message = "keys that were deleted by the old rule stay so, with what they had counted"
         yield Reason(verdict, _place(new, "delete_when"), message, _told(old.delete_when), _told(new.delete_when))
     yield from _publish_reasons(old, new)
+    yield from _test_reasons(before, now, table)
 
 
 def topic_reasons(old: Topic, new: Topic) -> Iterator[Reason]:
@@ -109,14 +114,34 @@ def _publish_reasons(old: Model, new: Model) -> Iterator[Reason]:
         message = "rows are not sent any more; those that were stay on the topic"
         yield Reason(Verdict.KEEP, place, message, _told(before))
     elif before is not None and after is not None:
-        moved = (before.topic, before.topic_column) != (after.topic, after.topic_column)
-        same = (before.key, before.value, before.tombstone_when) == (after.key, after.value, after.tombstone_when)
-        if moved:
+        if _where(before) != _where(after):
             message = "rows that were sent stay on the old topic; the new one gets those from now on"
             yield Reason(Verdict.FORWARD, place, message, _told(before), _told(after))
-        elif not same:
+        elif before != replace(after, start=before.start):
             message = "records look different from now on; those that were sent stay"
             yield Reason(Verdict.KEEP, place, message, _told(before), _told(after))
+
+
+def _where(publish: Publish) -> tuple[str | None, ...]:
+    return publish.topic, publish.topic_column, publish.suffix
+
+
+def _test_reasons(before: Declared, now: Declared, table: str) -> Iterator[Reason]:
+    old, new = before.by_table[table], now.by_table[table]
+    if _sets_aside(old, before) != _sets_aside(new, now):
+        message = "rows that were set aside by the old tests stay out, and those that were stored stay"
+        yield Reason(Verdict.FORWARD, _place(new, "tests"), message)
+    elif old.tests != new.tests:
+        yield Reason(Verdict.KEEP, _place(new, "tests"), "rows are held to the new tests from now on")
+
+
+def _sets_aside(model: Model, declared: Declared) -> list[tuple[object, ...]]:
+    """The tests of a model whose failures are not stored, each as what it says."""
+    tests = (test for test in model.tests if test.on_failure == "dead_letter")
+    return sorted(
+        (test.kind, test.column or "", test.to or "", test.field or "", _expression(test.fails, declared))
+        for test in tests
+    )
 
 
 def _expression(text: str | None, declared: Declared) -> str:

@@ -1,0 +1,31 @@
+"""What edits of a header mean that leave the query as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.plan.live import FILES, TOTALS, TOTALS_FILE, Live
+
+KEY = "unique_key: id\n"
+TESTS = "tests: {columns: {id: [not_null]}, rows: {small: {expression: total < 10, on_failure: dead_letter}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict"),
+    [
+        ("Running totals", "Running\ntotals", "SAME"),
+        (KEY, f"{KEY}extra_columns: refuse\ncolumns: {{id: string, total: bigint}}\n", "SAME"),
+        (KEY, f"{KEY}tags: [money]\nowner: ada\n", "SAME"),
+        ("[not_null]", "[not_null, unique]", "KEEP"),
+        ("small:", "tiny:", "KEEP"),
+        ("total < 10", "total < 11", "FORWARD"),
+        ("dead_letter", "warn", "FORWARD"),
+        (TESTS, "", "FORWARD"),
+    ],
+)
+def test_edited_header_has_its_verdict(tmp_path: Path, old: str, new: str, verdict: str) -> None:
+    live = Live(tmp_path, {**FILES, TOTALS_FILE: TOTALS.replace(KEY, KEY + TESTS)})
+    live.start()
+    assert live.entry("silver.totals", live.edited(TOTALS_FILE, old, new)).verdict == verdict
