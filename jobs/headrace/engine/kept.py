@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -12,7 +13,9 @@ from pyspark.sql.types import IntegerType, StructType
 
 from headrace.engine.delta import Materialized, materialize, nullable, with_batch
 from headrace.engine.session import SMALL_BATCH_ROWS, tune
-from headrace.engine.slot import Rows, Slot, scala_object
+from headrace.engine.slot import Rows, Slot, are_in_slots, scala_object
+
+_BROADCASTS = "spark.sql.autoBroadcastJoinThreshold"
 
 
 class Plan:
@@ -24,7 +27,7 @@ class Plan:
         self._leaves = leaves
         self._jvm: Any = frame.sparkSession._jvm
         self._session = frame.sparkSession._jsparkSession
-        self._made = frame.coalesce(1)._jdf.queryExecution()
+        self._made = _planned(frame.coalesce(1))
         self._lasts: bool | None = None
 
     def reads(self, leaves: tuple[DataFrame, ...]) -> bool:
@@ -47,6 +50,25 @@ class Plan:
             looks_at_clock = self._made.analyzed().containsPattern(patterns.CURRENT_LIKE())
             self._lasts = optimized.deterministic() and not asks and not looks_at_clock
         return self._lasts
+
+
+def _planned(frame: DataFrame) -> Any:
+    """The plan of a frame. Rows that all lie in slots are joined where they are: a broadcast is a job of its own."""
+    made: Any = frame._jdf.queryExecution()
+    if are_in_slots(made.analyzed()):
+        with _without_broadcasts(frame.sparkSession):
+            made.executedPlan()
+    return made
+
+
+@contextmanager
+def _without_broadcasts(session: SparkSession) -> Iterator[None]:
+    former = str(session.conf.get(_BROADCASTS))
+    session.conf.set(_BROADCASTS, "-1")
+    try:
+        yield
+    finally:
+        session.conf.set(_BROADCASTS, former)
 
 
 class Plans:

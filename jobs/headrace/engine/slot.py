@@ -113,6 +113,21 @@ class Filled(Materialized):
         return filled
 
 
+def are_in_slots(plan: Any) -> bool:
+    """Whether a logical plan reads nothing but slots."""
+    leaves = plan.collectLeaves()
+    return all(_is_slot(leaves.apply(number)) for number in range(leaves.size()))
+
+
+def _is_slot(leaf: Any) -> bool:
+    kind = _kind(leaf)
+    return kind == "OneRowRelation" or (kind == "LogicalRDD" and _kind(leaf.rdd()) == "BlockRDD")
+
+
+def _kind(of: Any) -> str:
+    return str(of.getClass().getSimpleName())
+
+
 def scala_object(package: Any, name: str) -> Any:
     """A Scala object of a Java package."""
     return getattr(getattr(package, f"{name}$"), "MODULE$")

@@ -69,9 +69,9 @@ class KeyedState:
         self._base = self._plans.put(self._name("rows"), materialize(newest.where("not _deleted")))
 
     def read(self) -> DataFrame:
-        """The rows as of the last finished batch, without bookkeeping columns."""
-        hint = "broadcast" if self.count <= _SMALL_ROWS else "shuffle_hash"
-        return self._live().drop("_deleted", "_batch").hint(hint)
+        """The rows as of the last finished batch, without bookkeeping columns. How to join few, Spark finds itself."""
+        rows = self._live().drop("_deleted", "_batch")
+        return rows if self.count <= _SMALL_ROWS else rows.hint("shuffle_hash")
 
     @property
     def leaves(self) -> tuple[DataFrame, ...]:
@@ -128,13 +128,13 @@ class KeyedState:
 
     def _changed(self, rows: DataFrame, changes: DataFrame) -> DataFrame:
         newest = newest_per_key(changes, self._keys)
-        return _without(rows, newest, self._keys, "shuffle_hash").unionByName(newest)
+        return _without(rows, newest.hint("shuffle_hash"), self._keys).unionByName(newest)
 
     def _live(self) -> DataFrame:
         base = self._loaded(self._base).frame
         if self._recent is None:
             return base
-        old = _without(base, self._recent.frame, self._keys, "broadcast")
+        old = _without(base, self._recent.frame, self._keys)
         return old.unionByName(self._recent.frame.where("not _deleted"))
 
     @staticmethod
@@ -152,9 +152,9 @@ class KeyedState:
         return f"{self._log.path.parent.name}.{self._log.path.name} {layer}"
 
 
-def _without(rows: DataFrame, others: DataFrame, keys: Sequence[str], join: str) -> DataFrame:
+def _without(rows: DataFrame, others: DataFrame, keys: Sequence[str]) -> DataFrame:
     same = [rows[key].eqNullSafe(others[key]) for key in keys]
-    return rows.join(others.hint(join), same, "left_anti")
+    return rows.join(others, same, "left_anti")
 
 
 def _count(layer: Materialized | None) -> int:
