@@ -28,6 +28,7 @@ from headrace.engine.sources import Tables, plain, source_name, stored
 from headrace.engine.statement import view_name
 from headrace.engine.ticks import guarded, watermarked, with_ticks
 from headrace.engine.told import Told
+from headrace.engine.turns import Turns
 from headrace.layout import Layout
 from headrace.project.model import Input, Project, Query
 from headrace.project.resets import read_note
@@ -74,6 +75,7 @@ class NativeQuery:
         self._views: dict[str, str] = {}
         self._replays = True
         self._started = threading.Event()
+        self.turns = Turns(at_once=1)  # a run puts those there that all its queries take
         self._ended: Mapping[str, Any] = {}
         self.running: StreamingQuery | None = None
         for key, value in _CONFS.items():
@@ -225,6 +227,10 @@ class NativeQuery:
 
     def _write(self, frame: DataFrame, batch: int) -> None:
         """Append a batch once: only the first after a start can be a repetition, so only then is it looked up."""
+        with self.turns.taken():
+            self._write_now(frame, batch)
+
+    def _write_now(self, frame: DataFrame, batch: int) -> None:
         changes = keyed_changes(self.model, frame) if self.current else frame
         rows = materialize(with_batch(changes, batch))  # also when it is not written: state needs every row computed
         plan = self._plan()

@@ -26,6 +26,7 @@ from headrace.engine.snapshot import SnapshotQuery
 from headrace.engine.sources import stored
 from headrace.engine.supervisor import Failure, Supervised, Supervisor, wait_until
 from headrace.engine.tasks import Bells, GroupTask, LandingTask, NativeTask, PublisherTask, Say, SnapshotTask, Task
+from headrace.engine.turns import Turns
 from headrace.environment import swap
 from headrace.errors import Finding, InvalidProject
 from headrace.layout import Layout
@@ -57,7 +58,8 @@ class Run:
     def __init__(self, spark: SparkSession, project: Project, options: Options, say: Say) -> None:
         self.project = project
         self.layout = Layout(project.target.data_dir)
-        self.supervisor = Supervisor(say)
+        self._turns = Turns(spark.sparkContext.defaultParallelism)
+        self.supervisor = Supervisor(say, self._turns)
         self._spark = spark
         self._options = options
         self._say = say
@@ -86,8 +88,10 @@ class Run:
             made.create_tables()
             if isinstance(made, Group):
                 made.shelf = self._shelf
-            if isinstance(made, NativeQuery) and made.model.publish:
-                made.catch_up()
+            if isinstance(made, NativeQuery):
+                made.turns = self._turns
+                if made.model.publish:
+                    made.catch_up()
         self._create_topics()
         running = [model for query in project.queries for model in query.models]
         self._publishers = [self._publisher(model, schemas) for model in running if model.publish]

@@ -5,13 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from headrace.engine.failures import SAME_FAILURES, WAITS, passes, told
 from headrace.engine.tasks import Say, Task
-from headrace.reading.status import QueryState, QueryStatus
+from headrace.engine.turns import Turns
+from headrace.reading.status import QueryKind, QueryState, QueryStatus
 
 STOP_SECONDS = 25.0
+IN_TURN: tuple[QueryKind, ...] = ("landing", "micro_batch", "snapshot")
+"""Tasks of which each step computes. What Spark streams takes turns by itself, and publishers mostly wait."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,7 @@ class Failure:
 class Supervised:
     """A task and how it fares."""
 
-    def __init__(self, task: Task, upstream: Sequence[Supervised], say: Say) -> None:
+    def __init__(self, task: Task, upstream: Sequence[Supervised], say: Say, turns: Turns) -> None:
         self.task = task
         self.upstream = upstream
         self.state: QueryState = "starting"
@@ -33,6 +37,7 @@ class Supervised:
         self.last_error: str | None = None
         self.finished = threading.Event()
         self._say = say
+        self._turns = turns if task.kind in IN_TURN else None
 
     @property
     def failed(self) -> Failure | None:
@@ -65,8 +70,7 @@ class Supervised:
         attempt = 0
         while not stop.is_set():
             try:
-                self.task.wake.clear()
-                worked = self.task.step()
+                worked = self._worked(stop)
                 self.state = "running" if worked else "waiting"
                 return worked
             except Exception as error:
@@ -76,6 +80,13 @@ class Supervised:
                 self._say("retry", query=self.task.name, attempt=attempt, cause=self.last_error)
                 stop.wait(WAITS[min(attempt, len(WAITS)) - 1])
         return False
+
+    def _worked(self, stop: threading.Event) -> bool:
+        with self._turns.taken() if self._turns else nullcontext():
+            if stop.is_set():
+                return False
+            self.task.wake.clear()
+            return self.task.step()
 
     def _can_go_on(self, error: Exception, attempt: int) -> bool:
         cause, former = told(error), self.last_error
@@ -98,15 +109,16 @@ class Supervised:
 class Supervisor:
     """All tasks of a run, each in a thread of its own."""
 
-    def __init__(self, say: Say) -> None:
+    def __init__(self, say: Say, turns: Turns) -> None:
         self.members: list[Supervised] = []
+        self._turns = turns
         self.stop = threading.Event()
         self._say = say
         self._threads: list[threading.Thread] = []
 
     def add(self, task: Task, upstream: Sequence[Supervised] = ()) -> Supervised:
         """Take a task in; with `until_done` it ends only after those upstream of it."""
-        member = Supervised(task, upstream, self._say)
+        member = Supervised(task, upstream, self._say, self._turns)
         self.members.append(member)
         return member
 
