@@ -16,20 +16,21 @@ from headrace.project.engine_rules import (
     two_queries,
     unstable_calls,
 )
-from headrace.project.house_rules import clocks_in_streams, concatenated_keys, processing_time_windows
+from headrace.project.join_rules import static_joins
+from headrace.project.lint.concatenated_key import concatenated_keys
+from headrace.project.lint.current_time import clocks_in_streams
+from headrace.project.lint.non_deterministic import chance_in_streams
+from headrace.project.lint.outer_join import outer_joins
+from headrace.project.lint.processing_time import processing_time_windows
+from headrace.project.lint.second_watermark import second_watermarks
+from headrace.project.lint.star_from_table import stars_from_tables
+from headrace.project.lint.unbounded_join import unbounded_joins
+from headrace.project.lint.unbounded_state import unbounded_aggregates
 from headrace.project.reading_rules import (
     missing_parameters,
     missing_streams,
-    stars_from_tables,
     unknown_columns,
     unknown_tables,
-)
-from headrace.project.state_rules import (
-    outer_joins,
-    second_watermarks,
-    static_joins,
-    unbounded_aggregates,
-    unbounded_joins,
 )
 from headrace.project.stream_rules import (
     distinct_counts,
@@ -84,6 +85,7 @@ RULES: tuple[Rule, ...] = (
     second_watermarks,
     concatenated_keys,
     clocks_in_streams,
+    chance_in_streams,
     processing_time_windows,
 )
 

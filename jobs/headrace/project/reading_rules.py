@@ -46,13 +46,6 @@ def missing_parameters(draft: Draft) -> Iterator[Finding]:
                 yield Finding(parameter.place, "missing-parameter", f"no value for :{parameter.name}.{advice}")
 
 
-def stars_from_tables(draft: Draft) -> Iterator[Finding]:
-    """`*` takes its columns from CTEs only, so that a model's columns are in its text."""
-    for file in draft.files:
-        for place in file.text.stars:
-            yield Finding(place, "star-from-table", "`*` of a stored table; list the columns that you use in a CTE")
-
-
 def missing_streams(draft: Draft) -> Iterator[Finding]:
     """Something moves each stored model, and what is marked as moving does move."""
     for file in draft.files:

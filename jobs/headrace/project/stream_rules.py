@@ -26,6 +26,12 @@ def streaming_flows(draft: Draft) -> Iterator[tuple[Model, Flow]]:
             yield from ((model, draft.flows[part.table]) for part in parts)
 
 
+def streaming_files(draft: Draft) -> Iterator[Flow]:
+    """Yield each text that a model of the streaming engine is made of, once."""
+    flows = {flow.file.model.path: flow for _, flow in streaming_flows(draft)}
+    yield from flows.values()
+
+
 def ranked_streams(draft: Draft) -> Iterator[Finding]:
     """A window function needs rows that have an order, and a stream has none but that of time."""
     for _, flow in streaming_flows(draft):

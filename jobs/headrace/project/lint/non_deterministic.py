@@ -1,0 +1,20 @@
+"""A function of chance in a model of the streaming engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headrace.errors import Finding
+from headrace.project.draft import Draft
+from headrace.project.stream_rules import streaming_files
+
+CHANCE = frozenset({"monotonically_increasing_id", "rand", "randn", "random", "randstr", "shuffle", "uniform", "uuid"})
+
+
+def chance_in_streams(draft: Draft) -> Iterator[Finding]:
+    """A batch that runs again gives the same rows."""
+    for file in streaming_files(draft):
+        for call in file.file.text.calls:
+            if call.name in CHANCE:
+                message = f"`{call.name}` differs when a batch runs again; make the value from columns, such as a hash"
+                yield Finding(call.place, "non-deterministic", message)
