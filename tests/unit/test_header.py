@@ -73,6 +73,7 @@ def test_places_are_those_in_the_sql_file():
         ("/*\nOne row.\n\nquery: My Query\n*/", (4, 8, "bad-name")),
         ("/*\nOne row.\n\nrun: stream\n*/", (4, 6, "bad-value")),
         ("/*\nOne row.\n\ndelete_when: a =\n*/", (4, 14, "syntax")),
+        ("/*\nOne row.\n\ndelete_when: a > :limit\n*/", (4, 14, "syntax")),
         ("/*\nOne row.\n\ncolumns: {a: strng}\n*/", (4, 14, "bad-value")),
         ("/*\nOne row.\n\npublish: {topic: t, key: k}\n*/", (4, 1, "missing-key")),
         ("/*\nOne row.\n\npublish: {topic: {}, key: k, value: {a: b}}\n*/", (4, 18, "bad-value")),

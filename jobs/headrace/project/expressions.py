@@ -22,6 +22,8 @@ def columns_of(text: str) -> tuple[str, ...]:
     expression = tree.expressions[0]
     if isinstance(expression, (exp.Alias, exp.Aliases)) or expression.is_star or expression.find(exp.Query):
         raise ValueError("an expression here has no alias, no `*` and no subquery")
+    if expression.find(exp.Placeholder, exp.Parameter):
+        raise ValueError("an expression here takes no parameters; compute it as a column of the query")
     first_parts = sorted((column.parts[0] for column in expression.find_all(exp.Column)), key=_offset)
     return tuple(dict.fromkeys(part.name for part in first_parts))
 
