@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plan.live import FILES, TOTALS, TOTALS_FILE, Live
+from tests.plan.live import FILES, NEWS, NEWS_FILE, TOTALS, TOTALS_FILE, Live
 
 KEY = "unique_key: id\n"
 TESTS = "tests: {columns: {id: [not_null]}, rows: {small: {expression: total < 10, on_failure: dead_letter}}}\n"
@@ -29,3 +29,9 @@ def test_edited_header_has_its_verdict(tmp_path: Path, old: str, new: str, verdi
     live = Live(tmp_path, {**FILES, TOTALS_FILE: TOTALS.replace(KEY, KEY + TESTS)})
     live.start()
     assert live.entry("silver.totals", live.edited(TOTALS_FILE, old, new)).verdict == verdict
+
+
+def test_another_column_that_is_sent_is_told(tmp_path: Path) -> None:
+    live = Live(tmp_path, {**FILES, NEWS_FILE: NEWS.replace("{total: total}", "{json: id}")})
+    live.start()
+    assert live.entry("gold.news", live.edited(NEWS_FILE, "{json: id}", "{json: total}")).verdict == "KEEP"
