@@ -61,6 +61,11 @@ class Layout:
         return self.data_dir / "swap.json"
 
     @property
+    def reset(self) -> Path:
+        """The reset that is under way."""
+        return self.data_dir / "reset.json"
+
+    @property
     def checkpoints(self) -> Path:
         """The progress of every query."""
         return self.data_dir / "checkpoints"

@@ -77,6 +77,7 @@ class Stage(Cluster):
             alarm.start()
             failures = run.wait(too_late)
             alarm.cancel()
+            _unload_state(jvm)
         assert not too_late.is_set(), run.status().to_json()
         return failures
 
@@ -106,6 +107,15 @@ class Stage(Cluster):
     @property
     def environ(self) -> dict[str, str]:
         return environ(self.bootstrap, self.data_dir)
+
+
+def _unload_state(jvm: Any) -> None:
+    """Forget the state stores of queries that have ended.
+
+    Spark would write them once more when it next tidies up, into a checkpoint that a reset has removed meanwhile.
+    """
+    stores = getattr(jvm.org.apache.spark.sql.execution.streaming.state, "StateStore$")
+    getattr(stores, "MODULE$").unloadAll()
 
 
 def environ(bootstrap: str, data_dir: Path | None = None) -> dict[str, str]:

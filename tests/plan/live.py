@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -67,6 +68,10 @@ class Live:
         queries = [query.name for query in chosen.queries] + [landing.query for landing in chosen.landings]
         tables = {model.table: SCHEMAS.get(model.table, SCHEMAS["silver.totals"]) for model in chosen.models}
         declared.write(self.layout, Declared.of(chosen, tables), queries, {})
+
+    def forget(self, query: str) -> None:
+        """Leave a query as if it had never been started."""
+        shutil.rmtree(self.layout.checkpoint(query))
 
     def edited(self, file: str, old: str, new: str) -> Project:
         assert old in self._files[file]

@@ -43,7 +43,7 @@ def test_untouched_project_is_the_same(live: Live) -> None:
 
 
 def test_reset_query_is_new(live: Live) -> None:
-    declared.forget(live.layout, "totals")
+    live.forget("totals")
     assert verdicts(live.plan())["silver.totals"] == "NEW"
 
 
@@ -90,7 +90,7 @@ def test_leftover_of_a_former_model_is_reset(live: Live) -> None:
 
 
 def test_progress_that_nobody_noted_is_a_mix(live: Live) -> None:
-    declared.forget(live.layout, "totals")
+    live.forget("totals")
     (live.layout.checkpoint("totals") / "inputs").mkdir(parents=True)
     assert verdicts(live.plan())["silver.totals"] == "MIX"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +15,7 @@ from headrace.engine.inputs import InputLog
 from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode, UsageError, did_you_mean
 from headrace.layout import Layout
-from headrace.planning import declared
-from headrace.project import graph
+from headrace.project import graph, resets
 from headrace.project.model import Landing, Model, Project, Query
 from headrace.project.resets import ResetNote, Start, read_note, stored
 
@@ -43,13 +41,10 @@ def forget(
     project: Project, layout: Layout, chosen: Query | Landing, start: Start | None = None, republish: bool = False
 ) -> None:
     """Remove what a query has stored, and leave a note for its next start; the runner's lock must be held."""
+    resets.finish(layout)
     name = chosen.query if isinstance(chosen, Landing) else chosen.name
     note = ResetNote(start, {} if republish else _barrier(project, layout, chosen))
-    for path in _stored(layout, chosen):
-        if path.exists():
-            shutil.rmtree(path)
-    declared.forget(layout, name)
-    note.write(layout.checkpoint(name))
+    resets.reset(layout, name, _stored(layout, chosen), note)
 
 
 def _chosen(project: Project, name: str) -> Query | Landing:
@@ -112,5 +107,6 @@ def _source(project: Project, layout: Layout, known: dict[str, Model], table: st
 def _stored(layout: Layout, chosen: Query | Landing) -> Iterator[Path]:
     if isinstance(chosen, Landing):
         yield layout.landing(chosen.name)
+        yield layout.checkpoint(chosen.query)
     else:
         yield from stored(layout, chosen)

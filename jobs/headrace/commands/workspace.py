@@ -39,14 +39,16 @@ class Workspace:
 
     @property
     def layout(self) -> Layout:
-        """The data directory; what a swap that was killed has left to do is done first."""
+        """The data directory; what a swap or a reset that was killed has left to do is done first."""
         layout = Layout(self.declared.target.data_dir)
-        if layout.swap.exists():
+        if layout.swap.exists() or layout.reset.exists():
             from headrace.environment import swap
             from headrace.environment.lock import runner_lock
+            from headrace.project import resets
 
             with suppress(Locked), runner_lock(layout.locks):  # whoever holds it does it
                 swap.finish(layout)
+                resets.finish(layout)
         return layout
 
     @property

@@ -32,8 +32,8 @@ from headrace.errors import Finding, InvalidProject
 from headrace.layout import Layout
 from headrace.planning import declared
 from headrace.planning.declared import Declared
+from headrace.project import resets
 from headrace.project.model import Model, Project
-from headrace.project.resets import read_note
 from headrace.reading.status import ProjectStatus, RunnerState, RunnerStatus
 from headrace.reading.topics import client_options, ensure
 
@@ -74,6 +74,7 @@ class Run:
     def prepare(self) -> None:
         """Check the project with Spark, then create topics and tables; nothing is started before all of it holds."""
         swap.finish(self.layout)
+        resets.finish(self.layout)
         self._schemas = schemas = verdict.schemas(self._spark, self.project, self.layout.verdict)
         spark, project, layout = self._spark, self.project, self.layout
         source = KafkaSource.of(project.target.kafka, f"headrace-{project.name}-{project.target.identity}")
@@ -206,7 +207,7 @@ class Run:
         name = f"{project.name}.{target.identity}.{model.name}"
         outlet = Outlet(client_options(target.kafka), self._progress_topic, name, self._rules())
         table = stored(self._spark, self.layout, model, schemas[model.table])
-        barrier = read_note(self.layout.checkpoint(model.query or model.name)).barrier
+        barrier = resets.read_note(self.layout.checkpoint(model.query or model.name)).barrier
         former = kept(self._spark, self.layout, model)
         return Publisher(self._spark, model, table, outlet, self.layout.data_dir / "set_aside", barrier, former)
 

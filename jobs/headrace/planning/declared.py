@@ -92,11 +92,6 @@ def write(
     _forget_unused(layout)
 
 
-def forget(layout: Layout, query: str) -> None:
-    """A query that was reset has not been started yet."""
-    (layout.checkpoint(query) / _NAME).unlink(missing_ok=True)
-
-
 def adopt(layout: Layout, other: Layout) -> None:
     """Take in the declarations that another layout holds, for queries that are about to come from there."""
     layout.declared.mkdir(parents=True, exist_ok=True)

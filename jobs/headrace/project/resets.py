@@ -1,10 +1,16 @@
-"""What a reset removes of a query, and the note that it leaves behind for the next start: where to begin."""
+"""A reset removes what a query has stored, and leaves a note for the next start: where to begin.
+
+A journal says what is to be removed before anything goes, and whoever comes after a process that died does the rest:
+half of a checkpoint would not start, and without the note rows would be sent twice.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from headrace.layout import Layout
@@ -23,20 +29,37 @@ class ResetNote:
 
     def write(self, folder: Path) -> None:
         """Leave the note in a query's checkpoint folder."""
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / _NAME).write_text(json.dumps({"start": self.start, "barrier": dict(self.barrier)}))
+        _write(folder / _NAME, asdict(self))
 
 
 _NAME = "reset.json"
 
 
+def reset(layout: Layout, query: str, paths: Iterable[Path], note: ResetNote) -> None:
+    """Remove folders, and leave a note in the query's checkpoint folder; the runner's lock must be held."""
+    removed = [str(path.relative_to(layout.data_dir)) for path in paths]
+    _write(layout.reset, {"query": query, "paths": removed, "note": asdict(note)})
+    finish(layout)
+
+
+def finish(layout: Layout) -> None:
+    """Do what is left of a reset that was begun; the runner's lock must be held."""
+    if not layout.reset.exists():
+        return
+    begun = json.loads(layout.reset.read_text())
+    for path in begun["paths"]:
+        if (layout.data_dir / path).exists():
+            shutil.rmtree(layout.data_dir / path)
+    ResetNote(**begun["note"]).write(layout.checkpoint(begun["query"]))
+    layout.reset.unlink()
+
+
 def read_note(folder: Path) -> ResetNote:
     """The note in a query's checkpoint folder; an empty one if it was never reset."""
     try:
-        told = json.loads((folder / _NAME).read_text())
+        return ResetNote(**json.loads((folder / _NAME).read_text()))
     except FileNotFoundError:
         return ResetNote()
-    return ResetNote(told["start"], told["barrier"])
 
 
 def stored(layout: Layout, query: Query) -> Iterator[Path]:
@@ -48,3 +71,13 @@ def stored(layout: Layout, query: Query) -> Iterator[Path]:
         yield layout.changes(model.table)  # of an upsert, or of a model that was one
         if model.run == "streaming":
             yield layout.late(model.table)
+
+
+def _write(file: Path, told: Mapping[str, object]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_suffix(".tmp")
+    with draft.open("w", encoding="utf-8") as out:
+        json.dump(told, out)
+        out.flush()
+        os.fsync(out.fileno())
+    draft.rename(file)
