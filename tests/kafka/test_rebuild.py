@@ -3,74 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
-import shutil
-import signal
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from headrace.environment import swap
 from headrace.layout import Layout
-from headrace.project import loader
-from headrace.project.model import Project
 from tests.kafka.events import sale
 from tests.kafka.oracle import SALES
-from tests.kafka.runner import Runner
-from tests.kafka.stage import PROJECT, Stage, command
-from tests.waiting import PATIENCE, wait_for
+from tests.kafka.sales import sales, sent
+from tests.kafka.stage import Stage
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.kafka
-
-NOTIFICATIONS = "notifications-events-v1"
-
-
-@dataclass(frozen=True)
-class Sales:
-    """The sales of the checkout alone, with some threshold, on a stage."""
-
-    stage: Stage
-    folder: Path
-
-    def call(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run one headrace command on it."""
-        asked, environ = command(*words, project=self.folder), self.stage.environ
-        return subprocess.run(asked, env=environ, capture_output=True, text=True, timeout=2 * PATIENCE)
-
-    @contextmanager
-    def runner(self) -> Iterator[Runner]:
-        """Its runner for as long as the block lasts; it stops as one is asked to stop."""
-        runner = Runner(command("run", project=self.folder), self.stage.environ, self.folder, self.stage.data_dir)
-        try:
-            yield runner
-            assert runner.stop(signal.SIGTERM) == 143
-        finally:
-            runner.close()
-
-    @property
-    def project(self) -> Project:
-        target = self.stage.project.target
-        return replace(loader.load(self.folder, "test"), target=target)
-
-
-def sales(stage: Stage, folder: Path, threshold: int) -> Sales:
-    for name in ("conf", "macros", "sql/silver/sales", "sql/gold/sales"):
-        shutil.copytree(PROJECT / name, folder / name)
-    (folder / "sql/bronze").mkdir()
-    shutil.copy(PROJECT / "sql/bronze/sales.yml", folder / "sql/bronze")
-    text = (PROJECT / "manifest.yml").read_text()
-    assert "sales_threshold: 2000" in text
-    text = re.sub(r"^  (shipping|shop|clicks): \{\+query.*\n", "", text, flags=re.MULTILINE)
-    (folder / "manifest.yml").write_text(text.replace("sales_threshold: 2000", f"sales_threshold: {threshold}"))
-    return Sales(stage, folder)
-
-
-def sent(stage: Stage) -> list[tuple[str | None, int]]:
-    return [(record.key, record.value["value"]) for record in stage.committed(NOTIFICATIONS)]
 
 
 def test_swap_sends_what_was_not_sent_and_nothing_twice(stage: Stage, tmp_path: Path) -> None:
