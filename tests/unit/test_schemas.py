@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,27 @@ def test_schema_fits_the_files_of_the_project(name: str, path: Path) -> None:
     assert [error.message for error in errors] == []
 
 
+def parts(schema: Any, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """All schemas in a schema that have a default, with their places."""
+    if isinstance(schema, dict):
+        if "default" in schema and not isinstance(schema["default"], dict):
+            yield path, schema
+        for key, value in schema.items():
+            yield from parts(value, f"{path}/{key}")
+    elif isinstance(schema, list):
+        for number, value in enumerate(schema):
+            yield from parts(value, f"{path}/{number}")
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_default_fits_its_own_schema(name: str) -> None:
+    """Editors write it where a key is completed."""
+    shared = {"$defs": SCHEMAS[name].get("$defs", {})}
+    told = [(path, part) for path, part in parts(SCHEMAS[name]) if part["default"] is not None]
+    fits = {path: Draft202012Validator({**part, **shared}).is_valid(part["default"]) for path, part in told}
+    assert [path for path, is_fit in fits.items() if not is_fit] == []
+
+
 @pytest.mark.parametrize("path", sorted(ROOT.glob("sql/*/*/*.sql")), ids=lambda path: path.stem)
 def test_schema_fits_the_headers_of_the_project(path: Path) -> None:
     text = path.read_text("utf-8")
@@ -55,6 +77,7 @@ def test_schema_fits_the_headers_of_the_project(path: Path) -> None:
         ("manifest.json", {"name": "x", "sqlpaths": ["sql"]}),
         ("manifest.json", {"name": "x", "models": {"gold": {"+materialised": "view"}}}),
         ("target.json", {"kafka": {"bootstrp": "x"}}),
+        ("target.json", {"trigger": {"ingest": "soon"}}),
         ("bronze.json", {"landing": "x", "topics": {"a": {"schema": "int", "null_keys": "allow"}}}),
         ("header.json", {"materialized": "table"}),
         ("header.json", {"allow": {"cannot-stream": "I want it all"}}),

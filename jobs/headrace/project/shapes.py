@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from headrace.project import expressions, fieldtypes
 from headrace.project.documents import refuse
@@ -65,7 +65,7 @@ def _reason(text: str) -> str:
 
 def seconds(value: Any) -> float:
     """Read a duration; what is none is a finding."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?) *(ms|s|m|h)", str(value))
+    match = re.fullmatch(_DURATION, str(value))
     if match is None:
         raise refuse("bad-value", "a duration is a number and a unit: `500ms`, `1s`, `2m`")
     return float(match[1]) * SECONDS[match[2]]
@@ -90,4 +90,6 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(_texts, json_schema_input_typ
 Vars = dict[str, Annotated[Any, AfterValidator(_variable)]]
 Every = Annotated[float | str, BeforeValidator(_every, json_schema_input_type=float | str)]
 Options = dict[str, Annotated[str, BeforeValidator(_option, json_schema_input_type=str | float | bool)]]
-Duration = Annotated[float, BeforeValidator(seconds, json_schema_input_type=str)]
+_DURATION = r"^(\d+(?:\.\d+)?) *(ms|s|m|h)$"
+_DurationText = Annotated[str, Field(pattern=_DURATION, examples=["500ms"])]
+Duration = Annotated[float, BeforeValidator(seconds, json_schema_input_type=_DurationText)]

@@ -43,7 +43,7 @@ class _Spark(Shape):
 
 
 class _Trigger(Shape):
-    ingest: Duration = 1.0
+    ingest: Duration = Field(default="1s", validate_default=True)
     max_rows: Annotated[int, Field(ge=1)] = 100_000
 
 
@@ -54,7 +54,7 @@ class _Mail(Shape):
     security: Literal["none", "starttls", "tls"] = "none"
     username: str | None = None
     password: str | None = None
-    timeout: Duration = 30.0
+    timeout: Duration = Field(default="30s", validate_default=True)
 
 
 class _Input(Shape):
@@ -69,11 +69,11 @@ class FileShape(Shape):
 
     like: str | None = None
     suffix: Annotated[str | None, AfterValidator(_suffix)] = None
-    input: _Input = _Input()
-    kafka: _Kafka = _Kafka()
+    input: _Input = Field(default_factory=_Input)
+    kafka: _Kafka = Field(default_factory=_Kafka)
     data_dir: str | None = None
-    spark: _Spark = _Spark()
-    trigger: _Trigger = _Trigger()
+    spark: _Spark = Field(default_factory=_Spark)
+    trigger: _Trigger = Field(default_factory=_Trigger)
     mail: _Mail | None = None
     vars: Vars = Field(default_factory=dict)
 
