@@ -82,6 +82,7 @@ def rest(folder: Path, orders: int) -> Figures:
         return {
             "post_p50_s": round(statistics.median(times), 2),
             "post_max_s": round(max(times), 2),
+            "jvm_cpu_s": round(running.cpu(), 1),
             "peak_mib": running.peak_bytes >> 20,
         }
 
