@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlglot import exp
 
 from headrace.planning import terms
 from headrace.planning.columns import own
 from headrace.planning.functions import AGGREGATES, GENERATORS
 from headrace.planning.scope import Scope, with_children
+
+_WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
 
 class Grouping:
@@ -34,28 +38,47 @@ class Grouping:
         return with_children(node, self.rewrite)
 
 
-def has_aggregate(tree: exp.Expr) -> bool:
-    """Whether an expression makes one row of many."""
-    return any(_is_aggregate(node) and not _is_over(node) for node in tree.walk())
+def makes(tree: exp.Expr) -> frozenset[str]:
+    """What needs a step of its own in a resolved expression: `aggregate`, `window` or `generator`."""
+    if "atom" in tree.meta:
+        return frozenset()
+    if "makes" not in tree.meta:
+        tree.meta["makes"] = frozenset(_made(tree))
+    return tree.meta["makes"]  # type: ignore[no-any-return]
+
+
+def _made(tree: exp.Expr) -> Iterator[str]:
+    below = tree.iter_expressions()
+    if isinstance(tree, exp.Window):
+        yield "window"
+        below = _around(tree)
+    elif _is_aggregate(tree):
+        yield "aggregate"
+    elif _is_generator(tree):
+        yield "generator"
+    for each in below:
+        yield from makes(each)
+
+
+def _around(window: exp.Window) -> Iterator[exp.Expr]:
+    """What stands in a window function, without the function itself, which makes a row of each row."""
+    function = window.this
+    while isinstance(function, _WRAPPERS):
+        yield from (each for each in function.iter_expressions() if each is not function.this)
+        function = function.this
+    yield from function.iter_expressions()
+    yield from (each for each in window.iter_expressions() if each is not window.this)
 
 
 def _is_aggregate(node: exp.Expr) -> bool:
-    if isinstance(node, (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)):
+    if isinstance(node, _WRAPPERS):
         return isinstance(node.this, exp.Expr) and _is_aggregate(node.this)
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in AGGREGATES
     return isinstance(node, exp.AggFunc)
 
 
-def _is_over(node: exp.Expr) -> bool:
-    parent = node.parent
-    while isinstance(parent, (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)):
-        parent = parent.parent
-    return isinstance(parent, exp.Window)
-
-
-def is_generator(node: exp.Expr) -> bool:
-    """Whether a function makes many rows of one."""
+def _is_generator(node: exp.Expr) -> bool:
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in GENERATORS
     return isinstance(node, exp.UDTF) or type(node).__name__ in ("Inline", "Stack")

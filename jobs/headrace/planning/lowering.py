@@ -11,7 +11,7 @@ from headrace.errors import InvalidProject, Place
 from headrace.planning import terms
 from headrace.planning.columns import all_of, clauses, merged, own, passed, sides, word
 from headrace.planning.declared import Declared
-from headrace.planning.grouping import Grouping, has_aggregate, is_generator
+from headrace.planning.grouping import Grouping, makes
 from headrace.planning.scope import (
     Columns,
     File,
@@ -105,7 +105,7 @@ class _Lowering:
         scope = replace(scope, aliases={name.lower(): each for name, each in named if name})
         resolved = [(name, self._resolver.resolve(each, scope)) for name, each in named]
         having = self._conditions(tree.args.get("having"), scope)
-        if tree.args.get("group") or any(has_aggregate(each) for each in (*having, *(tree for _, tree in resolved))):
+        if tree.args.get("group") or _has("aggregate", resolved, having):
             step, resolved, having = self._grouped(step, tree.args.get("group"), scope, resolved, having)
         step = _filtered(step, having)
         step, resolved, qualify = self._over(step, resolved, self._conditions(tree.args.get("qualify"), scope))
@@ -278,7 +278,7 @@ class _Lowering:
         if any(value for part, value in group.args.items() if part not in ("expressions", "all")):
             raise scope.no(group, "`rollup`, `cube` or `grouping sets`")
         if group.args.get("all"):
-            return [each for _, each in resolved if not has_aggregate(each)]
+            return [each for _, each in resolved if "aggregate" not in makes(each)]
         return [self._group_key(each, scope, resolved) for each in group.expressions]
 
     def _group_key(self, node: exp.Expr, scope: Scope, resolved: Named) -> exp.Expr:
@@ -292,7 +292,7 @@ class _Lowering:
         return Rows(distinct, passed(name, "key", columns))
 
     def _over(self, step: Step, named: Named, others: list[exp.Expr]) -> tuple[Step, Named, list[exp.Expr]]:
-        if not any(tree.find(exp.Window) for tree in (*others, *(tree for _, tree in named))):
+        if not _has("window", named, others):
             return step, named, others
         name, made = f"window{self._number('window')}", dict[str, exp.Expr]()
 
@@ -307,7 +307,7 @@ class _Lowering:
         return Step("window", name, parts, (step,), (), step.moves, step.place), named, others
 
     def _exploded(self, step: Step, named: Named) -> tuple[Step, Named]:
-        made = [tree for _, tree in named if any(map(is_generator, tree.walk()))]
+        made = [tree for _, tree in named if "generator" in makes(tree)]
         if not made:
             return step, named
         name = f"explode{self._number('explode')}"
@@ -359,6 +359,10 @@ def _with_windows(tree: exp.Select) -> exp.Select:
             node.replace(exp.Window(**{part: given[part] for part in exp.Window.arg_types if given.get(part)}))
     tree.set("windows", None)
     return tree
+
+
+def _has(what: str, named: Named, others: list[exp.Expr]) -> bool:
+    return any(what in makes(tree) for tree in (*others, *(tree for _, tree in named)))
 
 
 def _filtered(step: Step, conditions: list[exp.Expr]) -> Step:

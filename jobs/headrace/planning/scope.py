@@ -27,6 +27,10 @@ _NAMING = (exp.Struct, exp.ArraysZip)
 _UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")
 
 
+_OF_ALL_BELOW = ("atoms", "makes")
+"""Notes on a node that are about the nodes below it too, as they were when the note was made."""
+
+
 class NotUnderstood(HeadraceError):
     """A query that has no canonical form here; whoever compares it must expect the worst."""
 
@@ -193,14 +197,14 @@ def written(tree: exp.Expr, name: str) -> str:
 
 
 def copied(node: exp.Expr) -> exp.Expr:
-    """A copy of an expression; notes on its nodes never change, so that both have the same."""
-    return with_children(node, copied)
+    """An expression that may have notes of its own; what is below it never changes, so both have the same."""
+    return with_children(node, lambda child: child)
 
 
 def with_children(node: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
     """A copy of a node whose parts are changed."""
     made = type(node)(**{part: _changed(value, change) for part, value in node.args.items()})
-    made.meta.update(node.meta)
+    made.meta.update((name, note) for name, note in node.meta.items() if name not in _OF_ALL_BELOW)
     return made
 
 

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from sqlglot import exp
@@ -67,7 +68,7 @@ class Term:
     @property
     def atoms(self) -> frozenset[Atom]:
         """The columns that it names."""
-        return frozenset(atoms(self.tree))
+        return atoms(self.tree)
 
     @property
     def columns(self) -> frozenset[Atom]:
@@ -97,9 +98,13 @@ def column(found: Atom, place: Place | None = None) -> exp.Column:
     return made
 
 
-def atoms(tree: exp.Expr) -> Iterator[Atom]:
+def atoms(tree: exp.Expr) -> frozenset[Atom]:
     """The resolved columns that an expression names."""
-    return (node.meta["atom"] for node in tree.find_all(exp.Column) if "atom" in node.meta)
+    if "atom" in tree.meta:
+        return frozenset((tree.meta["atom"],))
+    if "atoms" not in tree.meta:
+        tree.meta["atoms"] = frozenset(chain.from_iterable(map(atoms, tree.iter_expressions())))
+    return tree.meta["atoms"]  # type: ignore[no-any-return]
 
 
 def in_order(trees: Iterable[exp.Expr]) -> list[Atom]:

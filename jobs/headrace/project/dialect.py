@@ -109,14 +109,14 @@ def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written
     if tree is None:
         raise InvalidProject([Finding(Place(path), "syntax", "there is no statement in this file")])
     left_out = tuple(tokens[start:end] for start, end in clauses)
-    ctes = frozenset(cte.alias.lower() for cte in tree.find_all(exp.CTE))
-    return Statement(path, text, tokens, _without_streams(tree), ctes, left_out)
+    tree, ctes = _without_streams(tree)
+    return Statement(path, text, tokens, tree, ctes, left_out)
 
 
 def _clauses(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
     """Find the token ranges of the clauses that sqlglot does not know."""
     for i, token in enumerate(tokens):
-        if _follow(tokens, i, "DELAY", "OF", "INTERVAL") and _interval_end(tokens, i + 3) > i + 3:
+        if _is(token, "DELAY") and _follow(tokens, i + 1, "OF", "INTERVAL") and _interval_end(tokens, i + 3) > i + 3:
             start = next((j for j in range(i - 1, -1, -1) if _is(tokens[j], "WATERMARK")), i)
             start -= start > 0 and _is(tokens[start - 1], "WATERMARK")
             yield start, _interval_end(tokens, i + 3)
@@ -150,8 +150,7 @@ def _closing(tokens: Sequence[Token], i: int) -> int:
 def _plain(tokens: Sequence[Token], i: int) -> Token:
     """Take `window` for a name, but where it starts the clause `window w as (...)`."""
     token = tokens[i]
-    is_clause = _follow(tokens, i + 2, "AS") and _follow(tokens, i + 3, "(")
-    if token.token_type != TokenType.WINDOW or is_clause:
+    if token.token_type != TokenType.WINDOW or _follow(tokens, i + 2, "AS", "("):
         return token
     return Token(TokenType.VAR, token.text, token.line, token.col, token.start, token.end, token.comments)
 
@@ -206,12 +205,13 @@ def _parse_finding(error: ParseError, tokens: Sequence[Token], text: str, path: 
     return Finding(place_at(path, text, offset), "syntax", f"{message} near `{word}`")
 
 
-def _without_streams(tree: exp.Expr) -> exp.Expr:
-    """Put each table in the place of its STREAM, which hides it from the scope analysis."""
-    for stream in [*tree.find_all(exp.Stream)]:
+def _without_streams(tree: exp.Expr) -> tuple[exp.Expr, frozenset[str]]:
+    """Put each table in the place of its STREAM, which hides it from the scope analysis; also name the CTEs."""
+    found = [*tree.find_all(exp.Stream, exp.CTE)]
+    for stream in (each for each in found if isinstance(each, exp.Stream)):
         inner = stream.this
         if isinstance(inner, exp.Subquery) and isinstance(inner.this, exp.Table):
             inner.this.set("alias", inner.args.get("alias"))
             inner = inner.this
         stream.replace(inner)
-    return tree
+    return tree, frozenset(each.alias.lower() for each in found if isinstance(each, exp.CTE))
