@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from pyspark import InheritableThread
@@ -173,15 +172,3 @@ def test_one_text_for_the_driver(counted: Counted) -> None:
         leaf = put(counted.plans, "in", *values).frame
         told = counted.plans.text("told", lambda leaf=leaf: leaf.select(F.to_json(F.collect_list("n"))), leaf)  # type: ignore[misc]
         assert told == str(list(values)).replace(" ", "")
-
-
-def test_rows_in_slots_are_joined_in_one_job(counted: Counted) -> None:
-    a, b = put(counted.plans, "a", 1, 2, 3).frame, put(counted.plans, "b", 2, 3, 4).frame
-    text = (
-        "select a.n from a left join (select max(n) as n from b group by n) b on a.n = b.n left anti join b c using (n)"
-    )
-    scheduler: Any = counted.plans.session.sparkContext._jsc.sc().dagScheduler()
-    assert counted.compute(text, a, b) == [(1,)]
-    before = scheduler.numTotalJobs()
-    counted.plans.compute(text, lambda: a, a, b)
-    assert scheduler.numTotalJobs() == before + 1

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructType
 
 from headrace.engine.delta import Materialized, materialize, nullable, with_batch
+from headrace.engine.partition import Partition
 from headrace.engine.session import SMALL_BATCH_ROWS, tune
 from headrace.engine.slot import Rows, Slot, are_in_slots, scala_object
 
@@ -21,13 +22,16 @@ _BROADCASTS = "spark.sql.autoBroadcastJoinThreshold"
 class Plan:
     """The physical plan of a frame, run again and again over what the frame's leaves hold by then."""
 
-    def __init__(self, frame: DataFrame, leaves: tuple[DataFrame, ...] = ()) -> None:
-        """`leaves` are the frames it was made of."""
+    def __init__(self, frame: DataFrame, leaves: tuple[DataFrame, ...], at_most: int) -> None:
+        """`leaves` are the frames it was made of; it ends after `at_most` rows."""
         self.schema = frame.schema
         self._leaves = leaves
+        self._at_most = at_most
         self._jvm: Any = frame.sparkSession._jvm
         self._session = frame.sparkSession._jsparkSession
         self._made = _planned(frame.coalesce(1))
+        in_slots = are_in_slots(self._made.optimizedPlan())
+        self._partition = Partition.of(frame.sparkSession, self._made.executedPlan(), at_most) if in_slots else None
         self._lasts: bool | None = None
 
     def reads(self, leaves: tuple[DataFrame, ...]) -> bool:
@@ -35,11 +39,13 @@ class Plan:
         same = len(leaves) == len(self._leaves) and all(map(operator.is_, leaves, self._leaves))
         return same and self._is_lasting()
 
-    def rows(self, at_most: int) -> Rows:
-        """Run it now. What runs is a copy, since each node of a plan remembers what it has found out."""
+    def rows(self) -> Rows:
+        """Run it now. What runs as a job is a copy, since each node of a plan remembers what it has found out."""
         # The nodes of the copy take the session that is active on this thread.
         self._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(self._session)
-        return Rows(self._made.executedPlan().clone().executeTake(at_most))
+        if self._partition:
+            return self._partition.rows()
+        return Rows(self._made.executedPlan().clone().executeTake(self._at_most))
 
     def _is_lasting(self) -> bool:
         """Whether it holds no value that was true for one batch only: of a subquery, the clock or chance."""
@@ -55,7 +61,7 @@ class Plan:
 def _planned(frame: DataFrame) -> Any:
     """The plan of a frame. Rows that all lie in slots are joined where they are: a broadcast is a job of its own."""
     made: Any = frame._jdf.queryExecution()
-    if are_in_slots(made.analyzed()):
+    if are_in_slots(made.optimizedPlan()):
         with _without_broadcasts(frame.sparkSession):
             made.executedPlan()
     return made
@@ -96,15 +102,15 @@ class Plans:
         """The rows of `make()`, which reads `leaves`."""
         if not self.are_kept:
             return materialize(make())
-        plan = self._plan(name, make, leaves)
-        rows = plan.rows(SMALL_BATCH_ROWS + 1)
+        plan = self._plan(name, make, leaves, SMALL_BATCH_ROWS + 1)
+        rows = plan.rows()
         if len(rows) > SMALL_BATCH_ROWS:
             return materialize(make())
         return self.fill(name, rows, plan.schema)
 
     def text(self, name: str, make: Callable[[], DataFrame], *leaves: DataFrame) -> str:
         """The only value of `make()`, a string, which reads `leaves`."""
-        (row,) = self._plan(name, make, leaves).rows(1).array
+        (row,) = self._plan(name, make, leaves, 1).rows().array
         return str(row.getUTF8String(0).toString())
 
     def put(self, name: str, found: Materialized) -> Materialized:
@@ -136,10 +142,10 @@ class Plans:
             slot.clear()
         self._plans, self._slots = {}, {}
 
-    def _plan(self, name: str, make: Callable[[], DataFrame], leaves: tuple[DataFrame, ...]) -> Plan:
+    def _plan(self, name: str, make: Callable[[], DataFrame], leaves: tuple[DataFrame, ...], at_most: int) -> Plan:
         plan = self._plans.get(name)
         if plan is None or not plan.reads(leaves):
-            plan = self._plans[name] = Plan(make(), leaves)
+            plan = self._plans[name] = Plan(make(), leaves, at_most)
         return plan
 
     def _slot(self, name: str, schema: StructType) -> Slot:

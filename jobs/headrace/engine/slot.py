@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -25,16 +26,14 @@ class Rows:
     def number(cls, session: SparkSession, number: int) -> Rows:
         """One row of one column of type int."""
         jvm = _jvm(session)
-        values = _array(session, jvm.java.lang.Object, 1)
-        values[0] = number
-        rows = _array(session, jvm.org.apache.spark.sql.catalyst.InternalRow, 1)
-        rows[0] = jvm.org.apache.spark.sql.catalyst.expressions.GenericInternalRow(values)
-        return cls(rows)
+        values = java_array(session, jvm.java.lang.Object, [number])
+        row = jvm.org.apache.spark.sql.catalyst.expressions.GenericInternalRow(values)
+        return cls(java_array(session, jvm.org.apache.spark.sql.catalyst.InternalRow, [row]))
 
     @classmethod
     def none(cls, session: SparkSession) -> Rows:
         """No rows."""
-        return cls(_array(session, _jvm(session).org.apache.spark.sql.catalyst.InternalRow, 0))
+        return cls(java_array(session, _jvm(session).org.apache.spark.sql.catalyst.InternalRow, []))
 
     @classmethod
     def of(cls, found: Materialized) -> Rows:
@@ -85,8 +84,7 @@ class Slot:
         return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark, rows), self._session)
 
     def _rdd(self) -> Any:
-        blocks = _array(self._session, self._jvm.org.apache.spark.storage.BlockId, 1)
-        blocks[0] = self._block
+        blocks = java_array(self._session, self._jvm.org.apache.spark.storage.BlockId, [self._block])
         return self._jvm.org.apache.spark.rdd.BlockRDD(self._session.sparkContext._jsc.sc(), blocks, self._tag)
 
     def _size(self) -> Any:
@@ -121,7 +119,7 @@ def are_in_slots(plan: Any) -> bool:
 
 def _is_slot(leaf: Any) -> bool:
     kind = _kind(leaf)
-    return kind == "OneRowRelation" or (kind == "LogicalRDD" and _kind(leaf.rdd()) == "BlockRDD")
+    return kind in ("OneRowRelation", "LocalRelation") or (kind == "LogicalRDD" and _kind(leaf.rdd()) == "BlockRDD")
 
 
 def _kind(of: Any) -> str:
@@ -137,6 +135,10 @@ def _jvm(session: SparkSession) -> Any:
     return session._jvm
 
 
-def _array(session: SparkSession, kind: Any, length: int) -> Any:
+def java_array(session: SparkSession, kind: Any, values: Sequence[Any]) -> Any:
+    """A Java array of a class."""
     gateway: Any = session.sparkContext._gateway
-    return gateway.new_array(kind, length)
+    found = gateway.new_array(kind, len(values))
+    for number, value in enumerate(values):
+        found[number] = value
+    return found
