@@ -14,8 +14,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from headrace.engine import publisher
-from headrace.engine.delta import CommitTable
+from headrace.engine.delta import CommitTable, materialize
+from headrace.engine.kept import Plans
 from headrace.engine.publisher import Outlet, Publisher
+from headrace.engine.shelf import Shelf
 from headrace.errors import InvalidProject
 from headrace.project.model import Model, Publish
 from tests.kafka.cluster import Cluster
@@ -59,13 +61,15 @@ class Press:
         self.table.create()
         self.publisher().open()
 
-    def publisher(self, name: str = "one", start: Literal["earliest", "latest"] | None = None) -> Publisher:
+    def publisher(
+        self, name: str = "one", start: Literal["earliest", "latest"] | None = None, shelf: Shelf | None = None
+    ) -> Publisher:
         config = {"bootstrap.servers": self.cluster.bootstrap, "log_level": 0}
         outlet = Outlet(config, f"{self.name}-progress", f"{self.name}.{name}")
         publish = Publish(topic=self.name, key="name", value=(("text", "text"),), start=start)
         inputs: tuple[Any, ...] = ()
         model = Model("gold", name, "news", "news.sql", "", "", "append", "micro_batch", None, inputs, publish=publish)
-        return Publisher(self.spark, model, self.table, outlet, self.folder / "set_aside")
+        return Publisher(self.spark, model, self.table, outlet, self.folder / "set_aside", shelf=shelf)
 
     def add(self, *texts: str) -> None:
         """Append rows in one commit, out of their order."""
@@ -187,3 +191,17 @@ def test_history_is_sent_as_declared(press: Press, start: Literal["earliest", "l
     press.add("b")
     exhaust(press.publisher("late"))
     assert press.seen == due
+
+
+def test_rows_in_memory_are_sent_as_those_in_files(press: Press) -> None:
+    shelf, plans = Shelf(), Plans(press.spark.newSession())
+    texts = ["z", "é漢😀", '"\\\n\t\u0000', "", "a"]
+    for batch in range(3):
+        rows = [(str(n), f"{text}{batch}", n, batch) for n, text in enumerate(texts)]
+        kept = plans.put("rows", materialize(plans.session.createDataFrame(rows[::-1], SCHEMA).coalesce(1)))
+        version = press.table.append(kept, {"query": "news", "batch": batch, "rows": len(rows)})
+        shelf.put(press.table.path, version, kept)
+    exhaust(press.publisher(shelf=shelf))
+    assert press.seen == [f"{text}{batch}" for batch in range(3) for text in texts]
+    records = press.cluster.committed(press.name)
+    assert [record.key for record in records] == ["0", "1", "2", "3", "4"] * 3

@@ -1,4 +1,4 @@
-"""Rows kept for the next reader: the newest commit of each table, if it is small."""
+"""Rows kept for the next reader: the newest commits of each table, as long as they are few."""
 
 from __future__ import annotations
 
@@ -6,58 +6,89 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
-from headrace.engine.delta import Materialized, materialize
+from headrace.engine.delta import Commit, CommitTable, Materialized, materialize
 from headrace.engine.kept import Plans
 from headrace.engine.session import SMALL_BATCH_ROWS
 from headrace.engine.shelf import Shelf
 
 pytestmark = pytest.mark.spark
 
-TABLE = Path("table")
+SCHEMA = StructType().add("id", "string", nullable=False)
 
 
-def test_newest_commit_is_handed_over(spark: SparkSession) -> None:
-    shelf, first = Shelf(), rows(spark, "a", "b")
-    shelf.put(TABLE, 7, first)
-    taken = shelf.take(TABLE, 7)
-    assert taken is not None
-    plans = Plans(spark.newSession())
-    filled = plans.fill("read", taken, first.frame.schema)
-    assert filled.frame.sparkSession is plans.session
-    assert [row.id for row in filled.frame.collect()] == ["a", "b"] and filled.count == 2
+@pytest.fixture
+def plans(spark: SparkSession) -> Plans:
+    return Plans(spark.newSession())
 
 
-def test_other_versions_and_tables_are_not_there(spark: SparkSession) -> None:
+@pytest.fixture
+def table(spark: SparkSession) -> CommitTable:
+    return CommitTable(spark, Path("table"), SCHEMA)
+
+
+def commits(*versions: int) -> list[Commit]:
+    return [Commit(version, files=(f"{version}.parquet",)) for version in versions]
+
+
+def rows(plans: Plans, *ids: str, slot: str = "written") -> Materialized:
+    frame = plans.session.createDataFrame([(each,) for each in ids], "id string")
+    return plans.put(slot, materialize(frame.coalesce(1)))
+
+
+def taken(plans: Plans, shelf: Shelf, table: CommitTable, *versions: int) -> list[str] | None:
+    """What a reader with a session of its own finds."""
+    found = shelf.take(plans.session, table, commits(*versions))
+    if found is None:
+        return None
+    filled = Plans(plans.session.newSession()).fill("read", found, SCHEMA)
+    assert filled.count == len(found)
+    return [row.id for row in filled.frame.collect()]
+
+
+def test_newest_commits_are_handed_over_in_order(plans: Plans, table: CommitTable) -> None:
     shelf = Shelf()
-    shelf.put(TABLE, 7, rows(spark, "a"))
-    assert shelf.take(TABLE, 6) is None
-    assert shelf.take(Path("other"), 7) is None
+    for version, ids in enumerate((("a", "b"), (), ("c",)), 7):
+        shelf.put(table.path, version, rows(plans, *ids))  # the writer fills its slot anew
+    assert taken(plans, shelf, table, 7) == ["a", "b"]
+    assert taken(plans, shelf, table, 7, 8, 9) == ["a", "b", "c"]
+    assert taken(plans, shelf, table, 9, 7) == ["c", "a", "b"]
 
 
-def test_next_commit_takes_the_place(spark: SparkSession) -> None:
+def test_what_is_not_all_there_is_read_from_files(plans: Plans, table: CommitTable, spark: SparkSession) -> None:
     shelf = Shelf()
-    shelf.put(TABLE, 1, rows(spark, "a"))
-    shelf.put(TABLE, 2, rows(spark, "b"))
-    assert shelf.take(TABLE, 1) is None and shelf.take(TABLE, 2) is not None
+    shelf.put(table.path, 7, rows(plans, "a"))
+    assert taken(plans, shelf, table, 6) is None
+    assert taken(plans, shelf, table, 6, 7) is None
+    assert taken(plans, shelf, CommitTable(spark, Path("other"), SCHEMA), 7) is None
 
 
-def test_kept_rows_are_those_of_their_commit(spark: SparkSession) -> None:
-    shelf, plans = Shelf(), Plans(spark.newSession())
-    first = plans.put("slot", rows(spark, "a"))
-    shelf.put(TABLE, 1, first)
-    taken = shelf.take(TABLE, 1)
-    plans.put("slot", rows(spark, "b"))  # the writer goes on
-    assert taken is not None
-    assert [row.id for row in plans.fill("read", taken, first.frame.schema).frame.collect()] == ["a"]
-
-
-def test_large_commit_is_not_kept(spark: SparkSession) -> None:
+def test_commits_without_files_do_not_matter(plans: Plans, table: CommitTable) -> None:
     shelf = Shelf()
-    shelf.put(TABLE, 1, rows(spark, "a"))
-    shelf.put(TABLE, 2, materialize(spark.range(SMALL_BATCH_ROWS + 1)))
-    assert shelf.take(TABLE, 1) is None and shelf.take(TABLE, 2) is None
+    shelf.put(table.path, 7, rows(plans, "a"))
+    found = shelf.take(plans.session, table, [Commit(6), *commits(7)])
+    assert found is not None and len(found) == 1
+    assert shelf.take(plans.session, table, [Commit(6)]) is None
 
 
-def rows(spark: SparkSession, *ids: str) -> Materialized:
-    return materialize(spark.createDataFrame([(each,) for each in ids], "id string").coalesce(1))
+def test_rows_of_other_columns_are_read_from_files(plans: Plans, spark: SparkSession) -> None:
+    shelf, wider = Shelf(), CommitTable(spark, Path("table"), StructType().add("id", "string").add("more", "string"))
+    shelf.put(wider.path, 7, rows(plans, "a"))
+    assert taken(plans, shelf, wider, 7) is None
+
+
+def test_oldest_go_when_there_are_many(plans: Plans, table: CommitTable) -> None:
+    shelf, half = Shelf(), plans.session.range(SMALL_BATCH_ROWS // 2).selectExpr("cast(id as string) as id")
+    for version in range(3):
+        shelf.put(table.path, version, plans.put("written", materialize(half.coalesce(1))))
+    assert shelf.take(plans.session, table, commits(0)) is None
+    found = shelf.take(plans.session, table, commits(1, 2))
+    assert found is not None and len(found) == SMALL_BATCH_ROWS
+
+
+def test_large_commit_is_not_kept(plans: Plans, table: CommitTable) -> None:
+    shelf = Shelf()
+    shelf.put(table.path, 1, rows(plans, "a"))
+    shelf.put(table.path, 2, materialize(plans.session.range(SMALL_BATCH_ROWS + 1)))
+    assert taken(plans, shelf, table, 1, 2) is None and taken(plans, shelf, table, 1) == ["a"]

@@ -58,7 +58,7 @@ class QueryTests:
         rows = self.set_aside(batch, at)
         if rows is not None and not (replay and self._has(batch)):
             kept = materialize(rows)
-            self.table.append(kept.frame.coalesce(1), {**marker, "rows": kept.count})
+            self.table.append(kept, {**marker, "rows": kept.count})
             kept.release()
         found = {table: tests.failed for table, tests in self.models.items()}
         return {f"{table}.{name}": number for table, failed in found.items() for name, number in failed.items()}

@@ -13,6 +13,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -22,6 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from headrace.engine.checksum import Checksum
 from headrace.engine.columns import no_rows
 from headrace.errors import HeadraceError
 
@@ -29,9 +31,13 @@ MARKER = "headrace"
 CHECKPOINT_INTERVAL = 100
 _WRITER_VERSION = 2
 _MANY_ROWS = 1 << 40
-_PROPERTIES = {
+_LARGE_ROWS = 50_000
+"""Up to here a commit is a single file."""
+
+_CHECKPOINTS = {"delta.checkpointInterval": str(CHECKPOINT_INTERVAL)}
+_APPENDS = {
+    **_CHECKPOINTS,
     "delta.appendOnly": "true",
-    "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
     # The log is the order of arrival: readers walk it commit by commit, long after a commit is old.
     "delta.logRetentionDuration": "interval 3650 days",
 }
@@ -59,11 +65,14 @@ class Commit:
 class CommitTable:
     """A Delta table with one writer; every commit carries its writer's `{query, batch, ...}` marker."""
 
+    properties: Mapping[str, str] = _APPENDS
+
     def __init__(self, spark: SparkSession, path: Path, schema: StructType) -> None:
         self.spark = spark
         self.path = path
         self.schema = schema
         self._newest = -1
+        self._summed: tuple[int, Checksum | None] = (-1, None)
 
     @staticmethod
     def stored(spark: SparkSession, path: Path) -> CommitTable | None:
@@ -74,15 +83,16 @@ class CommitTable:
 
     def create(self) -> None:
         """Create the table if it is missing, else add columns that are new; anything else is refused."""
-        if not create_plain(self.path, self.schema, _PROPERTIES):
+        if create_plain(self.path, self.schema, self.properties):
+            self._newest = 0
+            self._sum_up([])
+        else:
             self._evolve()
 
-    def append(self, rows: DataFrame, marker: Mapping[str, Any]) -> int:
+    def append(self, rows: DataFrame | Materialized, marker: Mapping[str, Any]) -> int:
         """Append rows in one commit with this marker; return its version."""
-        folder = f"batch-{uuid.uuid4().hex}"
-        rows.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(f"{self.path}/{folder}")
-        self._commit([_info(marker), *map(self._add, sorted((self.path / folder).glob("*.parquet")))])
-        if self._newest % CHECKPOINT_INTERVAL == 0:
+        self._commit([_info(marker, "Append"), *self._written(rows)])
+        if self._is_due():
             DeltaTable(self.path).create_checkpoint()
         return self._newest
 
@@ -195,12 +205,32 @@ class CommitTable:
         finally:
             draft.unlink()
         self._newest += 1
+        self._sum_up(actions)
 
-    def _add(self, file: Path) -> Mapping[str, Any]:
-        found = file.stat()
-        name = f"{file.parent.name}/{file.name}"
-        told = {"path": name, "partitionValues": {}, "size": found.st_size, "dataChange": True}
-        return {"add": {**told, "modificationTime": int(found.st_mtime * 1000)}}
+    def _sum_up(self, actions: list[Mapping[str, Any]]) -> None:
+        """Write the checksum of the version just made; readers do without one that is missing."""
+        at, former = self._summed
+        is_next = former is not None and at == self._newest - 1
+        checksum = former.after(actions) if former and is_next else Checksum.of(DeltaTable(self.path), self._newest)
+        self._summed = (self._newest, checksum)
+        if checksum is None:
+            return
+        file = self._entry(self._newest).with_suffix(".crc")
+        draft = file.with_name(f".{uuid.uuid4().hex}.tmp")
+        draft.write_text(checksum.to_json(), "utf-8")
+        draft.replace(file)
+
+    def _is_due(self) -> bool:
+        return self._newest % CHECKPOINT_INTERVAL == 0
+
+    def _written(self, rows: DataFrame | Materialized) -> Iterator[Mapping[str, Any]]:
+        """Write rows to files of their own; how the log names them."""
+        folder = self.path / f"batch-{uuid.uuid4().hex}"
+        if isinstance(rows, Materialized):
+            rows.write(folder)
+        else:
+            write_files(rows, folder)
+        return map(_add, sorted(folder.glob("*.parquet")))
 
     def _actions(self, version: int) -> list[dict[str, Any]]:
         try:
@@ -217,10 +247,45 @@ class CommitTable:
         return self._log / f"{version:020}.json"
 
 
-def _info(marker: Mapping[str, Any]) -> Mapping[str, Any]:
+class ReplacedTable(CommitTable):
+    """A Delta table whose rows are replaced by others, all at once."""
+
+    properties = _CHECKPOINTS
+
+    def replace(self, rows: DataFrame | Materialized, marker: Mapping[str, Any]) -> int:
+        """Put rows in the place of all there are, in one commit with this marker; return its version.
+
+        Files that nobody reads any more for a week, as Delta has it, are removed now and then.
+        """
+        self._commit([_info(marker, "Overwrite"), *self._removed(), *self._written(rows)])
+        if self._is_due():
+            table = DeltaTable(self.path)
+            table.create_checkpoint()
+            table.vacuum(dry_run=False)
+        return self._newest
+
+    def _removed(self) -> Iterator[Mapping[str, Any]]:
+        now, files = int(time.time() * 1000), DeltaTable(self.path).get_add_actions()
+        for name, size in zip(files.column("path").to_pylist(), files.column("size_bytes").to_pylist(), strict=True):
+            yield {"remove": {"path": name, "deletionTimestamp": now, "dataChange": True, "size": size}}
+
+
+def _add(file: Path) -> Mapping[str, Any]:
+    found = file.stat()
+    name = f"{file.parent.name}/{file.name}"
+    told = {"path": name, "partitionValues": {}, "size": found.st_size, "dataChange": True}
+    return {"add": {**told, "modificationTime": int(found.st_mtime * 1000)}}
+
+
+def write_files(rows: DataFrame, folder: Path) -> None:
+    """Write rows as Parquet files into a new folder, one for each partition."""
+    rows.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(str(folder))
+
+
+def _info(marker: Mapping[str, Any], mode: str) -> Mapping[str, Any]:
     text = json.dumps({MARKER: dict(marker)}, separators=(",", ":"))
-    told = {"timestamp": int(time.time() * 1000), "operation": "WRITE", "operationParameters": {"mode": "Append"}}
-    return {"commitInfo": {**told, "isBlindAppend": True, "engineInfo": "headrace", "userMetadata": text}}
+    told = {"timestamp": int(time.time() * 1000), "operation": "WRITE", "operationParameters": {"mode": mode}}
+    return {"commitInfo": {**told, "isBlindAppend": mode == "Append", "engineInfo": "headrace", "userMetadata": text}}
 
 
 def create_plain(path: Path, schema: StructType, properties: Mapping[str, str] | None = None) -> bool:
@@ -237,7 +302,12 @@ def _stored_schema(table: DeltaTable) -> StructType:
 
 def nullable(schema: StructType) -> StructType:
     """The schema with every column and field nullable, as a stored table has it."""
-    return StructType.fromJson(json.loads(schema.json().replace('"nullable":false', '"nullable":true')))
+    return _parsed(schema.json().replace('"nullable":false', '"nullable":true'))
+
+
+@lru_cache(maxsize=1000)
+def _parsed(schema: str) -> StructType:
+    return StructType.fromJson(json.loads(schema))
 
 
 @dataclass(frozen=True)
@@ -251,6 +321,10 @@ class Materialized:
     def partitions(self) -> int:
         """In how many pieces the rows are kept."""
         return int(self.frame._jdf.queryExecution().logical().rdd().getNumPartitions())
+
+    def write(self, folder: Path) -> None:
+        """Write them as Parquet files into a new folder."""
+        write_files(self.frame if self.count > _LARGE_ROWS else self.frame.coalesce(1), folder)
 
     def release(self) -> None:
         """Give the memory back; the frame must not be used any more."""

@@ -63,7 +63,7 @@ class Group:
     ) -> None:
         """`plans` may come from a former run of the same query, so that nothing has to be planned again."""
         self.query = query
-        self.shelf = Shelf()  # a run puts the one there that landings fill
+        self.shelf = Shelf()  # a run puts the one there that all its queries share
         self.plans = plans or Plans(child(spark, query.name, project.macros))
         self.session = self.plans.session
         self.outputs: dict[str, Output] = {
@@ -263,7 +263,10 @@ class Group:
         failed = self.tests.commit(inputs.batch, inputs.at, marker, replay)
         for output in sorted(self.outputs.values(), key=lambda o: isinstance(o, UpsertOutput)):
             if output.model.table not in done:
-                commit(output, added[output.model.table], marker)
+                rows = added[output.model.table]
+                version = commit(output, rows, marker)
+                if version is not None:
+                    self.shelf.put(output.table.path, version, rows)
         return failed
 
     def _last_inputs(self) -> Inputs | None:

@@ -12,9 +12,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructType
 
 from headrace.engine.delta import Materialized, materialize, nullable, with_batch
-from headrace.engine.partition import Partition
+from headrace.engine.jvm import scala_object
+from headrace.engine.partition import Partition, gathered
 from headrace.engine.session import SMALL_BATCH_ROWS, tune
-from headrace.engine.slot import Rows, Slot, are_in_slots, scala_object
+from headrace.engine.slot import Rows, Slot, are_in_slots
 
 _BROADCASTS = "spark.sql.autoBroadcastJoinThreshold"
 
@@ -30,9 +31,13 @@ class Plan:
         self._jvm: Any = frame.sparkSession._jvm
         self._session = frame.sparkSession._jsparkSession
         self._made = _planned(frame.coalesce(1))
-        in_slots = are_in_slots(self._made.optimizedPlan())
-        self._partition = Partition.of(frame.sparkSession, self._made.executedPlan(), at_most) if in_slots else None
+        self._partition = Partition.of(frame.sparkSession, self._narrow(frame.sparkSession), at_most)
         self._lasts: bool | None = None
+
+    def _narrow(self, session: SparkSession) -> Any:
+        """The plan without sending rows around, where all of them lie in slots."""
+        plan = self._made.executedPlan()
+        return gathered(session, plan) if are_in_slots(self._made.optimizedPlan()) else plan
 
     def reads(self, leaves: tuple[DataFrame, ...]) -> bool:
         """Whether it would be the same if it were made anew, over these frames."""
@@ -96,7 +101,7 @@ class Plans:
         self._batch = batch
         self.are_kept = not tune(self.session, rows).codegen
         if self.are_kept:
-            self._slot("batch", StructType().add("batch", IntegerType())).filled(Rows.number(self.session, batch))
+            self._slot("batch", StructType().add("batch", IntegerType())).filled(Rows.numbers(self.session, batch))
 
     def compute(self, name: str, make: Callable[[], DataFrame], *leaves: DataFrame) -> Materialized:
         """The rows of `make()`, which reads `leaves`."""

@@ -12,14 +12,17 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from headrace.engine.broker_admin import BrokerAdmin, Offsets
 from headrace.engine.classify import classify
 from headrace.engine.columns import landing_schema
-from headrace.engine.delta import CommitTable, Materialized, count_where, materialize
+from headrace.engine.delta import CommitTable, Materialized, count_where
 from headrace.engine.kept import Plans
+from headrace.engine.records import SCHEMA, RecordReader
 from headrace.engine.session import child
 from headrace.engine.shelf import Shelf
+from headrace.engine.slot import Rows
 from headrace.errors import HeadraceError
 from headrace.layout import Layout
 from headrace.project.model import LANDING_COLUMNS, SEED_PARTITION, TICK_TOPIC, InputBounds, Kafka, Landing, Topic
@@ -37,6 +40,10 @@ _RECORD = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
     "headers array<struct<key: string, value: binary>>"
 )
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MOMENT = StructType().add("batch", "integer").add("landed_at", "timestamp")
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,7 @@ class LandingQuery:
         self.table = CommitTable(self.session, layout.landing(landing.name), landing_schema())
         self._note = read_note(layout.checkpoint(landing.query))
         self._kafka = kafka
+        self._few = RecordReader(self.session, kafka.spark_options)
         self._bounds = bounds or InputBounds()
         self._total = 0
         self._admin = BrokerAdmin(kafka.client_config)
@@ -250,13 +258,16 @@ class LandingQuery:
         return self._append(landed, now, len(records), self._done)
 
     def _judged(self, records: DataFrame, now: datetime) -> Materialized:
-        """Few records are fetched first, so that the verdict on them need not be planned again."""
         when = {"landing_batch": F.lit(self._batch).cast("bigint"), "landed_at": F.lit(now)}
-        records = records.withColumns(when)
-        if not self._plans.are_kept:
-            return materialize(self._classified(records))
-        fetched = self._plans.compute("records", lambda: records, records)
-        return self._plans.compute("landed", lambda: self._classified(fetched.frame), fetched.frame)
+        classified = self._classified(records.withColumns(when))
+        return self._plans.compute("seeds", lambda: classified, classified)
+
+    def _judged_few(self, fetched: Rows, now: datetime) -> Materialized:
+        """Records and the moment lie in slots, so that the verdict on them need not be planned again."""
+        micros = (now - _EPOCH) // timedelta(microseconds=1)
+        moment = self._plans.fill("moment", Rows.numbers(self.session, self._batch, micros), _MOMENT).frame
+        records = self._plans.fill("records", fetched, SCHEMA).frame
+        return self._plans.compute("landed", lambda: self._classified(_at(records, moment)), records, moment)
 
     def _classified(self, records: DataFrame) -> DataFrame:
         rows = classify(records, self.landing.topics, F.col("landed_at"))
@@ -266,8 +277,8 @@ class LandingQuery:
         now = self._now()
         records = sum(end - start for start, end in ranges.values())
         self._plans.begin(self._batch, records)
-        partitions = 1 if self._plans.are_kept else self.session.sparkContext.defaultParallelism
-        landed = self._judged(self._read(ranges, partitions), now)
+        few = self._plans.are_kept
+        landed = self._judged_few(self._few.rows(ranges), now) if few else self._judged(self._read(ranges), now)
         done = {t: dict(offsets) for t, offsets in self._done.items()}
         for (topic, p), (_, end) in ranges.items():
             done.setdefault(topic, {})[p] = end
@@ -288,7 +299,7 @@ class LandingQuery:
                 "tick": not records,
                 "rejected": rejected,
             }
-            version = self.table.append(landed.frame, marker)
+            version = self.table.append(landed, marker)
             self._shelf.put(self.table.path, version, landed)
             landed.release()
             self._done, self._batch, self._landed_at = done, self._batch + 1, now
@@ -301,7 +312,7 @@ class LandingQuery:
         rows = landed.frame
         return int(self._plans.text("rejected", lambda: rows.select(F.count("reject_reason").cast("string")), rows))
 
-    def _read(self, ranges: Mapping[tuple[str, int], tuple[int, int]], partitions: int) -> DataFrame:
+    def _read(self, ranges: Mapping[tuple[str, int], tuple[int, int]]) -> DataFrame:
         starts: dict[str, dict[str, int]] = {}
         ends: dict[str, dict[str, int]] = {}
         for (topic, p), (start, end) in ranges.items():
@@ -311,9 +322,13 @@ class LandingQuery:
         reader = self.session.read.format("kafka").options(**self._kafka.spark_options)
         reader = reader.option("assign", json.dumps(assigned)).option("includeHeaders", "true")
         reader = reader.option("startingOffsets", json.dumps(starts)).option("endingOffsets", json.dumps(ends))
-        if partitions > 1:
-            reader = reader.option("minPartitions", partitions)
-        return reader.load()
+        return reader.option("minPartitions", self.session.sparkContext.defaultParallelism).load()
+
+
+def _at(records: DataFrame, moment: DataFrame) -> DataFrame:
+    """Records with the number of their batch and the time it lands."""
+    when = moment.select(F.col("batch").cast("bigint").alias("landing_batch"), "landed_at")
+    return records.join(when.hint("shuffle_replicate_nl"))
 
 
 def _share(behind: Mapping[tuple[str, int], tuple[int, int]], max_rows: int) -> dict[tuple[str, int], tuple[int, int]]:

@@ -33,6 +33,6 @@ class LateRows:
         if found.count:
             self.count += found.count
             marker = {"query": self._query, "batch": batch, "rows": found.count, "total": self.count}
-            self.table.append(found.frame.coalesce(1), marker)
+            self.table.append(found, marker)
             self._newest = batch
         found.release()

@@ -15,6 +15,11 @@ def message_rows(rows: DataFrame, publish: Publish) -> DataFrame:
     return sent.orderBy(*order, "key", "value").select("topic", "key", "value")
 
 
+def as_json(messages: DataFrame) -> DataFrame:
+    """All messages as one text: an array of arrays of topic, key and value, in the same order."""
+    return messages.select(F.to_json(F.collect_list(F.array("topic", "key", "value"))))
+
+
 def message_columns(publish: Publish) -> tuple[Column, Column, Column]:
     """Topic, key and JSON value."""
     fields = F.struct(*[F.col(column).alias(name) for name, column in publish.value])

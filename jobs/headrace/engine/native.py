@@ -21,9 +21,11 @@ from headrace.engine.batch_tests import QueryTests
 from headrace.engine.binding import Binder, arguments, inputs_of, seconds, stored_inputs, view_of
 from headrace.engine.current import CurrentTable
 from headrace.engine.delta import CommitTable, Materialized, materialize, with_batch
+from headrace.engine.kept import Plans
 from headrace.engine.late import LateRows
 from headrace.engine.outputs import keyed_changes
-from headrace.engine.session import child
+from headrace.engine.session import SMALL_BATCH_ROWS, child
+from headrace.engine.shelf import Shelf
 from headrace.engine.sources import Tables, plain, source_name, stored
 from headrace.engine.statement import view_name
 from headrace.engine.ticks import guarded, watermarked, with_ticks
@@ -57,6 +59,8 @@ class NativeQuery:
         self.session = child(spark, query.name, project.macros)
         self.sources = {source_name(project, ref) for ref in stored_inputs(project, query) if ref.stream}
         self.outputs = (self.model.table,)
+        self.shelf = Shelf()  # a run puts the one there that all its queries share
+        self._plans = Plans(self.session)
         self.table: CommitTable = stored(self.session, layout, self.model, schemas[self.model.table])
         self.late = LateRows(self.session, layout, self.model.table)
         is_upsert = self.model.materialized == "upsert"
@@ -268,7 +272,10 @@ class NativeQuery:
             marker: dict[str, Any] = {"query": self.model.name, "batch": batch, "rows": kept.count}
             marker |= {"inputs": {"ranges": self._ranges(batch)}}
             marker["watermark"] = plan.closed_before
-            version = self.table.append(kept.frame.coalesce(1), marker)
+            if kept.count <= SMALL_BATCH_ROWS:
+                kept = self._plans.put("rows", kept)
+            version = self.table.append(kept, marker)
+            self.shelf.put(self.table.path, version, kept)
             if self._told:
                 self._told.add(version)
         self.tests.settle({self.model.table: kept})

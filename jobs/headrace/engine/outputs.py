@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from headrace.engine.delta import Commit, CommitTable, Materialized, create_plain, materialize
+from headrace.engine.delta import Commit, CommitTable, Materialized, ReplacedTable, materialize
 from headrace.engine.kept import Plans
 from headrace.engine.keys import KeyIndex
 from headrace.engine.sources import stored
@@ -109,15 +109,15 @@ class UpsertOutput:
         self.model = model
         self.table = log
         self.state = KeyedState(plans, log, model.unique_key)
-        self._current = current
+        columns = [field for field in log.schema if field.name != "_deleted"]
+        self._current = ReplacedTable(plans.session, current, StructType(columns))
         self._unstored = False
         self._session = plans.session
         self._closed = KeyIndex(plans, model.table, model.unique_key, _closing(model)) if model.close_when else None
 
     def create(self) -> None:
         self.table.create()
-        columns = [f for f in self.table.schema if f.name != "_deleted"]
-        create_plain(self._current, StructType(columns))
+        self._current.create()
 
     def load(self, before_batch: int) -> None:
         self._unstored = before_batch > 0  # a former run may have ended before it stored them
@@ -171,7 +171,7 @@ class UpsertOutput:
 
     def _is_stored(self, query: str) -> bool:
         """Whether the rows are written as of the newest change."""
-        newest = CommitTable(self._session, self._current, self.table.schema).newest_marker(query)
+        newest = self._current.newest_marker(query)
         changed = self.table.newest_marker(query)
         return changed is None or (newest is not None and newest.batch >= changed.batch)
 
@@ -201,8 +201,7 @@ def commit(output: Output, added: Materialized, marker: Mapping[str, Any]) -> in
     """Append a batch's rows in one commit; an empty batch writes nothing, so that nobody downstream wakes."""
     if not added.count:
         return None
-    rows = added.frame if added.count > 50_000 else added.frame.coalesce(1)
-    return output.table.append(rows, {**marker, "rows": added.count})
+    return output.table.append(added, {**marker, "rows": added.count})
 
 
 def _first_per_key(rows: DataFrame, keys: tuple[str, ...]) -> DataFrame:

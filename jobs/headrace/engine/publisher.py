@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -14,16 +15,21 @@ from pyspark.sql import Row, SparkSession
 from headrace.engine.broker_admin import BrokerAdmin
 from headrace.engine.delta import Commit, CommitTable
 from headrace.engine.jobs import one_by_one
-from headrace.engine.messages import message_rows
+from headrace.engine.kept import Plans
+from headrace.engine.messages import as_json, message_rows
 from headrace.engine.progress import Progress
 from headrace.engine.routes import Routes, Rules
 from headrace.engine.sent import Find, Unsent
 from headrace.engine.session import SMALL_BATCH_ROWS, child, tune
 from headrace.engine.set_aside import Notes
+from headrace.engine.shelf import Shelf
+from headrace.engine.slot import Rows
 from headrace.errors import EnvironmentFault, Finding, InvalidProject, Place
 from headrace.project.model import Model, Publish
 
 CHUNK_ROWS = 5_000
+FEW_ROWS = 1_000
+_MESSAGE = Row("topic", "key", "value")
 TIMEOUT = 30.0
 
 
@@ -64,6 +70,7 @@ class Publisher:
         notes: Path,
         barrier: Mapping[str, int] | None = None,
         former: Find = lambda _: None,
+        shelf: Shelf | None = None,
     ) -> None:
         """`former` finds a table that a swap has put aside."""
         assert model.publish is not None
@@ -77,6 +84,8 @@ class Publisher:
         self._notes = Notes(notes / f"{model.name}.ndjson")
         self._barrier = dict(barrier or {})
         self._former = former
+        self._shelf = shelf or Shelf()
+        self._plans = Plans(self.session)
         self._producer: Producer | None = None
         self._routes: Routes | None = None
         self._progress = Progress("")
@@ -194,9 +203,19 @@ class Publisher:
 
     def _messages(self, commit: Commit) -> Iterator[Row]:
         count = int(commit.marker.get("rows", 0))
+        kept = self._shelf.take(self.session, self._table, [commit]) if count <= FEW_ROWS else None
+        if kept is not None:
+            return self._told(kept)
         tune(self.session, count)
         rows = message_rows(self._table.rows(self.session, commit), self._publish)
         return iter(rows.collect()) if count <= CHUNK_ROWS else one_by_one(rows)
+
+    def _told(self, kept: Rows) -> Iterator[Row]:
+        """The messages of few rows that are in memory, by a plan that is made once."""
+        self._plans.begin(0, len(kept))
+        rows = self._plans.fill("rows", kept, self._table.schema).frame
+        told = self._plans.text("messages", lambda: as_json(message_rows(rows, self._publish)), rows)
+        return (_MESSAGE(*each) for each in json.loads(told))
 
     def _send(self, chunk: Sequence[Message], after: Progress) -> int:
         """Send rows; those too large for the broker are found by halves, as it refuses all that travel with one."""

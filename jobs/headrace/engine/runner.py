@@ -87,7 +87,7 @@ class Run:
             self._queries.append(queries.make(spark, project, layout, each, schemas))
         for made in self._queries:
             made.create_tables()
-            if isinstance(made, Group):
+            if not isinstance(made, SnapshotQuery):
                 made.shelf = self._shelf
             if isinstance(made, NativeQuery):
                 made.turns = self._turns
@@ -208,8 +208,8 @@ class Run:
         outlet = Outlet(client_options(target.kafka), self._progress_topic, name, self._rules())
         table = stored(self._spark, self.layout, model, schemas[model.table])
         barrier = resets.read_note(self.layout.checkpoint(model.query or model.name)).barrier
-        former = kept(self._spark, self.layout, model)
-        return Publisher(self._spark, model, table, outlet, self.layout.data_dir / "set_aside", barrier, former)
+        former, notes = kept(self._spark, self.layout, model), self.layout.data_dir / "set_aside"
+        return Publisher(self._spark, model, table, outlet, notes, barrier, former, self._shelf)
 
     def _rules(self) -> Rules:
         """What holds of topics that rows name: they are no source, and no other model's."""

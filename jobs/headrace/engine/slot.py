@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import accumulate, count
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -12,6 +13,8 @@ from pyspark.sql.types import StructType
 
 from headrace.engine.columns import no_rows
 from headrace.engine.delta import Materialized, materialize
+from headrace.engine.jvm import java_array, java_class, objects, scala_object, scala_sequence_of
+from headrace.engine.parquet import ParquetFiles
 
 _NUMBERS = count()
 
@@ -23,11 +26,10 @@ class Rows:
     array: Any
 
     @classmethod
-    def number(cls, session: SparkSession, number: int) -> Rows:
-        """One row of one column of type int."""
+    def numbers(cls, session: SparkSession, *numbers: int) -> Rows:
+        """One row of numbers: of type int up to 32 bits, else of type bigint, as which Spark also has timestamps."""
         jvm = _jvm(session)
-        values = java_array(session, jvm.java.lang.Object, [number])
-        row = jvm.org.apache.spark.sql.catalyst.expressions.GenericInternalRow(values)
+        row = jvm.org.apache.spark.sql.catalyst.expressions.GenericInternalRow(objects(session, *numbers))
         return cls(java_array(session, jvm.org.apache.spark.sql.catalyst.InternalRow, [row]))
 
     @classmethod
@@ -41,6 +43,19 @@ class Rows:
         if isinstance(found, Filled):
             return found.rows
         return cls(found.frame._jdf.queryExecution().logical().rdd().collect())
+
+    @classmethod
+    def joined(cls, session: SparkSession, parts: Sequence[Rows]) -> Rows:
+        """All rows of several, in order."""
+        if len(parts) == 1:
+            return parts[0]
+        jvm: Any = session._jvm
+        gateway: Any = session.sparkContext._gateway
+        found = gateway.new_array(jvm.org.apache.spark.sql.catalyst.InternalRow, sum(map(len, parts)))
+        ends = accumulate(map(len, parts))
+        for part, end in zip(parts, ends, strict=True):
+            jvm.java.lang.System.arraycopy(part.array, 0, found, end - len(part), len(part))
+        return cls(found)
 
     def __len__(self) -> int:
         return len(self.array)
@@ -57,20 +72,26 @@ class Slot:
         self._block = self._jvm.org.apache.spark.storage.StreamBlockId(0, next(_NUMBERS))
         self._tag = self._jvm.scala.reflect.ClassTag.Any()
         self._level = self._jvm.org.apache.spark.storage.StorageLevel.MEMORY_AND_DISK()
-        self._sequences = self._jvm.scala.collection.immutable.ArraySeq
+        self._files: ParquetFiles | None = None
         self._has_executors = not session.sparkContext._jsc.isLocal()  # others than this JVM, to be told of blocks
         self.frame = self._over(schema)
 
     def filled(self, rows: Rows) -> Filled:
         """Replace the rows."""
         self.clear()
-        found = self._sequences.unsafeWrapArray(rows.array).iterator()
+        found = scala_sequence_of(self._jvm, rows.array).iterator()
         self._blocks.putIterator(self._block, found, self._level, self._has_executors, self._tag)
         return Filled(self.frame, len(rows), rows, self)
 
     def clear(self) -> None:
         """Give the memory back; the frame has no rows to be read until it is filled again."""
         self._blocks.removeBlock(self._block, self._has_executors)
+
+    def write(self, rows: Rows, file: Path) -> None:
+        """Write rows like those that it holds into a Parquet file."""
+        if self._files is None:
+            self._files = ParquetFiles(self._session, self.schema)
+        self._files.write(rows.array, file)
 
     def _over(self, schema: StructType) -> DataFrame:
         """A frame of which Spark knows that it is one partition: no plan over it has to bring rows together."""
@@ -103,6 +124,10 @@ class Filled(Materialized):
     def release(self) -> None:
         """Nothing to do: the next rows take the place of these."""
 
+    def write(self, folder: Path) -> None:
+        """Without a job."""
+        self.slot.write(self.rows, folder / "part-00000.snappy.parquet")
+
     def narrowed(self, fewer: DataFrame) -> Materialized:
         """Plans over the slot stay valid."""
         found = materialize(fewer)
@@ -126,19 +151,10 @@ def _kind(of: Any) -> str:
     return str(of.getClass().getSimpleName())
 
 
-def scala_object(package: Any, name: str) -> Any:
-    """A Scala object of a Java package."""
-    return getattr(getattr(package, f"{name}$"), "MODULE$")
+def row_tag(session: SparkSession) -> Any:
+    """What Scala's iterators want to know to become an array of rows."""
+    return _jvm(session).scala.reflect.ClassTag.apply(java_class(session, "org.apache.spark.sql.catalyst.InternalRow"))
 
 
 def _jvm(session: SparkSession) -> Any:
     return session._jvm
-
-
-def java_array(session: SparkSession, kind: Any, values: Sequence[Any]) -> Any:
-    """A Java array of a class."""
-    gateway: Any = session.sparkContext._gateway
-    found = gateway.new_array(kind, len(values))
-    for number, value in enumerate(values):
-        found[number] = value
-    return found

@@ -113,7 +113,7 @@ class Source:
 
     def read(self, plans: Plans, name: str, commits: list[Commit], shelf: Shelf) -> Materialized:
         """The rows of these commits, kept in memory."""
-        kept = shelf.take(self.table.path, commits[0].version) if len(commits) == 1 else None
+        kept = shelf.take(plans.session, self.table, commits)
         if kept is not None:
             return plans.fill(name, kept, self.table.schema)
         rows = self.table.rows(plans.session, *commits)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, LongType, StructType
 
-from headrace.engine.delta import MARKER, CommitTable, Materialized, materialize
+from headrace.engine.delta import CommitTable, Materialized, ReplacedTable, materialize
 from headrace.engine.kept import Plans
 
 _SMALL_ROWS = 20_000
@@ -94,11 +93,15 @@ class KeyedState:
                 layer.release()
         self._base = self._recent = None
 
-    def store_current(self, path: Path, query: str, batch: int) -> None:
+    def store_current(self, table: ReplacedTable, query: str, batch: int) -> None:
         """Write the current rows where plain Delta readers find them."""
-        marker = f'{{"{MARKER}":{{"query":"{query}","batch":{batch}}}}}'
-        writer = self._live().drop("_deleted").write.format("delta").mode("overwrite")
-        writer.option("userMetadata", marker).save(str(path))
+        rows, marker = self._live().drop("_deleted"), {"query": query, "batch": batch}
+        if self.count > _SMALL_ROWS:
+            table.replace(rows, marker)
+            return
+        kept = self._plans.compute(self._name("current"), lambda: rows, *self.leaves)
+        table.replace(kept, marker)
+        kept.release()
 
     def _take_in(self, changes: DataFrame, count: int) -> None:
         if self._recent is None and self.count + count <= _FOLD_ROWS:

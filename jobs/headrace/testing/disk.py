@@ -12,7 +12,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row
 
 from headrace.engine.columns import columns_of
-from headrace.engine.delta import CommitTable
+from headrace.engine.delta import CommitTable, Materialized
 from headrace.engine.group import Group
 from headrace.engine.late import LateRows
 from headrace.engine.native import NativeQuery
@@ -154,7 +154,7 @@ class _Fused(CommitTable):
         super().__init__(table.spark, table.path, table.schema)
         self._fuse = fuse
 
-    def append(self, rows: DataFrame, marker: Mapping[str, Any]) -> int:
+    def append(self, rows: DataFrame | Materialized, marker: Mapping[str, Any]) -> int:
         self._fuse.burn()
         version = super().append(rows, marker)
         self._fuse.burn()

@@ -1,0 +1,52 @@
+"""What Java and Scala have and Py4J has no word for: arrays, sequences, singletons, classes, private methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+def java_array(session: SparkSession, kind: Any, values: Sequence[Any]) -> Any:
+    """An array of a class."""
+    gateway: Any = session.sparkContext._gateway
+    found = gateway.new_array(kind, len(values))
+    for number, value in enumerate(values):
+        found[number] = value
+    return found
+
+
+def objects(session: SparkSession, *values: Any) -> Any:
+    """An array of anything."""
+    jvm: Any = session._jvm
+    return java_array(session, jvm.java.lang.Object, values)
+
+
+def scala_sequence(session: SparkSession, kind: Any, values: Sequence[Any]) -> Any:
+    """A sequence of a class."""
+    return scala_sequence_of(session._jvm, java_array(session, kind, values))
+
+
+def scala_sequence_of(jvm: Any, array: Any) -> Any:
+    """An array as a sequence."""
+    return jvm.scala.collection.immutable.ArraySeq.unsafeWrapArray(array)
+
+
+def scala_object(package: Any, name: str) -> Any:
+    """A Scala object of a Java package."""
+    return getattr(getattr(package, f"{name}$"), "MODULE$")
+
+
+def java_class(session: SparkSession, name: str) -> Any:
+    """The class of a name."""
+    jvm: Any = session._jvm
+    return jvm.java.lang.Class.forName(name)
+
+
+def method(session: SparkSession, of: str, name: str, *taken: Any) -> Any:
+    """A method of a class, private or not, that takes these classes."""
+    jvm: Any = session._jvm
+    found = java_class(session, of).getDeclaredMethod(name, java_array(session, jvm.java.lang.Class, taken))
+    found.setAccessible(True)
+    return found

@@ -1,0 +1,142 @@
+"""Tables as others see them: what Spark and delta-rs read of commits that neither of them has written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from headrace.engine import delta
+from headrace.engine.delta import CommitTable, ReplacedTable, materialize
+from headrace.engine.jvm import scala_object
+from headrace.engine.kept import Plans
+
+pytestmark = pytest.mark.spark
+
+SCHEMA = StructType().add("n", "long").add("text", "string")
+
+
+@pytest.fixture
+def plans(spark: SparkSession) -> Plans:
+    return Plans(spark.newSession())
+
+
+def frame(spark: SparkSession, *numbers: int) -> DataFrame:
+    return spark.createDataFrame([(number, f"é{number}") for number in numbers], SCHEMA).coalesce(1)
+
+
+def marked(batch: int) -> dict[str, Any]:
+    return {"query": "q", "batch": batch}
+
+
+def checksum(table: CommitTable) -> dict[str, Any]:
+    file = table.path / "_delta_log" / f"{table.newest_version():020}.crc"
+    return dict(json.loads(file.read_text("utf-8")))
+
+
+def holds(table: CommitTable) -> bool:
+    """Whether Delta, which sums up the files itself, agrees with the checksum that it finds; an error if not."""
+    session: Any = table.spark
+    none = session._jvm.scala.Option.empty()
+    log = session._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, str(table.path))
+    snapshot = log.update(False, none, none)
+    return bool(snapshot.validateChecksum(scala_object(session._jvm.scala.collection.immutable, "Map").empty()))
+
+
+def numbers(table: CommitTable) -> list[int]:
+    return sorted(row.n for row in table.snapshot(table.spark).collect())
+
+
+def jobs(spark: SparkSession, run: Callable[[], object]) -> int:
+    scheduler: Any = spark.sparkContext._jsc.sc().dagScheduler()
+    before = int(scheduler.numTotalJobs())
+    run()
+    return int(scheduler.numTotalJobs()) - before
+
+
+def test_every_commit_has_the_checksum_that_delta_finds(spark: SparkSession, plans: Plans, tmp_path: Path) -> None:
+    table = CommitTable(spark, tmp_path / "t", SCHEMA)
+    table.create()
+    assert checksum(table)["numFiles"] == 0 and holds(table)
+    for batch in range(3):
+        kept = plans.put("rows", materialize(frame(plans.session, batch)))
+        table.append(kept if batch % 2 else frame(spark, batch), marked(batch))
+        assert checksum(table)["numFiles"] == batch + 1 and holds(table)
+    assert numbers(table) == [0, 1, 2]
+
+
+def test_table_is_opened_without_a_job(spark: SparkSession, tmp_path: Path) -> None:
+    table = CommitTable(spark, tmp_path / "t", SCHEMA)
+    table.create()
+    for batch in range(3):
+        table.append(frame(spark, batch), marked(batch))
+        assert jobs(spark, lambda: table.snapshot(spark).schema) == 0
+    (tmp_path / "t" / "_delta_log" / f"{table.version():020}.crc").unlink()
+    table.append(frame(spark, 3), marked(3))
+    assert numbers(table) == [0, 1, 2, 3] and holds(table)
+
+
+def test_checksum_holds_after_commits_of_others(spark: SparkSession, tmp_path: Path) -> None:
+    table = CommitTable(spark, tmp_path / "t", SCHEMA)
+    table.create()
+    table.append(frame(spark, 1), marked(0))
+    frame(spark, 2, 3).write.format("delta").mode("append").save(str(table.path))
+    DeltaTable(table.path).optimize.compact()
+    table.append(frame(spark, 4), marked(1))
+    assert holds(table) and numbers(table) == [1, 2, 3, 4]
+    wider = CommitTable(spark, table.path, StructType([*SCHEMA]).add("more", "long"))
+    wider.create()
+    wider.append(frame(spark, 5).selectExpr("*", "7L as more"), marked(2))
+    assert holds(wider) and "more" in json.dumps(checksum(wider)["metadata"])
+    assert [row.more for row in wider.snapshot(spark).where("n = 5").collect()] == [7]
+
+
+def test_rows_are_replaced_and_older_versions_stay(spark: SparkSession, plans: Plans, tmp_path: Path) -> None:
+    table = ReplacedTable(spark, tmp_path / "t é", SCHEMA)
+    table.create()
+    table.replace(frame(spark, 1, 2), marked(0))
+    table.replace(plans.put("rows", materialize(frame(plans.session, 3))), marked(1))
+    assert numbers(table) == [3] and holds(table)
+    assert sorted(row["n"] for row in DeltaTable(table.path).to_pyarrow_table().to_pylist()) == [3]
+    assert table.snapshot(spark, 1).count() == 2
+    table.replace(frame(spark).where("false"), marked(2))
+    assert numbers(table) == [] and holds(table)
+    newest = table.newest_marker("q")
+    assert newest is not None and newest.batch == 2
+
+
+def test_replaced_rows_survive_checkpoints(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delta, "CHECKPOINT_INTERVAL", 2)
+    table = ReplacedTable(spark, tmp_path / "t", SCHEMA)
+    table.create()
+    for batch in range(5):
+        table.replace(frame(spark, batch), marked(batch))
+        assert numbers(table) == [batch] and holds(table)
+    assert list((tmp_path / "t" / "_delta_log").glob("*.checkpoint.parquet"))
+
+
+def test_files_without_readers_go_after_a_week(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delta, "CHECKPOINT_INTERVAL", 3)
+    table = ReplacedTable(spark, tmp_path / "t", SCHEMA)
+    table.create()
+    table.replace(frame(spark, 1), marked(0))
+    (first,) = table.commit(table.version()).files
+    with monkeypatch.context() as patch:
+        now = delta.time.time()
+        patch.setattr(delta.time, "time", lambda: now - 8 * 24 * 3600)
+        table.replace(frame(spark, 2), marked(1))
+    (second,) = table.commit(table.version()).files
+    table.replace(frame(spark, 3), marked(2))
+    assert not (table.path / first).exists() and (table.path / second).exists()
+    table.replace(frame(spark, 4), marked(3))
+    assert numbers(table) == [4] and holds(table)
