@@ -1,4 +1,4 @@
-"""What Java and Scala have and Py4J has no word for: arrays, sequences, singletons, classes, private methods."""
+"""What Java and Scala have and Py4J has no word for: arrays, sequences, singletons."""
 
 from __future__ import annotations
 
@@ -25,28 +25,10 @@ def objects(session: SparkSession, *values: Any) -> Any:
 
 def scala_sequence(session: SparkSession, kind: Any, values: Sequence[Any]) -> Any:
     """A sequence of a class."""
-    return scala_sequence_of(session._jvm, java_array(session, kind, values))
-
-
-def scala_sequence_of(jvm: Any, array: Any) -> Any:
-    """An array as a sequence."""
-    return jvm.scala.collection.immutable.ArraySeq.unsafeWrapArray(array)
+    jvm: Any = session._jvm
+    return jvm.scala.collection.immutable.ArraySeq.unsafeWrapArray(java_array(session, kind, values))
 
 
 def scala_object(package: Any, name: str) -> Any:
     """A Scala object of a Java package."""
     return getattr(getattr(package, f"{name}$"), "MODULE$")
-
-
-def java_class(session: SparkSession, name: str) -> Any:
-    """The class of a name."""
-    jvm: Any = session._jvm
-    return jvm.java.lang.Class.forName(name)
-
-
-def method(session: SparkSession, of: str, name: str, *taken: Any) -> Any:
-    """A method of a class, private or not, that takes these classes."""
-    jvm: Any = session._jvm
-    found = java_class(session, of).getDeclaredMethod(name, java_array(session, jvm.java.lang.Class, taken))
-    found.setAccessible(True)
-    return found

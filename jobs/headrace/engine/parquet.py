@@ -8,10 +8,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.engine.jvm import java_class, method, scala_object, scala_sequence_of
-
-_ROW = "org.apache.spark.sql.catalyst.InternalRow"
-_WRITER = "org.apache.spark.sql.execution.datasources.OutputWriter"
+from headrace.engine.driver_task import driver_task
+from headrace.engine.jvm import scala_object
 
 
 class ParquetFiles:
@@ -22,30 +20,12 @@ class ParquetFiles:
         spark = session._jsparkSession
         job = jvm.org.apache.hadoop.mapreduce.Job.getInstance(spark.sessionState().newHadoopConf())
         none = scala_object(jvm.scala.collection.immutable, "Map").empty()
-        columns = jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
         form = jvm.org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat()
-        self._jvm = jvm
-        self._schema = columns
+        self._task = driver_task(session)
+        self._schema = jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
+        self._factory = form.prepareWrite(spark, job, none, self._schema)
         self._confs = job.getConfiguration()
-        self._factory = form.prepareWrite(spark, job, none, columns)
-        self._write = method(session, _WRITER, "write", java_class(session, _ROW))
-        self._loop = java_class(session, "java.util.function.Consumer")
 
     def write(self, rows: Any, file: Path) -> None:
         """Write a Java array of rows; the folder is made if there is none."""
-        tasks = self._jvm.org.apache.hadoop.mapreduce
-        context = tasks.task.TaskAttemptContextImpl(self._confs, tasks.TaskAttemptID())
-        writer = self._factory.newInstance(str(file), self._schema, context)
-        try:
-            each = self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(
-                scala_sequence_of(self._jvm, rows).iterator()
-            )
-            each.forEachRemaining(self._taking(writer))
-        finally:
-            writer.close()
-
-    def _taking(self, writer: Any) -> Any:
-        """The writer, as Java's loops call it."""
-        invoke = self._jvm.java.lang.invoke
-        handle = invoke.MethodHandles.lookup().unreflect(self._write).bindTo(writer)
-        return invoke.MethodHandleProxies.asInterfaceInstance(self._loop, handle)
+        self._task.write(self._factory, str(file), self._schema, self._confs, rows)

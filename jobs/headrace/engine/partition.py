@@ -7,13 +7,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from headrace.engine.jvm import java_class, method, objects, scala_sequence
-from headrace.engine.slot import Rows, row_tag
-from headrace.engine.task import Task
-
-# Neither method has a public twin that starts no job.
-_PLAN = "org.apache.spark.sql.execution.SparkPlan"
-_BUFFER = "org.apache.spark.util.io.ChunkedByteBuffer"
+from headrace.engine.driver_task import confs_of, driver_task
+from headrace.engine.jvm import scala_sequence
+from headrace.engine.slot import Rows
 
 
 class Partition:
@@ -24,34 +20,25 @@ class Partition:
     thread, and the whole plan read in again there: four fifths of the time (docs/speed.md).
     """
 
-    def __init__(self, session: SparkSession, plan: Any, at_most: int) -> None:
-        """`plan` has no exchange; `at_most` is after how many rows it ends."""
-        self._session = session
-        self._plan = plan
-        self._task = Task(session)
-        jvm: Any = session._jvm
-        number, flag = jvm.java.lang.Integer.TYPE, jvm.java.lang.Boolean.TYPE
-        self._rdd = method(session, _PLAN, "getByteArrayRdd", number, flag).invoke(
-            plan, objects(session, at_most, False)
-        )
-        self._decode = method(session, _PLAN, "decodeUnsafeRows", java_class(session, _BUFFER))
-        self._tag = row_tag(session)
-        self._parts = self._rdd.partitions()
+    def __init__(self, session: SparkSession, rdd: Any, at_most: int) -> None:
+        """`rdd` has one partition and needs no other stage; `at_most` is after how many rows it ends."""
+        self._task = driver_task(session)
+        self._confs = confs_of(session)
+        self._rdd = rdd
+        self._at_most = at_most
 
     @staticmethod
     def of(session: SparkSession, plan: Any, at_most: int) -> Partition | None:
         """The only partition of a plan; none if there are others, or rows have to be sent."""
         if "Exchange" in plan.toString():
             return None
-        found = Partition(session, plan, at_most)
-        return None if len(found._parts) != 1 or "Shuffled" in found._rdd.toDebugString() else found
+        rdd = plan.execute()
+        is_only = rdd.getNumPartitions() == 1 and "Shuffled" not in rdd.toDebugString()
+        return Partition(session, rdd, at_most) if is_only else None
 
     def rows(self) -> Rows:
         """Compute them now."""
-        with self._task.running() as context:
-            encoded = self._rdd.iterator(self._parts[0], context).next()._2()
-        decoded = self._decode.invoke(self._plan, objects(self._session, encoded))
-        return Rows(decoded.toArray(self._tag))
+        return Rows(self._task.rows(self._rdd, None, self._at_most, self._confs))
 
 
 def gathered(session: SparkSession, plan: Any) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, StructType
 
+from headrace.engine.driver_task import confs_of, driver_task
 from headrace.engine.jvm import scala_object, scala_sequence
-from headrace.engine.slot import Rows, row_tag
-from headrace.engine.task import Task
+from headrace.engine.slot import Rows
 
 _HEADER = StructType().add("key", "string").add("value", "binary")
 
@@ -47,8 +47,8 @@ class RecordReader:
         group = options[f"{_PREFIX}group.id"]
         self._params = scala_object(self._kafka, "KafkaSourceProvider").kafkaParamsForExecutors(given, group)
         self._to_row = self._kafka.KafkaRecordToRowConverter().toInternalRowWithHeaders()
-        self._tag = row_tag(session)
-        self._task = Task(session)
+        self._task = driver_task(session)
+        self._confs = confs_of(session)
 
     def rows(self, ranges: Mapping[tuple[str, int], tuple[int, int]]) -> Rows:
         """The records of `(topic, partition)` from one offset up to another that is not read, of all these ranges."""
@@ -58,8 +58,5 @@ class RecordReader:
         context = self._session.sparkContext._jsc.sc()
         sequence = scala_sequence(self._session, kind, asked)
         found = self._kafka.KafkaSourceRDD(context, self._params, sequence, _POLL_TIMEOUT_MS, True)
-        return Rows.joined(self._session, [self._read(found, part) for part in found.partitions()])
-
-    def _read(self, found: Any, part: Any) -> Rows:
-        with self._task.running() as context:
-            return Rows(found.iterator(part, context).map(self._to_row).toArray(self._tag))
+        records = sum(end - start for start, end in ranges.values())
+        return Rows(self._task.rows(found, self._to_row, records, self._confs))

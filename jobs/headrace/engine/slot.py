@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, count
+from functools import reduce
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from pyspark.sql.types import StructType
 
 from headrace.engine.columns import no_rows
 from headrace.engine.delta import Materialized, materialize
-from headrace.engine.jvm import java_array, java_class, objects, scala_object, scala_sequence_of
+from headrace.engine.driver_task import driver_task
+from headrace.engine.jvm import java_array, objects, scala_object
 from headrace.engine.parquet import ParquetFiles
 
 _NUMBERS = count()
@@ -47,15 +49,7 @@ class Rows:
     @classmethod
     def joined(cls, session: SparkSession, parts: Sequence[Rows]) -> Rows:
         """All rows of several, in order."""
-        if len(parts) == 1:
-            return parts[0]
-        jvm: Any = session._jvm
-        gateway: Any = session.sparkContext._gateway
-        found = gateway.new_array(jvm.org.apache.spark.sql.catalyst.InternalRow, sum(map(len, parts)))
-        ends = accumulate(map(len, parts))
-        for part, end in zip(parts, ends, strict=True):
-            jvm.java.lang.System.arraycopy(part.array, 0, found, end - len(part), len(part))
-        return cls(found)
+        return cls(reduce(driver_task(session).joined, [part.array for part in parts]))
 
     def __len__(self) -> int:
         return len(self.array)
@@ -71,16 +65,14 @@ class Slot:
         self._blocks = self._jvm.org.apache.spark.SparkEnv.get().blockManager()
         self._block = self._jvm.org.apache.spark.storage.StreamBlockId(0, next(_NUMBERS))
         self._tag = self._jvm.scala.reflect.ClassTag.Any()
-        self._level = self._jvm.org.apache.spark.storage.StorageLevel.MEMORY_AND_DISK()
+        self._task = driver_task(session)
         self._files: ParquetFiles | None = None
         self._has_executors = not session.sparkContext._jsc.isLocal()  # others than this JVM, to be told of blocks
         self.frame = self._over(schema)
 
     def filled(self, rows: Rows) -> Filled:
         """Replace the rows."""
-        self.clear()
-        found = scala_sequence_of(self._jvm, rows.array).iterator()
-        self._blocks.putIterator(self._block, found, self._level, self._has_executors, self._tag)
+        self._task.keep(self._block, rows.array, self._has_executors)
         return Filled(self.frame, len(rows), rows, self)
 
     def clear(self) -> None:
@@ -149,11 +141,6 @@ def _is_slot(leaf: Any) -> bool:
 
 def _kind(of: Any) -> str:
     return str(of.getClass().getSimpleName())
-
-
-def row_tag(session: SparkSession) -> Any:
-    """What Scala's iterators want to know to become an array of rows."""
-    return _jvm(session).scala.reflect.ClassTag.apply(java_class(session, "org.apache.spark.sql.catalyst.InternalRow"))
 
 
 def _jvm(session: SparkSession) -> Any:

@@ -20,7 +20,7 @@ from headrace.errors import EnvironmentFault
 
 SetName = Literal["spark", "broker"]
 SET_NAMES: tuple[SetName, ...] = get_args(SetName)
-ATTEMPTS = 2
+ATTEMPTS = 4
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,99 @@
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Properties;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.mapreduce.TaskAttemptID;
+import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl;
+import org.apache.spark.Partition;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext$;
+import org.apache.spark.TaskContextImpl;
+import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.memory.TaskMemoryManager;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.datasources.OutputWriter;
+import org.apache.spark.sql.execution.datasources.OutputWriterFactory;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.BlockManager;
+import org.apache.spark.storage.StorageLevel;
+import scala.Function1;
+import scala.Option;
+import scala.collection.Iterator;
+import scala.collection.immutable.ArraySeq;
+import scala.collection.immutable.Map$;
+import scala.reflect.ClassTag$;
+
+/** What is done with few rows on the calling thread of the driver: read, kept and written without a job. */
+public class DriverTask {
+    /** Numbers of attempts of tasks; those that Spark's scheduler gives begin at nought. */
+    private static final AtomicLong ATTEMPTS = new AtomicLong(1L << 40);
+
+    /** The rows of all partitions of an RDD that needs no other stage; `toRow` makes rows of what it holds, if given. */
+    public static InternalRow[] rows(RDD rdd, Function1 toRow, int atMost, Properties confs) {
+        List found = new ArrayList();
+        Partition[] parts = rdd.partitions();
+        for (int part = 0; part < parts.length; part++) {
+            read(rdd, parts[part], toRow, atMost, confs, found);
+        }
+        return (InternalRow[]) found.toArray(new InternalRow[found.size()]);
+    }
+
+    /** A partition is computed as by a task: with memory and locks of its own, that are given back whatever happens. */
+    private static void read(RDD rdd, Partition part, Function1 toRow, int atMost, Properties confs, List found) {
+        SparkEnv env = SparkEnv.get();
+        long attempt = ATTEMPTS.getAndIncrement();
+        TaskMemoryManager memory = new TaskMemoryManager(env.memoryManager(), attempt);
+        TaskContextImpl task = new TaskContextImpl(
+            0, 0, part.index(), attempt, 0, 1, memory, confs, env.metricsSystem(), TaskMetrics.empty(), 1,
+            (scala.collection.immutable.Map) Map$.MODULE$.empty());
+        env.blockManager().registerTask(attempt);
+        TaskContext$.MODULE$.setTaskContext(task);
+        try {
+            Iterator rows = rdd.iterator(part, task);
+            while (found.size() < atMost && rows.hasNext()) {
+                Object next = rows.next();
+                found.add(toRow == null ? ((InternalRow) next).copy() : toRow.apply(next));
+            }
+        } finally {
+            try {
+                task.markTaskCompleted(Option.apply(null));
+            } finally {
+                TaskContext$.MODULE$.unset();
+                env.blockManager().releaseAllLocksForTask(attempt);
+                memory.cleanUpAllAllocatedMemory();
+            }
+        }
+    }
+
+    /** Put rows into a block, in the place of those that it has held. */
+    public static void keep(BlockId block, InternalRow[] rows, boolean tellOthers) {
+        BlockManager blocks = SparkEnv.get().blockManager();
+        blocks.removeBlock(block, tellOthers);
+        Iterator each = ArraySeq.unsafeWrapArray(rows).iterator();
+        blocks.putIterator(block, each, StorageLevel.MEMORY_AND_DISK(), tellOthers, ClassTag$.MODULE$.Any());
+    }
+
+    /** Write rows into a file. */
+    public static void write(OutputWriterFactory files, String file, StructType schema, Configuration confs, InternalRow[] rows)
+            throws Exception {
+        OutputWriter writer = files.newInstance(file, schema, new TaskAttemptContextImpl(confs, new TaskAttemptID()));
+        try {
+            for (int row = 0; row < rows.length; row++) {
+                writer.write(rows[row]);
+            }
+        } finally {
+            writer.close();
+        }
+    }
+
+    /** The rows of two arrays, in order. */
+    public static InternalRow[] joined(InternalRow[] first, InternalRow[] second) {
+        InternalRow[] all = new InternalRow[first.length + second.length];
+        System.arraycopy(first, 0, all, 0, first.length);
+        System.arraycopy(second, 0, all, first.length, second.length);
+        return all;
+    }
+}
