@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -30,21 +31,44 @@ def test_only_some_run_at_once() -> None:
     assert most == 2
 
 
-def test_turns_go_in_the_order_of_asking() -> None:
+@pytest.mark.parametrize(
+    ("ranks", "due"),
+    [((0, 0, 0, 0, 0), [0, 1, 2, 3, 4]), ((2, 1, 2, 0, 1, 0), [3, 5, 1, 4, 0, 2])],
+    ids=["all the same", "some before others"],
+)
+def test_turns_go_by_rank_and_then_in_the_order_of_asking(ranks: Sequence[int], due: list[int]) -> None:
     turns, order, threads = Turns(1, PATIENCE), list[int](), []
 
     def work(number: int) -> None:
-        with turns.taken():
+        with turns.taken(ranks[number]):
             order.append(number)
 
     with turns.taken():
-        for number in range(5):
+        for number in range(len(ranks)):
             threads.append(threading.Thread(target=work, args=(number,)))
             threads[-1].start()
             wait_for(lambda: len(turns._waiting) == len(threads), "the thread in the queue")
     for thread in threads:
         thread.join(PATIENCE)
-    assert order == [0, 1, 2, 3, 4]
+    assert order == due
+
+
+def test_those_before_keep_nobody_waiting_for_ever() -> None:
+    turns, stop = Turns(1, 0.05), threading.Event()
+
+    def go_on() -> None:
+        while not stop.is_set():
+            with turns.taken(0):
+                stop.wait(0.001)
+
+    threads = [threading.Thread(target=go_on) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    with turns.taken(2):
+        stop.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert (turns._free, len(turns._waiting)) == (1, 0)
 
 
 def test_whoever_waited_too_long_goes_without() -> None:

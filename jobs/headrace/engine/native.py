@@ -30,7 +30,7 @@ from headrace.engine.sources import Tables, plain, source_name, stored
 from headrace.engine.statement import view_name
 from headrace.engine.ticks import guarded, watermarked, with_ticks
 from headrace.engine.told import Told
-from headrace.engine.turns import Turns
+from headrace.engine.turns import RANKS, Turns
 from headrace.layout import Layout
 from headrace.project.model import Input, Project, Query
 from headrace.project.resets import read_note
@@ -231,7 +231,7 @@ class NativeQuery:
 
     def _write(self, frame: DataFrame, batch: int) -> None:
         """Append a batch once: only the first after a start can be a repetition, so only then is it looked up."""
-        with self.turns.taken():
+        with self.turns.taken(RANKS["streaming"]):
             self._write_now(frame, batch)
 
     def _write_now(self, frame: DataFrame, batch: int) -> None:

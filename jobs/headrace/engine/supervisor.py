@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from headrace.engine.failures import SAME_FAILURES, WAITS, passes, told
 from headrace.engine.tasks import Say, Task
-from headrace.engine.turns import Turns
+from headrace.engine.turns import RANKS, Turns
 from headrace.reading.status import QueryKind, QueryState, QueryStatus
 
 STOP_SECONDS = 25.0
@@ -82,7 +82,7 @@ class Supervised:
         return False
 
     def _worked(self, stop: threading.Event) -> bool:
-        with self._turns.taken() if self._turns else nullcontext():
+        with self._turns.taken(RANKS[self.task.kind]) if self._turns else nullcontext():
             if stop.is_set():
                 return False
             self.task.wake.clear()

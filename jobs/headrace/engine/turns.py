@@ -1,14 +1,32 @@
-"""Whose turn it is: batches that run all at once only hold each other up, so few do, in the order of asking."""
+"""Whose turn it is: batches that run all at once only hold each other up, so few do, in an order."""
 
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Iterator
+from bisect import insort
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+
+from headrace.reading.status import QueryKind
 
 PATIENCE = 5.0
 """Seconds after which a batch runs without a turn: what is slow or hangs delays the others, and never stops them."""
+
+RANKS: Mapping[QueryKind, int] = {"micro_batch": 0, "landing": 1, "snapshot": 2, "streaming": 2}
+"""Who goes before whom: what has landed goes on at once, so that it waits for a turn once, and not at every table.
+
+A group has work only when its sources had their turn, so it does not keep them from theirs for long. Spark's streaming
+engine comes last: each of its batches costs the same, however many rows wait.
+"""
+
+
+@dataclass(frozen=True, order=True)
+class _Waiting:
+    rank: int
+    number: int
+    turn: threading.Event = field(default_factory=threading.Event, compare=False)
 
 
 class Turns:
@@ -21,25 +39,26 @@ class Turns:
     def __init__(self, at_once: int, patience: float = PATIENCE) -> None:
         self._free = at_once
         self._patience = patience
-        self._waiting: deque[threading.Event] = deque()
+        self._waiting: list[_Waiting] = []
+        self._numbers = count()
         self._lock = threading.Lock()
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
-        """Wait for a turn, and have it while the block runs."""
-        mine = threading.Event()
+    def taken(self, rank: int = 0) -> Iterator[None]:
+        """Wait for a turn, and have it while the block runs; within a rank in the order of asking."""
         with self._lock:
-            self._waiting.append(mine)
+            mine = _Waiting(rank, next(self._numbers))
+            insort(self._waiting, mine)
             self._admit()
-        mine.wait(self._patience)
+        mine.turn.wait(self._patience)
         try:
             yield
         finally:
             self._end(mine)
 
-    def _end(self, mine: threading.Event) -> None:
+    def _end(self, mine: _Waiting) -> None:
         with self._lock:
-            if mine.is_set():
+            if mine.turn.is_set():
                 self._free += 1
             else:
                 self._waiting.remove(mine)
@@ -48,4 +67,4 @@ class Turns:
     def _admit(self) -> None:
         while self._free and self._waiting:
             self._free -= 1
-            self._waiting.popleft().set()
+            self._waiting.pop(0).turn.set()
