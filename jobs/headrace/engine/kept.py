@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import get_ident
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -91,6 +92,7 @@ class Plans:
 
     def __init__(self, session: SparkSession) -> None:
         self.are_kept = False
+        self._tuned: tuple[bool, int] | None = None
         self.session = session
         self._plans: dict[str, Plan] = {}
         self._slots: dict[str, Slot] = {}
@@ -99,9 +101,17 @@ class Plans:
     def begin(self, batch: int, rows: int) -> None:
         """Make ready for a batch of about so many rows."""
         self._batch = batch
-        self.are_kept = not tune(self.session, rows).codegen
+        self._tune(rows)
         if self.are_kept:
             self._slot("batch", StructType().add("batch", IntegerType())).filled(Rows.numbers(self.session, batch))
+
+    def _tune(self, rows: int) -> None:
+        """Set the session up, unless it is already: for batches of this size, and on this thread."""
+        wanted = (rows <= SMALL_BATCH_ROWS, get_ident())
+        if wanted != self._tuned:
+            tune(self.session, rows)
+        self._tuned = wanted
+        self.are_kept = wanted[0]
 
     def compute(self, name: str, make: Callable[[], DataFrame], *leaves: DataFrame) -> Materialized:
         """The rows of `make()`, which reads `leaves`."""

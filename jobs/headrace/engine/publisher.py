@@ -20,7 +20,7 @@ from headrace.engine.messages import as_json, message_rows
 from headrace.engine.progress import Progress
 from headrace.engine.routes import Routes, Rules
 from headrace.engine.sent import Find, Unsent
-from headrace.engine.session import SMALL_BATCH_ROWS, child, tune
+from headrace.engine.session import SMALL_BATCH_ROWS, child
 from headrace.engine.set_aside import Notes
 from headrace.engine.shelf import Shelf
 from headrace.engine.slot import Rows
@@ -155,7 +155,7 @@ class Publisher:
     def _send_unsent(self) -> int:
         """Send what the table has more than those that it has replaced; from then on it stands by itself."""
         progress = self._progress
-        tune(self.session, SMALL_BATCH_ROWS + 1)
+        self._plans.begin(0, SMALL_BATCH_ROWS + 1)
         rows = Unsent(self.session, self.model, self._find, progress).messages()
         sent = self._send_rows(one_by_one(rows), progress)
         self._progress = Progress(progress.table_id, progress.version)
@@ -206,7 +206,7 @@ class Publisher:
         kept = self._shelf.take(self.session, self._table, [commit]) if count <= FEW_ROWS else None
         if kept is not None:
             return self._told(kept)
-        tune(self.session, count)
+        self._plans.begin(0, count)
         rows = message_rows(self._table.rows(self.session, commit), self._publish)
         return iter(rows.collect()) if count <= CHUNK_ROWS else one_by_one(rows)
 

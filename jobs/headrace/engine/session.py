@@ -7,7 +7,6 @@ import signal
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -90,14 +89,6 @@ _LOCAL: Mapping[str, str] = {
 _JAVA_OPTIONS = "-Duser.timezone=UTC -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -XX:MaxMetaspaceSize=400m"
 
 
-@dataclass(frozen=True)
-class Tuning:
-    """How a batch of a certain size is planned."""
-
-    partitions: int
-    codegen: bool
-
-
 def start(target: Target, log_file: Path | None = None) -> SparkSession:
     """Return the application's session; master and confs given from outside win over the target's."""
     os.environ.setdefault("TZ", "UTC")
@@ -146,19 +137,18 @@ def _template(spark: SparkSession, macros: tuple[Macro, ...]) -> SparkSession:
     return session
 
 
-def tune(session: SparkSession, rows: int) -> Tuning:
+def tune(session: SparkSession, rows: int) -> None:
     """Set the session up for a batch of about `rows` rows."""
     small = rows <= SMALL_BATCH_ROWS
-    tuning = Tuning(1 if small else session.sparkContext.defaultParallelism, not small)
-    factory = "FALLBACK" if tuning.codegen else "NO_CODEGEN"
-    session.conf.set("spark.sql.shuffle.partitions", str(tuning.partitions))
-    session.conf.set("spark.sql.codegen.wholeStage", str(tuning.codegen).lower())
+    partitions = 1 if small else session.sparkContext.defaultParallelism
+    generates, factory = str(not small).lower(), "NO_CODEGEN" if small else "FALLBACK"
+    session.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    session.conf.set("spark.sql.codegen.wholeStage", generates)
     session.conf.set("spark.sql.codegen.factoryMode", factory)
     # A plan that is run again (see `Plan`) is copied first, but not what it reuses: that would keep its first rows.
-    session.conf.set("spark.sql.exchange.reuse", str(tuning.codegen).lower())
+    session.conf.set("spark.sql.exchange.reuse", generates)
     # Tasks of a job that is no SQL execution of its own (see `materialize`) know only the thread's properties.
     session.sparkContext.setLocalProperty("spark.sql.codegen.factoryMode", factory)
-    return tuning
 
 
 def _submitted_confs() -> SparkConf:
