@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from bench.scenarios import ROOT, Figures, rows_in
-from headrace.engine import analysis, queries
+from headrace.engine import queries, verdict
 from headrace.engine.binding import Binder
 from headrace.engine.classify import classify
 from headrace.engine.columns import landing_schema
@@ -93,7 +93,7 @@ def _contest(folder: Path, table: str, records: str, count: int) -> Figures:
 def _arena(folder: Path, table: str, records: str) -> Arena:
     project = selection.narrowed(loader.load(ROOT, "local"), [f"+{table}"])
     spark = start(Target("bench", folder, spark_master="local[2]"), folder / "spark.log")
-    base, schemas = Layout(folder / "data"), analysis.check(spark, project)
+    base, schemas = Layout(folder / "data"), verdict.schemas(spark, project)
     for landing in project.landings:
         _land(spark, base, landing, records)
     for query in project.queries:

@@ -93,11 +93,6 @@ class Layout:
         return self.data_dir / "broker"
 
     @property
-    def verdict(self) -> Path:
-        """Schemas of a project that Spark has found good."""
-        return self.data_dir / "verdict.json"
-
-    @property
     def artifacts(self) -> Path:
         """Documentation, manifest.json and run_results.json."""
         return self.data_dir / "target"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.engine import analysis
+from headrace.engine import verdict
 from headrace.engine.delta import CommitTable
 from headrace.engine.group import Group
 from headrace.engine.inputs import InputLog
@@ -52,7 +52,7 @@ class Engine:
 
     def __post_init__(self) -> None:
         self.layout = Layout(self.project.target.data_dir)
-        self.schemas = analysis.check(self.spark, self.project)
+        self.schemas = verdict.schemas(self.spark, self.project)
         source = KafkaSource.of(self.project.target.kafka, "test")
         landings = self.project.landings
         self.landings = {found.name: LandingQuery(self.spark, self.layout, found, source) for found in landings}

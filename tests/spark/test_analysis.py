@@ -10,7 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.engine import analysis, verdict
-from headrace.errors import Finding
+from headrace.engine.analysis import Analysis
+from headrace.errors import Finding, InvalidProject, Place
+from headrace.planning import known
 from headrace.project import checks, loader
 from tests.unit.test_stream_rules import FAILS_LATER, SHAPES
 
@@ -115,10 +117,19 @@ def test_models_as_they_are_have_no_findings(found: dict[str, list[Finding]]) ->
 def test_verdict_is_kept_until_the_project_changes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project, file = loader.load(ROOT, "test"), tmp_path / "verdict.json"
-    first = verdict.schemas(spark, project, file)
-    asked: list[str] = []
-    monkeypatch.setattr(analysis, "check", lambda *_: asked.append("again") or first)
-    assert (verdict.schemas(spark, project, file), asked) == (first, [])
-    verdict.schemas(spark, replace(project, vars={**project.vars, "sales_threshold": 1}), file)
+    monkeypatch.setattr(known, "user_cache_path", lambda name: tmp_path / name)
+    project, asked = loader.load(ROOT, "test"), list[str]()
+    first = verdict.schemas(spark, project)
+    monkeypatch.setattr(analysis, "analyse", lambda *_: asked.append("again") or Analysis(first, ()))
+    assert (verdict.schemas(spark, project), asked) == (first, [])
+    verdict.schemas(spark, replace(project, vars={**project.vars, "sales_threshold": 1}))
     assert asked == ["again"]
+
+
+def test_a_verdict_of_wrong_is_not_kept(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "user_cache_path", lambda name: tmp_path / name)
+    wrong = Finding(Place("sql/x.sql", 1, 1), "spark", "no")
+    monkeypatch.setattr(analysis, "analyse", lambda *_: Analysis({}, (wrong,)))
+    for _ in range(2):
+        with pytest.raises(InvalidProject):
+            verdict.schemas(spark, loader.load(ROOT, "test"))

@@ -13,6 +13,8 @@ import pytest
 from headrace.catalogue import artifacts, drawing, origins, page
 from headrace.commands import running
 from headrace.layout import Layout
+from headrace.planning import declared, known
+from headrace.planning.declared import Declared
 from headrace.project.model import Project
 from headrace.reading.freshness import freshness
 from headrace.reading.status import ProjectStatus, QueryStatus, RunnerStatus
@@ -170,10 +172,17 @@ def test_freshness_is_the_time_of_the_last_commit(store):
 
 
 def test_types_of_the_last_run_are_shown(project_files, tmp_path):
+    project, layout = project_files.load(), Layout(project_files.root / "data")
+    ran = Declared.of(project, {"gold.shipment_ready": {"order_id": "string", "k": "array<tinyint>"}})
+    declared.write(layout, ran, ["shipping"], {})
+    page = tmp_path / "out/index.html"
+    ended("-C", str(project_files.root), "docs", "--out", str(page.parent))
+    assert "array&lt;tinyint&gt;" in page.read_text("utf-8")
+
+
+def test_types_that_spark_has_found_since_are_shown(project_files, tmp_path):
     kinds = {"type": "struct", "fields": [{"name": "a", "type": {"type": "array", "elementType": "long"}}]}
-    file = Layout(project_files.root / "data").verdict
-    file.parent.mkdir(parents=True)
     columns = {"fields": [{"name": "order_id", "type": "string"}, {"name": "k", "type": kinds}]}
-    file.write_text(json.dumps({"schemas": {"gold.shipment_ready": columns}}), "utf-8")
+    known.keep(project_files.load(), {"gold.shipment_ready": columns})
     ended("-C", str(project_files.root), "docs", "--out", str(tmp_path / "out"))
-    assert "struct&lt;a: array&lt;bigint&gt;&gt;" in (tmp_path / "out/index.html").read_text("utf-8")
+    assert "struct&lt;a:array&lt;bigint&gt;&gt;" in (tmp_path / "out/index.html").read_text("utf-8")

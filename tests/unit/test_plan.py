@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -278,10 +279,29 @@ def test_plan_of_sixty_models_takes_less_than_two_seconds(tmp_path: Path) -> Non
     assert list(verdicts(found).values()).count("MIX") == 60
 
 
-def test_known_types_are_those_of_exactly_these_files(live: Live, tmp_path: Path) -> None:
+def test_known_types_are_those_of_exactly_these_files(live: Live) -> None:
     field = {"name": "a", "type": {"type": "array", "elementType": "long"}, "nullable": True, "metadata": {}}
-    told = {"project": known.fingerprint(live.project), "schemas": {"gold.news": {"type": "struct", "fields": [field]}}}
-    file = tmp_path / "verdict.json"
-    file.write_text(json.dumps(told))
-    assert known.types(file, live.project) == {"gold.news": {"a": "array<bigint>"}}
-    assert known.types(file, live.edited(NEWS_FILE, "> 10", "> 11")) is None
+    known.keep(live.project, {"gold.news": {"type": "struct", "fields": [field]}})
+    assert known.types(live.project) == {"gold.news": {"a": "array<bigint>"}}
+    assert known.types(live.edited(NEWS_FILE, "> 10", "> 11")) is None
+
+
+def test_verdicts_that_cannot_be_kept_or_read_are_asked_for_again(live: Live, verdicts: Path) -> None:
+    verdicts.parent.write_text("a file where a folder should be")
+    known.keep(live.project, {})
+    assert known.schemas(live.project) is None
+    verdicts.parent.unlink()
+    known.keep(live.project, {})
+    (broken,) = verdicts.iterdir()
+    broken.write_text("{", "utf-8")
+    assert known.schemas(live.project) is None
+
+
+def test_only_the_newest_verdicts_are_kept(live: Live, verdicts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "KEPT", 2)
+    projects = [live.edited(NEWS_FILE, "> 10", f"> {number}") for number in range(4)]
+    for project in projects:
+        known.keep(project, {})
+        for file in verdicts.iterdir():
+            os.utime(file, (file.stat().st_mtime - 10,) * 2)
+    assert [known.schemas(project) is not None for project in projects] == [False, False, True, True]

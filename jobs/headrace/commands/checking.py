@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode, Finding, HeadraceError, InvalidProject
 from headrace.layout import Layout
+from headrace.planning import known
 from headrace.project import manifest
 from headrace.project import report as findings_report
 from headrace.project.loader import Survey
@@ -62,13 +63,13 @@ class _Judge:
 
     def findings(self, project: Project) -> tuple[Finding, ...]:
         """What Spark finds wrong with the models of a project."""
-        if self._offline or not project.models:
+        if self._offline or not project.models or known.schemas(project) is not None:
             return ()
-        from headrace.engine import analysis, session
+        from headrace.engine import session, verdict
 
         if self._spark is None:
             self._spark = session.start(project.target, Layout(project.target.data_dir).spark_log())
-        return analysis.analyse(self._spark, project).findings
+        return verdict.judge(self._spark, project).findings
 
     def close(self) -> None:
         """End Spark."""

@@ -13,6 +13,8 @@ from headrace.catalogue import artifacts, lineage, origins
 from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode, InvalidProject, UsageError
 from headrace.layout import Layout
+from headrace.planning import declared, known
+from headrace.planning.declared import Schemas
 from headrace.project import files
 from headrace.project.model import Project
 from headrace.reading import printing
@@ -44,7 +46,7 @@ def document(workspace: Workspace, out: Path | None) -> int:
     facts = page.Facts(
         at=datetime.now(timezone.utc),
         tests=tests,
-        types=_types(layout),
+        types=_types(project, layout),
         fresh=freshness(project, layout),
         runner=_runner(project, layout),
     )
@@ -75,27 +77,11 @@ def _case_paths(project: Project) -> Iterable[str]:
     return files.find(project.root, project.test_paths, "*/*.yml")
 
 
-def _types(layout: Layout) -> dict[str, dict[str, str]]:
-    """The types that Spark found at the last run."""
-    if not layout.verdict.exists():
-        return {}
-    schemas = json.loads(layout.verdict.read_text("utf-8")).get("schemas", {})
-    return {
-        table: {column["name"]: _type(column["type"]) for column in schema["fields"]}
-        for table, schema in schemas.items()
-    }
-
-
-def _type(kind: Any) -> str:
-    """A type as SQL writes it, of Spark's JSON."""
-    if isinstance(kind, str):
-        return {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}.get(kind, kind)
-    if kind["type"] == "array":
-        return f"array<{_type(kind['elementType'])}>"
-    if kind["type"] == "map":
-        return f"map<{_type(kind['keyType'])}, {_type(kind['valueType'])}>"
-    members = [f"{each['name']}: {_type(each['type'])}" for each in kind["fields"]]
-    return f"struct<{', '.join(members)}>"
+def _types(project: Project, layout: Layout) -> Schemas:
+    """Spark's types, of these files or else of those that ran last."""
+    of_last_run = {record.declared for record in declared.recorded(layout).values()}
+    ran = {table: types for name in of_last_run for table, types in declared.read(layout, name).schemas.items()}
+    return known.types(project) or ran
 
 
 def _runner(project: Project, layout: Layout) -> str:

@@ -29,7 +29,7 @@ Mixes = Mapping[str, Sequence[Mapping[str, str]]]
 def tell(workspace: Workspace, select: tuple[str, ...], explain: bool, as_json: bool) -> int:
     """Print one verdict per model and source; the exit code tells whether a run would refuse."""
     project, layout = workspace.declared, workspace.layout
-    found = plan.make(project, layout, known.types(layout.verdict, project))
+    found = plan.make(project, layout, known.types(project))
     if select:
         chosen = selection.listed(project, select)
         found = Plan(tuple(entry for entry in found.entries if entry.name in chosen))
@@ -48,7 +48,7 @@ def accepted(project: Project, layout: Layout, why: str | None, rebuild: bool) -
     """Refuse what a start would spoil, unless told; the mixes that the user accepts, by query."""
     if why is not None and not why.strip():
         raise UsageError('--accept-mix takes the reason, such as --accept-mix "totals begin anew in May"')
-    found = _running(plan.make(project, layout, known.types(layout.verdict, project)), project)
+    found = _running(plan.make(project, layout, known.types(project)), project)
     words = [word for word, is_told in (("mix", why is not None), ("rebuild", rebuild)) if is_told]
     if refused := found.refusals(*words, spark_will_see=True):
         raise InvalidProject(refused)
@@ -65,7 +65,7 @@ def accepted(project: Project, layout: Layout, why: str | None, rebuild: bool) -
 
 def rebuild(project: Project, layout: Layout, with_mixes: bool) -> tuple[str, ...]:
     """Reset the queries that cannot go on, and those that stream them; the runner's lock must be held."""
-    found = _running(plan.make(project, layout, known.types(layout.verdict, project)), project)
+    found = _running(plan.make(project, layout, known.types(project)), project)
     wanted = set(found.queries(Verdict.RESET))
     wanted |= set(found.queries(Verdict.MIX)) if with_mixes else set()
     names = graph.with_readers(project.queries, project.models, wanted & {query.name for query in project.queries})

@@ -246,7 +246,7 @@ def _spark(
         spark = held.enter_context(session.start(project.target, layout.spark_log()))
         for folder in folders:
             held.enter_context(jvm_lock.held(spark, folder))
-        yield spark, verdict.schemas(spark, project, layout.verdict)
+        yield spark, verdict.schemas(spark, project)
 
 
 def _types(schemas: Mapping[str, StructType]) -> Schemas:

@@ -18,7 +18,7 @@ from headrace.engine.relations import bronze
 from headrace.engine.remedies import remedy
 from headrace.engine.session import child
 from headrace.engine.statement import bind
-from headrace.errors import Finding, InvalidProject, Place
+from headrace.errors import Finding, Place
 from headrace.project.model import Input, Model, Project
 
 _ROUNDS = 5
@@ -33,14 +33,6 @@ class Analysis:
 
     schemas: Mapping[str, StructType]
     findings: tuple[Finding, ...]
-
-
-def check(spark: SparkSession, project: Project) -> Mapping[str, StructType]:
-    """Return the schema of every model, or refuse the project with all findings."""
-    analysis = analyse(spark, project)
-    if analysis.findings:
-        raise InvalidProject(analysis.findings)
-    return analysis.schemas
 
 
 def analyse(spark: SparkSession, project: Project) -> Analysis:

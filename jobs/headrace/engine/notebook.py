@@ -31,7 +31,7 @@ class Notebook:
         layout.data_dir.mkdir(parents=True, exist_ok=True)
         self.project = project
         self.spark = sessions.child(spark, "notebook", project.macros)
-        self._tables = Tables(self.spark, project, layout, verdict.schemas(spark, project, layout.verdict))
+        self._tables = Tables(self.spark, project, layout, verdict.schemas(spark, project))
 
     def sql(self, text: str) -> DataFrame:
         """The rows of a query written as in a model file, with its header or without.

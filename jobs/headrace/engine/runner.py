@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -75,7 +76,7 @@ class Run:
         """Check the project with Spark, then create topics and tables; nothing is started before all of it holds."""
         swap.finish(self.layout)
         resets.finish(self.layout)
-        self._schemas = schemas = verdict.schemas(self._spark, self.project, self.layout.verdict)
+        self._schemas = schemas = verdict.schemas(self._spark, self.project)
         spark, project, layout = self._spark, self.project, self.layout
         source = KafkaSource.of(project.target.kafka, f"headrace-{project.name}-{project.target.identity}")
         for landing in project.landings:
@@ -178,13 +179,9 @@ class Run:
         return f"{PROGRESS_TOPIC}{self.project.target.suffix}"
 
     def _open_publishers(self) -> None:
-        """Let every publisher find its place; all that do not are told at once."""
-        findings: list[Finding] = []
-        for publisher in self._publishers:
-            try:
-                publisher.open()
-            except InvalidProject as error:
-                findings += error.findings
+        """Let every publisher find its place, all at once since each waits for the broker; then tell what is wrong."""
+        with ThreadPoolExecutor(len(self._publishers) or 1) as pool:
+            findings = [finding for found in pool.map(_opened, self._publishers) for finding in found]
         if findings:
             raise InvalidProject(findings)
         self._remove_retired()
@@ -216,3 +213,12 @@ class Run:
         topics = {topic.topic for landing in self.project.landings for topic in landing.topics}
         topics |= {model.publish.topic for model in self.project.models if model.publish and model.publish.topic}
         return Rules(self.project.target.kafka.create_topics, frozenset({*topics, self._progress_topic}))
+
+
+def _opened(publisher: Publisher) -> tuple[Finding, ...]:
+    """What keeps a publisher from knowing its place."""
+    try:
+        publisher.open()
+    except InvalidProject as error:
+        return tuple(error.findings)
+    return ()

@@ -1,37 +1,81 @@
-"""Spark's types of a project's columns, as far as Spark has been asked about exactly these files."""
+"""What Spark has said of projects, kept once per user: types of all columns, under a hash of all that they hang on."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
+
+from platformdirs import user_cache_path
 
 from headrace.planning.declared import Schemas
 from headrace.project.model import Project
 
+KEPT = 100
+"""So many verdicts are kept, the newest."""
+
 _SHORT = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
 
 
+def schemas(project: Project) -> Mapping[str, Any] | None:
+    """Spark's schema of every model, as its JSON; None if it was never asked about exactly these files."""
+    try:
+        return dict(json.loads(_file(project).read_text("utf-8")))
+    except (OSError, ValueError):  # what cannot be read is asked again
+        return None
+
+
+def types(project: Project) -> Schemas | None:
+    """The types of all columns in short; None if Spark was never asked about exactly these files."""
+    told = schemas(project)
+    if told is None:
+        return None
+    return {
+        table: {field["name"]: _type(field["type"]) for field in schema["fields"]} for table, schema in told.items()
+    }
+
+
+def keep(project: Project, found: Mapping[str, Any]) -> None:
+    """Keep the schemas of a project that Spark has found good; a cache that cannot be written only costs time."""
+    file = _file(project)
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile("w", encoding="utf-8", dir=file.parent, suffix=".tmp", delete=False) as draft:
+            json.dump(found, draft)
+        Path(draft.name).replace(file)
+        _forget_old(file.parent)
+
+
+def _forget_old(folder: Path) -> None:
+    files = sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime, reverse=True)
+    for file in files[KEPT:]:
+        file.unlink(missing_ok=True)
+
+
+def _file(project: Project) -> Path:
+    return user_cache_path("headrace") / "verdicts" / f"{fingerprint(project)}.json"
+
+
 def fingerprint(project: Project) -> str:
-    """A hash of all that Spark's verdict hangs on: the models as declared, and the code that analyses them."""
-    judged = (project.models, project.landings, project.macros, sorted(project.vars.items()), version("pyspark"))
-    found = hashlib.sha256(repr(judged).encode())
+    """A hash of all that Spark's verdict hangs on: models as declared, SQL settings, and the code that judges."""
+    settings = sorted((key, value) for key, value in project.target.spark_conf.items() if key.startswith("spark.sql."))
+    judged = (project.models, project.landings, project.macros, sorted(project.vars.items()), settings, _code())
+    return hashlib.sha256(repr(judged).encode()).hexdigest()
+
+
+@cache
+def _code() -> str:
+    """A hash of this package, and of those that judge beside it."""
+    found = hashlib.sha256(f"{version('pyspark')} {version('delta-spark')}".encode())
     for source in sorted(Path(__file__).parents[1].rglob("*.py")):
         found.update(source.read_bytes())
     return found.hexdigest()
-
-
-def types(file: Path, project: Project) -> Schemas | None:
-    """The types in a kept verdict; None if it is about other files."""
-    told = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    if told.get("project") != fingerprint(project):
-        return None
-    return {
-        table: {field["name"]: _type(field["type"]) for field in schema["fields"]}
-        for table, schema in told["schemas"].items()
-    }
 
 
 def _type(told: Any) -> str:

@@ -14,7 +14,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.engine import analysis, queries
+from headrace.engine import queries, verdict
 from headrace.engine.columns import landing_schema
 from headrace.engine.delta import CommitTable
 from headrace.engine.group import Group
@@ -70,7 +70,7 @@ class Sandbox:
         key = _identity(project)
         with self._making:
             if key not in self._schemas:
-                self._schemas[key] = analysis.check(self.spark, project)
+                self._schemas[key] = verdict.schemas(self.spark, project)
             return self._schemas[key]
 
     def layout(self, project: Project) -> Layout:

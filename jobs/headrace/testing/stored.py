@@ -28,7 +28,7 @@ class StoredTests:
         layout = Layout(project.target.data_dir)
         self._session = child(spark, "test")
         self._models = {project.root / model.path: model for model in project.models}
-        self._tables = Tables(self._session, project, layout, verdict.schemas(spark, project, layout.verdict))
+        self._tables = Tables(self._session, project, layout, verdict.schemas(spark, project))
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.File | None:
         """Take the files of models."""
