@@ -15,6 +15,8 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.OutputWriter;
 import org.apache.spark.sql.execution.datasources.OutputWriterFactory;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.internal.SQLConf$;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManager;
@@ -25,29 +27,38 @@ import scala.collection.Iterator;
 import scala.collection.immutable.ArraySeq;
 import scala.collection.immutable.Map$;
 import scala.reflect.ClassTag$;
+import scala.runtime.AbstractFunction0;
 
 /** What is done with few rows on the calling thread of the driver: read, kept and written without a job. */
 public class DriverTask {
     /** Numbers of attempts of tasks; those that Spark's scheduler gives begin at nought. */
     private static final AtomicLong ATTEMPTS = new AtomicLong(1L << 40);
 
-    /** The rows of all partitions of an RDD that needs no other stage; `toRow` makes rows of what it holds, if given. */
-    public static InternalRow[] rows(RDD rdd, Function1 toRow, int atMost, Properties confs) {
-        List found = new ArrayList();
-        Partition[] parts = rdd.partitions();
-        for (int part = 0; part < parts.length; part++) {
-            read(rdd, parts[part], toRow, atMost, confs, found);
-        }
+    /**
+     * The rows of all partitions of an RDD that needs no other stage; `toRow` makes rows of what it holds, if given.
+     * Without `confs` Spark would make some for each value that an expression takes from a row.
+     */
+    public static InternalRow[] rows(final RDD rdd, final Function1 toRow, final int atMost, SQLConf confs) {
+        final List found = new ArrayList();
+        SQLConf$.MODULE$.withExistingConf(confs, new AbstractFunction0() {
+            public Object apply() {
+                Partition[] parts = rdd.partitions();
+                for (int part = 0; part < parts.length; part++) {
+                    read(rdd, parts[part], toRow, atMost, found);
+                }
+                return found;
+            }
+        });
         return (InternalRow[]) found.toArray(new InternalRow[found.size()]);
     }
 
     /** A partition is computed as by a task: with memory and locks of its own, that are given back whatever happens. */
-    private static void read(RDD rdd, Partition part, Function1 toRow, int atMost, Properties confs, List found) {
+    private static void read(RDD rdd, Partition part, Function1 toRow, int atMost, List found) {
         SparkEnv env = SparkEnv.get();
         long attempt = ATTEMPTS.getAndIncrement();
         TaskMemoryManager memory = new TaskMemoryManager(env.memoryManager(), attempt);
         TaskContextImpl task = new TaskContextImpl(
-            0, 0, part.index(), attempt, 0, 1, memory, confs, env.metricsSystem(), TaskMetrics.empty(), 1,
+            0, 0, part.index(), attempt, 0, 1, memory, new Properties(), env.metricsSystem(), TaskMetrics.empty(), 1,
             (scala.collection.immutable.Map) Map$.MODULE$.empty());
         env.blockManager().registerTask(attempt);
         TaskContext$.MODULE$.setTaskContext(task);

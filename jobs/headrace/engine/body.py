@@ -51,6 +51,7 @@ VALUE = "cast(value as string)"
 DOCUMENT = f"concat('{{\"v\":', {VALUE}, '}}')"
 """The value in a wrapping that makes every JSON type readable: `from_json` wants a struct."""
 
+FRACTIONS = (DecimalType, DoubleType, FloatType)
 TIMES = (TimestampType, TimestampNTZType, DateType)
 _TEXTS = (StringType, *TIMES)
 _TOKENS = (*_TEXTS, DecimalType)

@@ -17,6 +17,7 @@ from pyspark.sql.types import DataType, MapType, StructType, VariantType
 from headrace.engine.body import (
     DOCUMENT,
     FAULTS,
+    FRACTIONS,
     REASONS,
     TIMES,
     VALUE,
@@ -41,6 +42,8 @@ _EARLIEST = "timestamp'2000-01-01 00:00:00Z'"
 _LATEST_MILLIS = "253402300799999"  # 9999-12-31; clamped to it, a number of any size is only out of range
 _NO_FAULT = "cast(null as int)"
 _STRICT = f"try_parse_json(concat('[', {VALUE}, ']')) is not null"
+_BLANKS_AND_ZEROS = r" |(?<=[0-9])[.]0+(?![0-9])|((?<=[0-9])[.][0-9]*[1-9])0+(?![0-9])"
+_ZERO_OF_MANY_DIGITS = r"|(?<=[^0-9.]0)E-[0-9]+(?![0-9])"
 _PAIRED_ESCAPES = (
     r"r'\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u(?![dD][89a-fA-F])[0-9a-fA-F]{4}|[^u])'"
 )
@@ -119,10 +122,23 @@ def _given(topic: Topic, body: DataType) -> str:
 def _reads_back(body: DataType) -> str:
     if holds(body, MapType):  # Spark's maps keep repeated keys
         return "false"
-    written, nulls = "to_json(_data)", "to_json(_data, map('ignoreNullFields', 'false'))"
-    blankless = f"replace({DOCUMENT}, ' ', '') in (replace({written}, ' ', ''), replace({nulls}, ' ', ''))"
-    longer = f"octet_length({DOCUMENT}) > octet_length({written}) and {blankless}"
-    return f"coalesce({DOCUMENT} = {written} or {longer}, false)"
+    bare, is_text = (_bare_numbers, "is_valid_utf8(_document)") if holds(body, FRACTIONS) else (_blankless, "true")
+    written = [bare(text, True) for text in ("_written", "to_json(_data, map('ignoreNullFields', 'false'))")]
+    alike = let("_bare", bare("_document", False), f"_bare in ({', '.join(written)})")
+    exact = "_document = _written"
+    return let("_document", DOCUMENT, let("_written", "to_json(_data)", f"{exact} or {is_text} and {alike}"))
+
+
+def _blankless(text: str, _: bool) -> str:
+    return f"replace({text}, ' ', '')"
+
+
+def _bare_numbers(text: str, is_written: bool) -> str:
+    """Blankless, and fractions without the zeros at their ends: Spark writes a decimal with all digits of its type.
+
+    Of text only: bytes that are none would all become the same sign.
+    """
+    return f"regexp_replace({text}, r'{_BLANKS_AND_ZEROS}{_ZERO_OF_MANY_DIGITS if is_written else ''}', '$1')"
 
 
 def _close_look(topic: Topic, body: DataType) -> str:

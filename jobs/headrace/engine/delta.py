@@ -25,6 +25,7 @@ from pyspark.sql.types import StructType
 
 from headrace.engine.checksum import Checksum
 from headrace.engine.columns import no_rows
+from headrace.engine.jvm import confs_of
 from headrace.errors import HeadraceError
 
 MARKER = "headrace"
@@ -340,7 +341,16 @@ class Materialized:
 def materialize(frame: DataFrame) -> Materialized:
     """Compute a frame now; its plan is cut, so plans never grow from batch to batch."""
     cut = _bounded(frame.localCheckpoint(eager=False))  # the count computes and keeps every row: one job, not two
-    return Materialized(cut, int(cut._jdf.queryExecution().logical().rdd().count()))
+    return Materialized(cut, int(_with_confs(cut.sparkSession, cut._jdf.queryExecution().logical().rdd()).count()))
+
+
+def _with_confs(session: SparkSession, rows: Any) -> Any:
+    """The same rows, computed where the session's confs are at hand.
+
+    Spark 4.2 looks into them for each value that an expression takes from a row, and a task that has none makes some.
+    """
+    jvm: Any = session._jvm
+    return jvm.org.apache.spark.sql.execution.SQLExecutionRDD(rows, confs_of(session))
 
 
 def _bounded(cut: DataFrame) -> DataFrame:

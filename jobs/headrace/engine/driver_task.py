@@ -9,8 +9,6 @@ from typing import Any
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from headrace.engine.jvm import scala_object
-
 _SOURCE = Path(__file__).with_name("DriverTask.java")
 
 
@@ -31,12 +29,3 @@ def _compiled(context: SparkContext) -> Any:
     (constructor,) = compiler.getClassLoader().loadClass(_SOURCE.stem).getDeclaredConstructors()
     gateway: Any = context._gateway
     return constructor.newInstance(gateway.new_array(jvm.java.lang.Object, 0))
-
-
-def confs_of(session: SparkSession) -> Any:
-    """A session's confs, which a task finds among its properties."""
-    jvm: Any = session._jvm
-    found = jvm.java.util.Properties()
-    confs = session._jsparkSession.sessionState().conf().getAllConfs()
-    found.putAll(scala_object(jvm.scala.jdk, "CollectionConverters").MapHasAsJava(confs).asJava())
-    return found

@@ -32,3 +32,8 @@ def scala_sequence(session: SparkSession, kind: Any, values: Sequence[Any]) -> A
 def scala_object(package: Any, name: str) -> Any:
     """A Scala object of a Java package."""
     return getattr(getattr(package, f"{name}$"), "MODULE$")
+
+
+def confs_of(session: SparkSession) -> Any:
+    """A session's confs, as tasks want them."""
+    return session._jsparkSession.sessionState().conf()

@@ -7,8 +7,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from headrace.engine.driver_task import confs_of, driver_task
-from headrace.engine.jvm import scala_sequence
+from headrace.engine.driver_task import driver_task
+from headrace.engine.jvm import confs_of, scala_sequence
 from headrace.engine.slot import Rows
 
 

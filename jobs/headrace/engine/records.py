@@ -8,8 +8,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, StructType
 
-from headrace.engine.driver_task import confs_of, driver_task
-from headrace.engine.jvm import scala_object, scala_sequence
+from headrace.engine.driver_task import driver_task
+from headrace.engine.jvm import confs_of, scala_object, scala_sequence
 from headrace.engine.slot import Rows
 
 _HEADER = StructType().add("key", "string").add("value", "binary")

@@ -40,6 +40,15 @@ _STATIC: Mapping[str, str] = {
     "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|jaas|sasl|credential",
 }
 
+_TYPES = "spark.sql.types.framework.enabled"
+
+_EXCLUDED = (
+    # It makes one subquery of two aggregates over the same rows, and a plan with a subquery cannot be kept.
+    "org.apache.spark.sql.catalyst.optimizer.MergeSubplans",
+    # It computes an array twice more, to see whether it is there and has elements, before it is exploded.
+    "org.apache.spark.sql.catalyst.optimizer.InferFiltersFromGenerate",
+)
+
 _RUNTIME: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "false",
@@ -50,8 +59,9 @@ _RUNTIME: Mapping[str, str] = {
     "spark.sql.files.openCostInBytes": "262144",
     # What is known of every column is worked out again at each step of a plan, and no model's plan gains by it.
     "spark.sql.constraintPropagation.enabled": "false",
-    # It makes one subquery of two aggregates over the same rows, and a plan with a subquery cannot be kept.
-    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.MergeSubplans",
+    "spark.sql.optimizer.excludedRules": ",".join(_EXCLUDED),
+    # Unset, Spark looks for it in the process's environment, for each value that an expression takes from a row.
+    _TYPES: "false",
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
@@ -148,7 +158,8 @@ def tune(session: SparkSession, rows: int) -> None:
     # A plan that is run again (see `Plan`) is copied first, but not what it reuses: that would keep its first rows.
     session.conf.set("spark.sql.exchange.reuse", generates)
     # Tasks of a job that is no SQL execution of its own (see `materialize`) know only the thread's properties.
-    session.sparkContext.setLocalProperty("spark.sql.codegen.factoryMode", factory)
+    for name in ("spark.sql.codegen.factoryMode", _TYPES):
+        session.sparkContext.setLocalProperty(name, str(session.conf.get(name)))
 
 
 def _submitted_confs() -> SparkConf:
