@@ -10,11 +10,13 @@ PATIENCE = 600.0
 """Seconds within which anything that is waited for must have come, on a machine that is busy with other things."""
 
 
-def wait_for(condition: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
-    """Wait until a condition holds."""
+def wait_for(
+    condition: Callable[[], bool], what: str, seconds: float = PATIENCE, told: Callable[[], str] = lambda: ""
+) -> None:
+    """Wait until a condition holds; if it never does, show what is `told` by then."""
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, f"{what} has not come"
+        assert time.monotonic() < deadline, f"{what} has not come\n{told()}"
         pause(0.05)
 
 

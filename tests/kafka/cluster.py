@@ -13,12 +13,16 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay
 
 from tests.kafka.oracle import Acked
 from tests.waiting import PATIENCE, wait_for
 
 Event = tuple[str, str | bytes | None, str | bytes | None]
 """Topic, key and value of a record to send."""
+
+_LONGEST_TRANSACTION = 90.0
+"""Seconds: the broker aborts after 60, and looks every ten."""
 
 
 @dataclass(frozen=True)
@@ -128,8 +132,15 @@ class Cluster:
         """Every committed record of a topic, each partition in its order.
 
         Transactions that are open now are waited for: the broker answers a commit before its readers may see it.
+        A reader that hears nothing for longer than any transaction takes is replaced: one that was made while the
+        broker came back has been silent for ten minutes.
         """
-        return list(_read(self.bootstrap, topic))
+        again = Retrying(retry=retry_if_exception_type(Silence), stop=stop_after_delay(PATIENCE), reraise=True)
+        return again(lambda: list(_read(self.bootstrap, topic)))
+
+
+class Silence(Exception):
+    """A reader hears nothing of a topic that it has not read to its end."""
 
 
 def _read(bootstrap: str, topic: str) -> Iterator[Sent]:
@@ -139,8 +150,9 @@ def _read(bootstrap: str, topic: str) -> Iterator[Sent]:
     try:
         consumer.assign([TopicPartition(topic, number, 0) for number in unread])
         while unread:
-            message = consumer.poll(PATIENCE)
-            assert message is not None, f"{topic} cannot be read"
+            message = consumer.poll(_LONGEST_TRANSACTION)
+            if message is None:
+                raise Silence(f"{topic} cannot be read")
             error, place = message.error(), (message.partition() or 0, message.offset() or 0)
             if error:
                 assert error.code() == KafkaError._PARTITION_EOF, error

@@ -53,9 +53,12 @@ class Runner:
         wait_for(lambda: not processes(self._data_dir), "the end of the JVM")
 
     def stop(self, number: signal.Signals) -> int:
-        """Ask the process to stop and return its exit code."""
+        """Ask the process to stop and return its exit code; no thread of its JVM may die of that."""
         self.process.send_signal(number)
-        return self.exit_code()
+        code = self.exit_code()
+        self._listener.join(PATIENCE)
+        assert "Exception in thread" not in self.said, self.said
+        return code
 
     def exit_code(self) -> int:
         """Wait until the process ends by itself."""

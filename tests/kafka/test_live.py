@@ -63,6 +63,7 @@ def test_outage_of_the_broker_needs_no_hand(live: Runner, stage: Stage, seconds:
     wait_for(
         lambda: "after the outage" in {record.key for record in stage.committed("notifications-events-v1")},
         "the sale after the outage",
+        told=lambda: live.said,
     )
     assert (live.process.poll(), live.count("^[^ ]+ failed ")) == (None, 0)
 

@@ -47,6 +47,12 @@ _CONFS: Mapping[str, str] = {
 
 
 _START_SECONDS = 60.0
+_STOPPED = "py4j.protocol.Py4JJavaError: An error occurred while calling a batch: java.lang.InterruptedException"
+"""How Spark knows that a batch failed since it was stopped.
+
+It looks for that by a regular expression that calls itself for every character of the message. With the JVM's own
+stack trace in it, the message of an interrupted job ends the query's thread by a StackOverflowError.
+"""
 
 
 class NativeQuery:
@@ -78,6 +84,7 @@ class NativeQuery:
         self._moved: dict[str, tuple[int, float]] = {}
         self._views: dict[str, str] = {}
         self._replays = True
+        self._stops = False
         self._started = threading.Event()
         self.turns = Turns(at_once=1)  # a run puts those there that all its queries take
         self._ended: Mapping[str, Any] = {}
@@ -97,7 +104,7 @@ class NativeQuery:
 
     def start(self, available_now: bool = False) -> StreamingQuery:
         """Start the query where its checkpoint says."""
-        self._replays, self._tested = True, False
+        self._replays, self._tested, self._stops = True, False, False
         self._ended = {}
         self._started.clear()
         self.late.load()
@@ -128,6 +135,7 @@ class NativeQuery:
         Nothing of Spark's is held any longer: its query holds this one, and no collector sees a ring through two heaps.
         """
         if self.running is not None:
+            self._stops = True
             self.running.stop()
             self._ended = self.progress
             self.running = None
@@ -230,11 +238,17 @@ class NativeQuery:
         return {self._streams[name]: (-1, version) for name, version in sorted(until.items(), key=lambda each: each[1])}
 
     def _write(self, frame: DataFrame, batch: int) -> None:
-        """Append a batch once: only the first after a start can be a repetition, so only then is it looked up."""
-        with self.turns.taken(RANKS["streaming"]):
-            self._write_now(frame, batch)
+        """Write a batch down in its turn. What fails because the query is stopped is told in one line."""
+        try:
+            with self.turns.taken(RANKS["streaming"]):
+                self._write_now(frame, batch)
+        except Exception:
+            if self._stops:
+                raise InterruptedError(_STOPPED) from None
+            raise
 
     def _write_now(self, frame: DataFrame, batch: int) -> None:
+        """Append a batch once: only the first after a start can be a repetition, so only then is it looked up."""
         changes = keyed_changes(self.model, frame) if self.current else frame
         rows = materialize(with_batch(changes, batch))  # also when it is not written: state needs every row computed
         plan = self._plan()
