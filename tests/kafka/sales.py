@@ -33,12 +33,12 @@ class Sales:
         return subprocess.run(asked, env=environ, capture_output=True, text=True, timeout=2 * PATIENCE)
 
     @contextmanager
-    def runner(self) -> Iterator[Runner]:
+    def runner(self, exit_code: int = 143) -> Iterator[Runner]:
         """Its runner for as long as the block lasts; it stops as one is asked to stop."""
         runner = Runner(command("run", project=self.folder), self.stage.environ, self.folder, self.stage.data_dir)
         try:
             yield runner
-            assert runner.stop(signal.SIGTERM) == 143
+            assert runner.stop(signal.SIGTERM) == exit_code
         finally:
             runner.close()
 

@@ -80,7 +80,7 @@ def run_project(
     for failure in failures:
         say("failed", query=failure.task, cause=failure.cause)
     say("stopped")
-    return stopped.exit_code or (ExitCode.FAILED if failures else ExitCode.OK)
+    return ExitCode.FAILED if failures else stopped.exit_code  # whoever stops a run is told what it lacks
 
 
 def _record(project: Project, told: ProjectStatus, seconds: float) -> None:
@@ -101,7 +101,7 @@ class Stopped:
 
     def __init__(self) -> None:
         self.event = threading.Event()
-        self.exit_code = 0
+        self.exit_code: int = ExitCode.OK
 
 
 @contextmanager

@@ -36,6 +36,10 @@ _LASTING = (
     "UNSUPPORTED_",
     "USER_RAISED_EXCEPTION",
     "DELTA_",
+    # Classes of the SQL standard: values that a text cannot take, texts that mean nothing, features that are missing.
+    "SQLSTATE: 22",
+    "SQLSTATE: 42",
+    "SQLSTATE: 0A",
     "headrace.errors.HeadraceError",  # from inside a batch of the streaming engine
 )
 

@@ -60,8 +60,10 @@ class Supervised:
                 if not worked:
                     self._wait(stop)
             self.task.finish()
-            self.state = "stopped"
             self.task.close()
+            self.state = "stopped"
+        except Exception as error:  # of an end there is no second attempt
+            self._fail(told(error))
         finally:
             self.finished.set()
 
@@ -94,11 +96,16 @@ class Supervised:
         self.restarts += 1
         verdict = passes(error)
         again = verdict is True or (verdict is None and (cause != former or attempt < SAME_FAILURES))
-        self.state = "backing_off" if again else "failed"
-        if not again:
-            self._say("failed", query=self.task.name, cause=cause)
+        if again:
+            self.state = "backing_off"
+        else:
+            self._fail(cause)
         self.task.close()
         return again
+
+    def _fail(self, cause: str) -> None:
+        self.state, self.last_error = "failed", cause
+        self._say("failed", query=self.task.name, cause=cause)
 
     def _wait(self, stop: threading.Event) -> None:
         """Until there may be work: a new commit, or the task's poll interval."""

@@ -1,0 +1,49 @@
+"""A query that no repetition can help, in a run whose others go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.kafka.events import sale
+from tests.kafka.oracle import SALES
+from tests.kafka.sales import Sales, sales, sent
+from tests.kafka.stage import Stage
+from tests.waiting import wait_for
+
+pytestmark = pytest.mark.kafka
+
+MODEL = "sql/gold/sales/sales_notifications.sql"
+FINE = "        reached as total,\n"
+SPOILT = "        cast(reached / if(product = 'poison', 0, 1) as decimal(38, 0)) as total,\n"
+
+
+@pytest.fixture
+def spoilt(stage: Stage, tmp_path: Path) -> Sales:
+    """The sales with a model that fails on one product."""
+    project = sales(stage, tmp_path / "project", 2000)
+    text = (project.folder / MODEL).read_text()
+    assert FINE in text
+    (project.folder / MODEL).write_text(text.replace(FINE, SPOILT))
+    return project
+
+
+def test_others_go_on_and_the_run_tells_of_it_at_its_end(spoilt: Sales, stage: Stage) -> None:
+    stage.create({SALES: 1})
+    stage.send([sale("poison", 2500)])
+    with spoilt.runner(exit_code=1) as runner:
+        runner.heard("^[^ ]+ failed ")
+        stage.send([sale("q", 2600)])
+        wait_for(lambda: len(stage.rows("bronze.sales")) == 2, "what lands after the failure")
+    causes = [line for line in runner.said.splitlines() if " failed " in line]
+    assert causes and all(MODEL in line and "DIVIDE_BY_ZERO" in line for line in causes), runner.said
+    assert "Traceback" not in runner.said
+    assert sent(stage) == []
+    fast = spoilt.call("run", "--fail-fast")
+    assert (fast.returncode, MODEL in fast.stderr) == (1, True), fast.stderr
+    text = (spoilt.folder / MODEL).read_text()
+    (spoilt.folder / MODEL).write_text(text.replace(SPOILT, FINE))
+    mended = spoilt.call("run", "--available-now")
+    assert mended.returncode == 0, mended.stderr
+    assert sent(stage) == [("poison", 2500), ("q", 2600)]

@@ -1,0 +1,149 @@
+"""What a run does with a task that fails: tried again, ended for good, and always told."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from headrace.engine import failures, supervisor
+from headrace.engine.supervisor import Supervised, Supervisor
+from headrace.engine.turns import Turns
+from headrace.errors import EnvironmentFault, HeadraceError
+from headrace.reading.status import QueryKind, QueryStatus
+from tests.waiting import PATIENCE, wait_for
+
+BROKER_AWAY = KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN))
+REFUSED = KafkaException(KafkaError(KafkaError._AUTHENTICATION))
+DISK_FULL = OSError(28, "No space left on device")
+DIVIDED = RuntimeError("[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012")
+UNKNOWN = RuntimeError("what is this?")
+
+
+def nothing() -> None:
+    """Go well."""
+
+
+def raising(*errors: Exception | None) -> Callable[[], None]:
+    """What fails in these ways, one call after another, and goes well from then on."""
+    left = list(errors)
+
+    def fail() -> None:
+        error = left.pop(0) if left else None
+        if error is not None:
+            raise error
+
+    return fail
+
+
+@dataclass
+class Acted:
+    """A task that does what it is told to."""
+
+    fail: Callable[[], None] = nothing
+    fail_at_end: Callable[[], None] = nothing
+    fail_at_close: Callable[[], None] = nothing
+    steps: int = 0
+    name: str = "acted"
+    kind: QueryKind = "micro_batch"
+    poll: float = 0.01
+    wake: threading.Event = field(default_factory=threading.Event)
+
+    def step(self) -> bool:
+        self.steps += 1
+        self.fail()
+        return False
+
+    def finish(self) -> None:
+        self.fail_at_end()
+
+    def close(self) -> None:
+        self.fail_at_close()
+
+    def status(self) -> QueryStatus:
+        return QueryStatus(self.name, self.kind)
+
+
+@dataclass
+class Run:
+    """What became of some tasks, and what was said of them."""
+
+    supervisor: Supervisor
+    said: list[tuple[str, Any]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
+    """Runs tasks until nothing is left to do, without the waits between two attempts."""
+    monkeypatch.setattr(supervisor, "WAITS", (0.0,))
+
+    def perform(*tasks: Acted) -> Run:
+        said: list[tuple[str, Any]] = []
+        made = Supervisor(lambda event, **told: said.append((event, told.get("cause"))), Turns(at_once=1))
+        former: list[Supervised] = []
+        for task in tasks:
+            former = [made.add(task, former)]
+        made.start(until_done=True)
+        wait_for(lambda: made.done, "the end of all tasks")
+        assert made.end()
+        return Run(made, said)
+
+    return perform
+
+
+@pytest.mark.parametrize("passing", [BROKER_AWAY, DISK_FULL, EnvironmentFault("away")])
+def test_what_can_pass_is_tried_until_it_has(run: Callable[..., Run], passing: Exception) -> None:
+    task = Acted(fail=raising(*[passing] * 20))
+    done = run(task)
+    (member,) = done.supervisor.members
+    assert (task.steps, member.state, done.supervisor.failures) == (21, "stopped", ())
+    assert [event for event, _ in done.said] == ["retry"] * 20
+    assert member.status().restarts == 20
+
+
+@pytest.mark.parametrize("lasting", [REFUSED, DIVIDED, HeadraceError("the stored table does not fit")])
+def test_what_cannot_pass_ends_the_task_at_once(run: Callable[..., Run], lasting: Exception) -> None:
+    task = Acted(fail=raising(lasting))
+    done = run(task)
+    (failure,) = done.supervisor.failures
+    assert (task.steps, failure.task, failure.cause) == (1, "acted", failures.told(lasting))
+    assert done.said == [("failed", failures.told(lasting))]
+
+
+def test_failure_of_unknown_kind_may_repeat_itself_a_few_times(run: Callable[..., Run]) -> None:
+    task = Acted(fail=raising(*[UNKNOWN] * failures.SAME_FAILURES))
+    done = run(task)
+    assert (task.steps, len(done.supervisor.failures)) == (failures.SAME_FAILURES, 1)
+
+
+def test_failures_of_unknown_kinds_that_differ_are_tried_again(run: Callable[..., Run]) -> None:
+    others = [RuntimeError(f"number {number}") for number in range(2 * failures.SAME_FAILURES)]
+    assert run(Acted(fail=raising(*others))).supervisor.failures == ()
+
+
+def test_others_go_on_and_those_behind_it_end_too(run: Callable[..., Run]) -> None:
+    failed, behind = Acted(fail=raising(DIVIDED), name="failed"), Acted(name="behind")
+    done = run(failed, behind)
+    assert [member.state for member in done.supervisor.members] == ["failed", "stopped"]
+    assert behind.steps > 0
+
+
+@pytest.mark.parametrize("where", ["fail_at_end", "fail_at_close"])
+def test_failure_of_the_end_is_told(run: Callable[..., Run], where: str) -> None:
+    done = run(Acted(**{where: raising(DISK_FULL)}))
+    (failure,) = done.supervisor.failures
+    assert done.said == [("failed", failure.cause)]
+    assert "No space left" in failure.cause
+
+
+def test_stop_ends_waiting_tasks() -> None:
+    made = Supervisor(lambda *_, **__: None, Turns(at_once=1))
+    made.add(Acted(poll=PATIENCE))
+    made.start(until_done=False)
+    wait_for(lambda: made.members[0].state == "waiting", "a task without work")
+    assert made.end()
+    assert made.members[0].state == "stopped"
