@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import datetime, timezone
+from functools import partial
 from itertools import islice
+from unittest.mock import Mock
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from headrace.demo import manufacturer, sales, shipping
 from headrace.demo.newest import newest_value
@@ -17,10 +20,10 @@ from headrace.demo.records import Record
 from headrace.demo.sending import Sender, send
 from headrace.errors import EnvironmentFault, UsageError
 from headrace.project.model import Kafka
-from headrace.reading import topics
+from headrace.reading import tail, topics
 from headrace.reading.rows import Row
-from headrace.reading.tail import Until, tail_topic
-from tests.waiting import PATIENCE
+from headrace.reading.tail import Start, TopicFollower, Until, tail_topic
+from tests.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.kafka
 
@@ -49,6 +52,28 @@ def test_sent_records_are_acknowledged_and_read(kafka: Kafka, topic: str) -> Non
     sent = send(kafka, (Record(topic, f"k{n}", f'{{"n": {n}}}') for n in range(100)))
     rows = followed(kafka, topic, 100)
     assert (sent, sorted(row["value"]["n"] for row in rows)) == (100, list(range(100)))
+
+
+@pytest.mark.parametrize("start", ["beginning", "end"])
+def test_reader_without_brokers_is_replaced_and_goes_on(
+    kafka: Kafka, topic: str, monkeypatch: pytest.MonkeyPatch, start: Start
+) -> None:
+    lost = Mock(side_effect=KafkaException(KafkaError(KafkaError._TRANSPORT)))
+    monkeypatch.setattr(tail, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(tail, "seen_by", lost)
+    found: list[str] = []
+
+    def has_come(count: int) -> bool:
+        found.extend(str(row["key"]) for row in follower.poll())
+        return len(found) >= count
+
+    with closing(TopicFollower(kafka, topic, start)) as follower:
+        for number in (1, 2, 3):
+            assert [*follower.poll()] == []  # in silence it looks, and is replaced
+            send(kafka, [Record(topic, f"{number}-{each}", "{}") for each in range(5)])
+            wait_for(partial(has_come, 5 * number), "what was sent", told=lambda: str(found))
+    assert sorted(found) == [f"{number}-{each}" for number in (1, 2, 3) for each in range(5)]
+    assert lost.call_count >= 3
 
 
 def test_record_arrives_as_it_was_made(kafka: Kafka, topic: str) -> None:

@@ -17,7 +17,7 @@ from headrace.demo.records import Record
 from headrace.demo.sending import Sender
 from headrace.demo.shipping import ORDERS, manufactured
 from headrace.project.model import Kafka
-from headrace.reading.topics import client_options
+from headrace.reading.topics import LOOK_SECONDS, client_options, seen_by
 
 GROUP = "headrace-manufacturer"
 """The consumer group that remembers which orders have been made."""
@@ -64,6 +64,16 @@ def manufacture(
 
     A restart goes on behind the last order at which nothing was left to make; a product made twice does no harm.
     """
+    with Sender(kafka) as sender:
+        while not stopped():
+            consumer = _connected(kafka, group)
+            try:
+                yield from _work(consumer, sender, pace, stopped)
+            finally:
+                consumer.close()  # its partitions go to another at once
+
+
+def _connected(kafka: Kafka, group: str) -> Consumer:
     consumer = Consumer(
         {
             **client_options(kafka),
@@ -73,21 +83,24 @@ def manufacture(
             "enable.auto.commit": False,
         }
     )
-    try:
-        consumer.subscribe([ORDERS])
-        with Sender(kafka) as sender:
-            yield from _work(consumer, sender, pace, stopped)
-    finally:
-        consumer.close()
+    consumer.subscribe([ORDERS])
+    return consumer
 
 
 def _work(consumer: Consumer, sender: Sender, pace: Pace, stopped: Callable[[], bool]) -> Iterator[Record]:
+    """Make what is asked for until it is stopped, or hears no more: what is not committed is asked for again."""
     waiting: list[Job] = []
-    free = time.monotonic()  # when the next product may be made
+    free = heard = time.monotonic()  # when the next product may be made
     uncommitted = False
     while not stopped():
         message = consumer.poll(_POLL_SECONDS)
         now = time.monotonic()
+        if message is not None:
+            heard = now
+        elif now > heard + LOOK_SECONDS:
+            if not _hears(consumer):
+                return
+            heard = now
         if message is not None and message.error() is None:
             uncommitted = True
             for job in jobs(message.value(), now, pace):
@@ -103,3 +116,11 @@ def _work(consumer: Consumer, sender: Sender, pace: Pace, stopped: Callable[[], 
             with suppress(KafkaException):  # partitions just went to another manufacturer: it makes them again
                 consumer.commit(asynchronous=False)
             uncommitted = False
+
+
+def _hears(consumer: Consumer) -> bool:
+    try:
+        seen_by(consumer, ORDERS)
+    except KafkaException:
+        return False
+    return True

@@ -7,8 +7,9 @@ from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
+from headrace.errors import EnvironmentFault
 from headrace.project.model import Kafka
-from headrace.reading.topics import client_options, require
+from headrace.reading.topics import ANSWER_SECONDS, client_options, require
 
 _GROUP = "headrace-newest"  # asked for by the client; nothing is committed to it
 
@@ -22,7 +23,10 @@ def newest_value(kafka: Kafka, topic: str, key: str) -> Any:
     try:
         consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in unread])
         while unread:
-            for message in consumer.consume(500, 1.0):
+            messages = consumer.consume(500, ANSWER_SECONDS)
+            if not messages:
+                raise EnvironmentFault(f"Kafka at {kafka.bootstrap} says nothing of topic {topic}: try again")
+            for message in messages:
                 error = message.error()
                 if error is None:
                     newest = message.value() if message.key() == key.encode() else newest

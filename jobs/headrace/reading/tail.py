@@ -11,14 +11,21 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Literal, cast
 
-from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, TIMESTAMP_NOT_AVAILABLE, Consumer, Message, TopicPartition
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    TIMESTAMP_NOT_AVAILABLE,
+    Consumer,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
 
 from headrace.errors import EnvironmentFault
 from headrace.layout import Layout
 from headrace.project.model import Kafka, Project
 from headrace.reading.rows import Row, query, to_json, to_text
 from headrace.reading.stored import Relation, streams
-from headrace.reading.topics import client_options, require
+from headrace.reading.topics import ANSWER_SECONDS, LOOK_SECONDS, client_options, leave, require, seen_by
 
 Start = Literal["beginning", "end"]
 
@@ -42,24 +49,11 @@ def tail_topic(
     `start` may give the offset of each partition; one that it does not name, or that no longer has the offset,
     starts at its beginning.
     """
-    partitions = range(require(kafka, topic))
-    offsets = start if isinstance(start, Mapping) else {}
-    offset = OFFSET_END if start == "end" else OFFSET_BEGINNING
-    consumer = Consumer(
-        {
-            **client_options(kafka),
-            "group.id": "headrace-tail",  # asked for by the client; nothing is committed to it
-            "enable.auto.commit": False,
-            "auto.offset.reset": "earliest",
-            "isolation.level": "read_committed",
-        }
-    )
+    follower = TopicFollower(kafka, topic, start)
     try:
-        places = [TopicPartition(topic, partition, offsets.get(partition, offset)) for partition in partitions]
-        consumer.assign(places)
-        yield from _follow(lambda: _records(consumer), until)
+        yield from _follow(follower.poll, until)
     finally:
-        consumer.close()
+        follower.close()
 
 
 def tail_table(
@@ -73,6 +67,69 @@ def tail_table(
         time.sleep(_POLL_SECONDS)
 
     yield from _follow(poll, until)
+
+
+class TopicFollower:
+    """Remembers how far each partition of a topic has been read, also when its consumer has to be replaced."""
+
+    def __init__(self, kafka: Kafka, topic: str, start: Start | Mapping[int, int] = "beginning") -> None:
+        self._kafka, self._topic = kafka, topic
+        offsets = start if isinstance(start, Mapping) else {}
+        self._offsets = {number: offsets.get(number, OFFSET_BEGINNING) for number in range(require(kafka, topic))}
+        self._consumer = self._connected()
+        if start == "end":
+            self._offsets = {number: self._end(number) for number in self._offsets}
+        self._heard = time.monotonic()
+        self._assign()
+
+    def poll(self) -> Iterator[Row]:
+        """Yield what has come since the last call; waits a moment for the first record."""
+        first = self._consumer.poll(_POLL_SECONDS)
+        for message in [] if first is None else [first, *self._consumer.consume(500, 0)]:
+            error = message.error()
+            if error is None:
+                self._offsets[message.partition() or 0] = (message.offset() or 0) + 1
+                yield _record(message)
+            elif error.fatal() or error.code() > 0:  # below 0: the client's own passing troubles, which it mends
+                raise EnvironmentFault(f"cannot read {message.topic()}: {error.str()}")
+        if first is not None:
+            self._heard = time.monotonic()
+        elif time.monotonic() > self._heard + LOOK_SECONDS:
+            self._look()
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def _look(self) -> None:
+        """Make sure that silence means that there is nothing."""
+        try:
+            seen_by(self._consumer, self._topic)
+        except KafkaException:
+            leave(self._consumer)
+            self._consumer = self._connected()
+            self._assign()
+        self._heard = time.monotonic()
+
+    def _assign(self) -> None:
+        self._consumer.assign([TopicPartition(self._topic, *place) for place in self._offsets.items()])
+
+    def _end(self, partition: int) -> int:
+        try:
+            found = self._consumer.get_watermark_offsets(TopicPartition(self._topic, partition), timeout=ANSWER_SECONDS)
+        except KafkaException as error:
+            raise EnvironmentFault(f"cannot read {self._topic}: {error.args[0].str()}") from None
+        return int(found[1])
+
+    def _connected(self) -> Consumer:
+        return Consumer(
+            {
+                **client_options(self._kafka),
+                "group.id": "headrace-tail",  # asked for by the client; nothing is committed to it
+                "enable.auto.commit": False,
+                "auto.offset.reset": "earliest",
+                "isolation.level": "read_committed",
+            }
+        )
 
 
 class TableFollower:
@@ -127,17 +184,6 @@ def _last_batch(found: Relation) -> int:
 
 def _select(found: Relation, rest: str) -> Iterator[Row]:
     return query(f"select {rest}", found.tables, {found.name: found.sql}).rows
-
-
-def _records(consumer: Consumer) -> Iterator[Row]:
-    """What has come since the last call; waits a moment for the first record."""
-    first = consumer.poll(_POLL_SECONDS)
-    for message in [] if first is None else [first, *consumer.consume(500, 0)]:
-        error = message.error()
-        if error is None:
-            yield _record(message)
-        elif error.fatal() or error.code() > 0:  # below 0: the client's own passing troubles, which it mends
-            raise EnvironmentFault(f"cannot read {message.topic()}: {error.str()}")
 
 
 def _record(message: Message) -> Row:

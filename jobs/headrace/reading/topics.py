@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Set
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
@@ -16,6 +17,9 @@ from headrace.reading import client_properties
 
 ANSWER_SECONDS = 5.0
 """How long a broker may take to answer before it counts as unreachable."""
+
+LOOK_SECONDS = 5.0
+"""How long a client may hear nothing before it is asked whether it still could (see `seen_by`)."""
 
 _SILENT = 2
 """librdkafka's syslog level that keeps its connection errors off stderr: we tell them ourselves."""
@@ -42,6 +46,23 @@ def require(kafka: Kafka, topic: str) -> int:
     if topic not in topics:
         raise UsageError(f"unknown-topic: no topic {topic} at {kafka.bootstrap}.{did_you_mean(topic, topics)}")
     return topics[topic]
+
+
+def seen_by(client: Consumer | Producer, topic: str) -> int:
+    """How many partitions of a topic a client sees; KafkaException if it sees no broker, or no such topic.
+
+    A broker that comes back may for a moment answer that there is none, not even itself. librdkafka then forgets all
+    brokers and never asks again (its issue 5301): such a client is silent for ever, another one must take its place.
+    """
+    found = client.list_topics(topic, timeout=ANSWER_SECONDS).topics[topic]
+    if found.error is not None:
+        raise KafkaException(found.error)
+    return len(found.partitions)
+
+
+def leave(consumer: Consumer) -> None:
+    """Close a consumer that another one replaces: one without brokers takes a minute for it, and nobody waits."""
+    threading.Thread(target=consumer.close, name="leave", daemon=True).start()
 
 
 def ensure(kafka: Kafka, wanted: Mapping[str, int], config: Mapping[str, str] | None = None) -> None:

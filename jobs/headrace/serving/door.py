@@ -36,8 +36,10 @@ class Door:
     def __init__(self, kafka: Kafka, topic: str) -> None:
         self._kafka = kafka
         self._topic = topic
-        self._producer = self._connected()
         self._lost = threading.Event()
+        self._producer, self._connected_at = self._connected(), time.monotonic()
+        self._former: list[tuple[float, Producer]] = []
+        self._replacing = threading.Lock()
         self._knocking: asyncio.Task[None] | None = None
         self._closed = threading.Event()
         self._asker = ThreadPoolExecutor(1, "health")
@@ -55,12 +57,15 @@ class Door:
         """Send a record and wait for its acknowledgement; its partition and offset."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[tuple[int, int]] = loop.create_future()
+        producer = self._producer
 
         def told(error: KafkaError | None, message: Message) -> None:
+            if error is not None and error.fatal():
+                self._replace(producer)
             loop.call_soon_threadsafe(self._settle, answer, error, message)
 
         try:
-            self._producer.produce(self._topic, value.encode(), key.encode(), on_delivery=told)
+            producer.produce(self._topic, value.encode(), key.encode(), on_delivery=told)
         except (BufferError, KafkaException) as error:
             raise Unreachable(f"Kafka at {self._kafka.bootstrap} did not take the order: {error}") from None
         return await answer
@@ -83,14 +88,16 @@ class Door:
 
     def _ask(self) -> None:
         """Ask the broker for anything; one that is only slow is asked again for a while."""
-        deadline = time.monotonic() + REACH_SECONDS
+        deadline, producer = time.monotonic() + REACH_SECONDS, self._producer
         while True:
             try:
-                self._producer.list_topics(timeout=TRY_SECONDS)
+                producer.list_topics(timeout=TRY_SECONDS)
                 self._lost.clear()
                 return
             except KafkaException as error:
                 if self._lost.is_set() or time.monotonic() > deadline:
+                    if time.monotonic() > self._connected_at + ACK_SECONDS:
+                        self._replace(producer)  # it may never find a broker again (see `seen_by`)
                     said = f"Kafka at {self._kafka.bootstrap} does not answer: {error.args[0].str()}"
                     raise Unreachable(said) from None
 
@@ -99,8 +106,6 @@ class Door:
             self._lost.set()
 
     def _settle(self, answer: asyncio.Future[tuple[int, int]], error: KafkaError | None, message: Message) -> None:
-        if error is not None and error.fatal():
-            self._producer = self._connected()
         if answer.done():  # whoever asked is gone
             return
         if error is None:
@@ -109,9 +114,21 @@ class Door:
             said = f"Kafka at {self._kafka.bootstrap} did not acknowledge the order: {error.str()}"
             answer.set_exception(Unreachable(said))
 
+    def _replace(self, producer: Producer) -> None:
+        """Go on with another producer, once; of what this one still has it is to tell."""
+        with self._replacing:
+            if producer is self._producer:
+                self._former.append((time.monotonic(), producer))
+                self._producer, self._connected_at = self._connected(), time.monotonic()
+
     def _listen(self) -> None:
         while not self._closed.is_set():
             self._producer.poll(0.2)
+            for former in [*self._former]:
+                since, producer = former
+                producer.poll(0)
+                if time.monotonic() > since + 2 * ACK_SECONDS:  # what it had is acknowledged or has timed out
+                    self._former.remove(former)
 
     def _connected(self) -> Producer:
         ours: dict[str, Any] = {

@@ -11,13 +11,12 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 from headrace.errors import EnvironmentFault, HeadraceError
 from headrace.project.model import Kafka
-from headrace.reading.topics import client_options, ensure, existing
+from headrace.reading.topics import LOOK_SECONDS, client_options, ensure, existing, leave, seen_by
 from headrace.serving.events import Event, Recent
 from headrace.serving.order import usable
 
 _POLL_SECONDS = 0.5
 _RETRY_SECONDS = 1.0
-_PARTITIONS_SECONDS = 30.0
 _AT_ONCE = 500
 
 Say = Callable[..., None]
@@ -60,12 +59,13 @@ class Feed:
                 behind -= self._took(messages)
                 if not behind:
                     self._recent.settle(caught_up=True)
-                if loop.time() > looked + _PARTITIONS_SECONDS:
-                    looked, more = loop.time(), await self._in_thread(self._partitions)
+                if loop.time() > looked + LOOK_SECONDS:
+                    more = await self._in_thread(seen_by, consumer, self._topic)
+                    looked = loop.time()
                     consumer.incremental_assign([self._place(new) for new in range(partitions, more)])
                     partitions = max(partitions, more)
         finally:
-            self._reader.submit(consumer.close)
+            leave(consumer)
 
     def _took(self, messages: Sequence[Message]) -> set[int]:
         """Hand records on; the partitions whose end was reached."""
