@@ -65,7 +65,7 @@ def test_reader_without_brokers_is_replaced_and_goes_on(
         return 2
 
     monkeypatch.setattr(tail, "LOOK_SECONDS", 0.0)
-    monkeypatch.setattr(tail, "seen_by", seen)
+    monkeypatch.setattr(topics, "seen_by", seen)
     found: list[str] = []
 
     def has_come(count: int) -> bool:

@@ -28,14 +28,13 @@ def nothing() -> None:
     """Go well."""
 
 
-def raising(*errors: Exception | None) -> Callable[[], None]:
+def raising(*errors: Exception) -> Callable[[], None]:
     """What fails in these ways, one call after another, and goes well from then on."""
     left = list(errors)
 
     def fail() -> None:
-        error = left.pop(0) if left else None
-        if error is not None:
-            raise error
+        if left:
+            raise left.pop(0)
 
     return fail
 

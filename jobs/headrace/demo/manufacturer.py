@@ -17,7 +17,7 @@ from headrace.demo.records import Record
 from headrace.demo.sending import Sender
 from headrace.demo.shipping import ORDERS, manufactured
 from headrace.project.model import Kafka
-from headrace.reading.topics import LOOK_SECONDS, client_options, seen_by
+from headrace.reading.topics import LOOK_SECONDS, client_options, hears
 
 GROUP = "headrace-manufacturer"
 """The consumer group that remembers which orders have been made."""
@@ -98,7 +98,7 @@ def _work(consumer: Consumer, sender: Sender, pace: Pace, stopped: Callable[[], 
         if message is not None:
             heard = now
         elif now > heard + LOOK_SECONDS:
-            if not _hears(consumer):
+            if not hears(consumer, ORDERS):
                 return
             heard = now
         if message is not None and message.error() is None:
@@ -116,11 +116,3 @@ def _work(consumer: Consumer, sender: Sender, pace: Pace, stopped: Callable[[], 
             with suppress(KafkaException):  # partitions just went to another manufacturer: it makes them again
                 consumer.commit(asynchronous=False)
             uncommitted = False
-
-
-def _hears(consumer: Consumer) -> bool:
-    try:
-        seen_by(consumer, ORDERS)
-    except KafkaException:
-        return False
-    return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
@@ -25,7 +26,7 @@ from headrace.layout import Layout
 from headrace.project.model import Kafka, Project
 from headrace.reading.rows import Row, query, to_json, to_text
 from headrace.reading.stored import Relation, streams
-from headrace.reading.topics import ANSWER_SECONDS, LOOK_SECONDS, client_options, leave, require, seen_by
+from headrace.reading.topics import ANSWER_SECONDS, LOOK_SECONDS, client_options, hears, leave, require
 
 Start = Literal["beginning", "end"]
 
@@ -49,11 +50,8 @@ def tail_topic(
     `start` may give the offset of each partition; one that it does not name, or that no longer has the offset,
     starts at its beginning.
     """
-    follower = TopicFollower(kafka, topic, start)
-    try:
+    with closing(TopicFollower(kafka, topic, start)) as follower:
         yield from _follow(follower.poll, until)
-    finally:
-        follower.close()
 
 
 def tail_table(
@@ -102,9 +100,7 @@ class TopicFollower:
 
     def _look(self) -> None:
         """Make sure that silence means that there is nothing."""
-        try:
-            seen_by(self._consumer, self._topic)
-        except KafkaException:
+        if not hears(self._consumer, self._topic):
             leave(self._consumer)
             self._consumer = self._connected()
             self._assign()

@@ -60,6 +60,15 @@ def seen_by(client: Consumer | Producer, topic: str) -> int:
     return len(found.partitions)
 
 
+def hears(client: Consumer | Producer, topic: str) -> bool:
+    """Whether a client that has been silent could hear of a topic; if not, another one must take its place."""
+    try:
+        seen_by(client, topic)
+    except KafkaException:
+        return False
+    return True
+
+
 def leave(consumer: Consumer) -> None:
     """Close a consumer that another one replaces: one without brokers takes a minute for it, and nobody waits."""
     threading.Thread(target=consumer.close, name="leave", daemon=True).start()
