@@ -5,7 +5,10 @@ create temporary function session_totals(
     sessions array<struct<started_at: timestamp, ended_at: timestamp, total: decimal(37, 8)>>,
     newest_at timestamp,
     orders array<struct<
-        _arrival: struct<landing_batch: bigint, topic: string, partition: int, offset: bigint>,
+        landing_batch: bigint,
+        topic: string,
+        partition: int,
+        offset: bigint,
         order_id: string,
         ordered_at: timestamp,
         landed_at: timestamp,
@@ -16,13 +19,16 @@ create temporary function session_totals(
 )
 returns array<struct<
     made: struct<
-        _arrival: struct<landing_batch: bigint, topic: string, partition: int, offset: bigint>,
+        landing_batch: bigint,
+        topic: string,
+        partition: int,
+        offset: bigint,
         order_id: string,
         ordered_at: timestamp,
         landed_at: timestamp,
         amount: decimal(37, 8)
     >,
-    total: decimal(37, 8),
+    session: struct<started_at: timestamp, ended_at: timestamp, total: decimal(37, 8)>,
     is_late: boolean,
     newest_at: timestamp,
     sessions: array<struct<started_at: timestamp, ended_at: timestamp, total: decimal(37, 8)>>
@@ -31,13 +37,16 @@ return aggregate(
     orders,
     array(named_struct(
         'made', cast(null as struct<
-            _arrival: struct<landing_batch: bigint, topic: string, partition: int, offset: bigint>,
+            landing_batch: bigint,
+            topic: string,
+            partition: int,
+            offset: bigint,
             order_id: string,
             ordered_at: timestamp,
             landed_at: timestamp,
             amount: decimal(37, 8)
         >),
-        'total', cast(null as decimal(37, 8)),
+        'session', cast(null as struct<started_at: timestamp, ended_at: timestamp, total: decimal(37, 8)>),
         'is_late', false,
         'newest_at', newest_at,
         'sessions', sessions
@@ -50,19 +59,27 @@ return aggregate(
                 last -> named_struct(
                     'newest_at', greatest(last.newest_at, made.ordered_at),
                     'is_late', coalesce(made.ordered_at < last.newest_at - kept, false),
-                    'joined', filter(
-                        last.sessions,
-                        session -> made.ordered_at between session.started_at - gap and session.ended_at + gap
-                            and not coalesce(made.ordered_at < last.newest_at - kept, false)
+                    'session', aggregate(
+                        filter(
+                            last.sessions,
+                            session -> made.ordered_at between session.started_at - gap and session.ended_at + gap
+                                and not coalesce(made.ordered_at < last.newest_at - kept, false)
+                        ),
+                        named_struct(
+                            'started_at', made.ordered_at, 'ended_at', made.ordered_at, 'total', made.amount
+                        ),
+                        (joined, session) -> named_struct(
+                            'started_at', least(joined.started_at, session.started_at),
+                            'ended_at', greatest(joined.ended_at, session.ended_at),
+                            'total', try_cast(joined.total + session.total as decimal(37, 8))
+                        )
                     ),
                     'sessions', last.sessions
                 )
             ),
             found -> named_struct(
                 'made', made,
-                'total', aggregate(
-                    found.joined, made.amount, (total, session) -> try_cast(total + session.total as decimal(37, 8))
-                ),
+                'session', found.session,
                 'is_late', found.is_late,
                 'newest_at', found.newest_at,
                 'sessions', if(
@@ -70,18 +87,11 @@ return aggregate(
                     found.sessions,
                     concat(
                         filter(
-                            array_except(found.sessions, found.joined),
+                            found.sessions,
                             session -> session.ended_at >= found.newest_at - kept
+                                and not made.ordered_at between session.started_at - gap and session.ended_at + gap
                         ),
-                        array(named_struct(
-                            'started_at', array_min(concat(found.joined.started_at, array(made.ordered_at))),
-                            'ended_at', array_max(concat(found.joined.ended_at, array(made.ordered_at))),
-                            'total', aggregate(
-                                found.joined,
-                                made.amount,
-                                (total, session) -> try_cast(total + session.total as decimal(37, 8))
-                            )
-                        ))
+                        array(found.session)
                     )
                 )
             )

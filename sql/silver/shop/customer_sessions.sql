@@ -22,9 +22,11 @@ before as (
 in_order as (
     select
         customer_id,
-        sort_array(collect_list(
-            struct(_arrival, order_id, ordered_at, landed_at, amount)
-        )) as orders
+        -- sorted by plain columns: an order of structs in structs is slow
+        sort_array(collect_list(struct(
+            _arrival.landing_batch, _arrival.topic, _arrival.partition,
+            _arrival.offset, order_id, ordered_at, landed_at, amount
+        ))) as orders
     from orders
     group by customer_id
 ),
@@ -48,12 +50,15 @@ changes as (
     select
         customer_id,
         step.made.order_id as order_id,
-        step.total as total,
+        step.session.total as total,
         step.is_late as is_late,
         step.newest_at as newest_at,
         step.sessions as sessions,
         step.made.landed_at as landed_at,
-        step.made._arrival as _arrival
+        struct(
+            step.made.landing_batch, step.made.topic, step.made.partition,
+            step.made.offset
+        ) as _arrival
     from steps
 )
 select * from changes
