@@ -1,6 +1,13 @@
--- The first verdict of each rule, in the order of arrival.
+-- The first verdict of each rule, in the order of arrival, which both lists are in.
 create temporary function first_verdicts(
-    verdicts array<struct<
+    known array<struct<
+        _arrival: struct<landing_batch: bigint, topic: string, partition: int, offset: bigint>,
+        check_type: string,
+        result: string,
+        reason: string,
+        given_at: timestamp
+    >>,
+    added array<struct<
         _arrival: struct<landing_batch: bigint, topic: string, partition: int, offset: bigint>,
         check_type: string,
         result: string,
@@ -15,10 +22,13 @@ returns array<struct<
         reason: string,
         given_at: timestamp
     >>
-return aggregate(
-    sort_array(verdicts),
-    slice(verdicts, 1, 0),
-    (firsts, verdict) -> if(
-        array_contains(firsts.check_type, verdict.check_type), firsts, concat(firsts, array(verdict))
+return case
+    when size(added) = 0 then known
+    else aggregate(
+        if(size(known) = 0, added, sort_array(concat(known, added))),
+        slice(added, 1, 0),
+        (firsts, verdict) -> if(
+            array_contains(firsts.check_type, verdict.check_type), firsts, concat(firsts, array(verdict))
+        )
     )
-)
+end

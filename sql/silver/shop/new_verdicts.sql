@@ -1,5 +1,5 @@
 /*
-What a batch tells of orders: one row per order, with the verdicts on it.
+What a batch tells of orders: one row per order, with the verdicts on it in order of arrival.
 */
 with verdicts as (
     select
@@ -13,9 +13,9 @@ with verdicts as (
 per_order as (
     select
         order_id,
-        collect_list(
+        sort_array(collect_list(
             struct(_arrival, check_type, result, reason, given_at)
-        ) as verdicts,
+        )) as verdicts,
         bool_or(is_of_stock) as is_stock_checked,
         max(_arrival) as _arrival
     from verdicts

@@ -44,7 +44,7 @@ moved as (
     select
         orders.* except (verdicts, is_stock_checked, end_state, deadline),
         first_verdicts(
-            concat(orders.verdicts, coalesce(new_verdicts.verdicts, array()))
+            orders.verdicts, coalesce(new_verdicts.verdicts, array())
         ) as verdicts,
         orders.is_stock_checked
         or coalesce(new_verdicts.is_stock_checked, false) as is_stock_checked,

@@ -11,9 +11,9 @@ mandatory_rules as (
 early_validations as (
     select
         order_id,
-        collect_list(
+        sort_array(collect_list(
             struct(_arrival, check_type, result, reason, given_at)
-        ) as verdicts
+        )) as verdicts
     from silver.external_validations
     group by order_id
 ),
