@@ -253,13 +253,13 @@ class LandingQuery:
             for seed in topic.seeds
         ]
         self._plans.begin(self._batch, len(records))
-        landed = self._judged(self.session.createDataFrame(records, _RECORD), now)
+        landed = self._judged(self.session.createDataFrame(records, _RECORD), now, topics)
         self._seeded |= {topic.name for topic in topics}
         return self._append(landed, now, len(records), self._done)
 
-    def _judged(self, records: DataFrame, now: datetime) -> Materialized:
+    def _judged(self, records: DataFrame, now: datetime, topics: Sequence[Topic]) -> Materialized:
         when = {"landing_batch": F.lit(self._batch).cast("bigint"), "landed_at": F.lit(now)}
-        classified = self._classified(records.withColumns(when))
+        classified = _classified(records.withColumns(when), topics)
         return self._plans.compute("seeds", lambda: classified, classified)
 
     def _judged_few(self, fetched: Rows, now: datetime) -> Materialized:
@@ -267,18 +267,20 @@ class LandingQuery:
         micros = (now - _EPOCH) // timedelta(microseconds=1)
         moment = self._plans.fill("moment", Rows.numbers(self.session, self._batch, micros), _MOMENT).frame
         records = self._plans.fill("records", fetched, SCHEMA).frame
-        return self._plans.compute("landed", lambda: self._classified(_at(records, moment)), records, moment)
+        topics = self.landing.topics
+        return self._plans.compute("landed", lambda: _classified(_at(records, moment), topics), records, moment)
 
-    def _classified(self, records: DataFrame) -> DataFrame:
-        rows = classify(records, self.landing.topics, F.col("landed_at"))
-        return rows.select(*[F.col(name).cast(ddl).alias(name) for name, ddl in LANDING_COLUMNS])
+    def _judged_many(self, ranges: Mapping[tuple[str, int], tuple[int, int]], now: datetime) -> Materialized:
+        """This is planned for each batch, so it holds the verdicts on those topics only that have records in it."""
+        read = {topic for topic, _ in ranges}
+        return self._judged(self._read(ranges), now, [topic for topic in self.landing.topics if topic.topic in read])
 
     def _land(self, ranges: Mapping[tuple[str, int], tuple[int, int]]) -> LandingReport:
         now = self._now()
         records = sum(end - start for start, end in ranges.values())
         self._plans.begin(self._batch, records)
         few = self._plans.are_kept
-        landed = self._judged_few(self._few.rows(ranges), now) if few else self._judged(self._read(ranges), now)
+        landed = self._judged_few(self._few.rows(ranges), now) if few else self._judged_many(ranges, now)
         done = {t: dict(offsets) for t, offsets in self._done.items()}
         for (topic, p), (_, end) in ranges.items():
             done.setdefault(topic, {})[p] = end
@@ -323,6 +325,11 @@ class LandingQuery:
         reader = reader.option("assign", json.dumps(assigned)).option("includeHeaders", "true")
         reader = reader.option("startingOffsets", json.dumps(starts)).option("endingOffsets", json.dumps(ends))
         return reader.option("minPartitions", self.session.sparkContext.defaultParallelism).load()
+
+
+def _classified(records: DataFrame, topics: Sequence[Topic]) -> DataFrame:
+    rows = classify(records, topics, F.col("landed_at"))
+    return rows.select(*[F.col(name).cast(ddl).alias(name) for name, ddl in LANDING_COLUMNS])
 
 
 def _at(records: DataFrame, moment: DataFrame) -> DataFrame:
