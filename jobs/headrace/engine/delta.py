@@ -25,13 +25,14 @@ from pyspark.sql.types import StructType
 
 from headrace.engine.checksum import Checksum
 from headrace.engine.columns import no_rows
-from headrace.engine.jvm import confs_of
+from headrace.engine.jvm import confs_of, scala_object
 from headrace.errors import HeadraceError
 
 MARKER = "headrace"
 CHECKPOINT_INTERVAL = 100
 _WRITER_VERSION = 2
-_MANY_ROWS = 1 << 40
+_LONG = 8
+"""Bytes of a row of a range."""
 _LARGE_ROWS = 50_000
 """Up to here a commit is a single file."""
 
@@ -340,8 +341,9 @@ class Materialized:
 
 def materialize(frame: DataFrame) -> Materialized:
     """Compute a frame now; its plan is cut, so plans never grow from batch to batch."""
-    cut = _bounded(frame.localCheckpoint(eager=False))  # the count computes and keeps every row: one job, not two
-    return Materialized(cut, int(_with_confs(cut.sparkSession, cut._jdf.queryExecution().logical().rdd()).count()))
+    cut = frame.localCheckpoint(eager=False)  # the count computes and keeps every row: one job, not two
+    count = int(_with_confs(cut.sparkSession, cut._jdf.queryExecution().logical().rdd()).count())
+    return Materialized(_sized(cut, count), count)
 
 
 def _with_confs(session: SparkSession, rows: Any) -> Any:
@@ -353,22 +355,22 @@ def _with_confs(session: SparkSession, rows: Any) -> Any:
     return jvm.org.apache.spark.sql.execution.SQLExecutionRDD(rows, confs_of(session))
 
 
-def _bounded(cut: DataFrame) -> DataFrame:
-    """Cap the size that Spark expects of cut-off rows.
+def _sized(cut: DataFrame, count: int) -> DataFrame:
+    """Tell Spark how many rows were cut off, so that it sends the smaller side of a join to the larger one.
 
-    It takes the product of what was joined, and keeps it with the rows. What reads its own past would double the
-    digits of that number with every batch, until planning takes minutes.
+    By itself it takes the product of what was joined, and keeps it with the rows: few rows count as many, and what
+    reads its own past doubles the digits of that number with every batch, until planning takes minutes.
     """
-    plan = cut._jdf.queryExecution().logical()
-    if plan.stats().sizeInBytes() < _MANY_ROWS:
-        return cut
-    session = cut.sparkSession
+    session, plan = cut.sparkSession, cut._jdf.queryExecution().logical()
     jvm: Any = session._jvm
-    none = jvm.scala.Option.empty()
-    large = session.range(_MANY_ROWS)._jdf.queryExecution().optimizedPlan().stats()
+    none, estimates = jvm.scala.Option.empty(), jvm.org.apache.spark.sql.catalyst.plans.logical.statsEstimation
+    unknown = scala_object(jvm.org.apache.spark.sql.catalyst.expressions, "AttributeMap").empty()
+    width = estimates.EstimationUtils.getSizePerRow(plan.output(), unknown)
+    # Py4J makes numbers of Python of Scala's, and Spark's statistics want those; so they are taken from a range.
+    stats = session.range(max(count * width // _LONG, 1))._jdf.queryExecution().optimizedPlan().stats()
     told = (plan.output(), plan.rdd(), plan.outputPartitioning(), plan.outputOrdering(), False, none)
     rows = jvm.org.apache.spark.sql.execution.LogicalRDD(
-        *told, session._jsparkSession, jvm.scala.Option.apply(large), none
+        *told, session._jsparkSession, jvm.scala.Option.apply(stats), none
     )
     return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, rows), session)
 
