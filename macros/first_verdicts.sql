@@ -24,6 +24,8 @@ returns array<struct<
     >>
 return case
     when size(added) = 0 then known
+    -- the usual case, which needs no fold
+    when size(known) = 0 and size(array_distinct(added.check_type)) = size(added) then added
     else aggregate(
         if(size(known) = 0, added, sort_array(concat(known, added))),
         slice(added, 1, 0),

@@ -6,11 +6,16 @@ create temporary function order_lines(
     items array<struct<product: string, quantity: int, price: decimal(28, 8)>>
 )
 returns array<struct<product: string, quantity: int, price: decimal(28, 8)>>
-return transform(
-    coalesce(items, array(named_struct('product', product, 'quantity', quantity, 'price', price))),
-    line -> named_struct(
-        'product', line.product,
-        'quantity', coalesce(line.quantity, 0),
-        'price', coalesce(line.price, 0)
+return case
+    when items is null then array(named_struct(
+        'product', product, 'quantity', coalesce(quantity, 0), 'price', coalesce(price, 0)
+    ))
+    else transform(
+        items,
+        line -> named_struct(
+            'product', line.product,
+            'quantity', coalesce(line.quantity, 0),
+            'price', coalesce(line.price, 0)
+        )
     )
-)
+end
