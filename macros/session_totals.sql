@@ -1,6 +1,7 @@
 -- What a customer's orders make of the customer's sessions, one step per order, in the order given.
 -- An order joins every session that it is not further from than `gap`, and makes one of them. Sessions that ended more
 -- than `kept` before the newest order are forgotten; an order that is older itself is a session of its own.
+-- A fold copies all that it has found at each of its steps, so orders are folded in blocks.
 create temporary function session_totals(
     sessions array<struct<started_at: timestamp, ended_at: timestamp, total: decimal(37, 8)>>,
     newest_at timestamp,
@@ -33,69 +34,83 @@ returns array<struct<
     newest_at: timestamp,
     sessions: array<struct<started_at: timestamp, ended_at: timestamp, total: decimal(37, 8)>>
 >>
-return aggregate(
-    orders,
-    array(named_struct(
-        'made', cast(null as struct<
-            landing_batch: bigint,
-            topic: string,
-            partition: int,
-            offset: bigint,
-            order_id: string,
-            ordered_at: timestamp,
-            landed_at: timestamp,
-            amount: decimal(37, 8)
-        >),
-        'session', cast(null as struct<started_at: timestamp, ended_at: timestamp, total: decimal(37, 8)>),
-        'is_late', false,
-        'newest_at', newest_at,
-        'sessions', sessions
-    )),
-    (steps, made) -> concat(
-        steps,
-        transform(
-            transform(
-                slice(steps, -1, 1),
-                last -> named_struct(
-                    'newest_at', greatest(last.newest_at, made.ordered_at),
-                    'is_late', coalesce(made.ordered_at < last.newest_at - kept, false),
-                    'session', aggregate(
-                        filter(
-                            last.sessions,
-                            session -> made.ordered_at between session.started_at - gap and session.ended_at + gap
-                                and not coalesce(made.ordered_at < last.newest_at - kept, false)
-                        ),
-                        named_struct(
-                            'started_at', made.ordered_at, 'ended_at', made.ordered_at, 'total', made.amount
-                        ),
-                        (joined, session) -> named_struct(
-                            'started_at', least(joined.started_at, session.started_at),
-                            'ended_at', greatest(joined.ended_at, session.ended_at),
-                            'total', try_cast(joined.total + session.total as decimal(37, 8))
+return slice(
+    aggregate(
+        transform(sequence(0, int((size(orders) - 1) / 32)), block -> slice(orders, 32 * block + 1, 32)),
+        array(named_struct(
+            'made', cast(null as struct<
+                landing_batch: bigint,
+                topic: string,
+                partition: int,
+                offset: bigint,
+                order_id: string,
+                ordered_at: timestamp,
+                landed_at: timestamp,
+                amount: decimal(37, 8)
+            >),
+            'session', cast(null as struct<started_at: timestamp, ended_at: timestamp, total: decimal(37, 8)>),
+            'is_late', false,
+            'newest_at', newest_at,
+            'sessions', sessions
+        )),
+        (steps, block) -> concat(
+            steps,
+            slice(
+                aggregate(
+                    block,
+                    slice(steps, -1, 1),
+                    (latest, made) -> concat(
+                        latest,
+                        transform(
+                            transform(
+                                slice(latest, -1, 1),
+                                last -> named_struct(
+                                    'newest_at', greatest(last.newest_at, made.ordered_at),
+                                    'is_late', coalesce(made.ordered_at < last.newest_at - kept, false),
+                                    'session', aggregate(
+                                        filter(
+                                            last.sessions,
+                                            session -> made.ordered_at between session.started_at - gap and session.ended_at + gap
+                                                and not coalesce(made.ordered_at < last.newest_at - kept, false)
+                                        ),
+                                        named_struct(
+                                            'started_at', made.ordered_at, 'ended_at', made.ordered_at, 'total', made.amount
+                                        ),
+                                        (joined, session) -> named_struct(
+                                            'started_at', least(joined.started_at, session.started_at),
+                                            'ended_at', greatest(joined.ended_at, session.ended_at),
+                                            'total', try_cast(joined.total + session.total as decimal(37, 8))
+                                        )
+                                    ),
+                                    'sessions', last.sessions
+                                )
+                            ),
+                            found -> named_struct(
+                                'made', made,
+                                'session', found.session,
+                                'is_late', found.is_late,
+                                'newest_at', found.newest_at,
+                                'sessions', if(
+                                    found.is_late,
+                                    found.sessions,
+                                    concat(
+                                        filter(
+                                            found.sessions,
+                                            session -> session.ended_at >= found.newest_at - kept
+                                                and not made.ordered_at between session.started_at - gap and session.ended_at + gap
+                                        ),
+                                        array(found.session)
+                                    )
+                                )
+                            )
                         )
-                    ),
-                    'sessions', last.sessions
-                )
-            ),
-            found -> named_struct(
-                'made', made,
-                'session', found.session,
-                'is_late', found.is_late,
-                'newest_at', found.newest_at,
-                'sessions', if(
-                    found.is_late,
-                    found.sessions,
-                    concat(
-                        filter(
-                            found.sessions,
-                            session -> session.ended_at >= found.newest_at - kept
-                                and not made.ordered_at between session.started_at - gap and session.ended_at + gap
-                        ),
-                        array(found.session)
                     )
-                )
+                ),
+                2,
+                size(block)
             )
         )
     ),
-    steps -> slice(steps, 2, size(steps) - 1)
+    2,
+    size(orders)
 )
