@@ -15,38 +15,45 @@ create temporary function order_outcome(
 )
 returns struct<state: string, reason: string, decided_arrival: struct<landing_batch: bigint, topic: string, partition: int, offset: bigint>>
 return transform(
-    transform(
-        array(filter(
-            verdicts, verdict -> verdict.given_at <= deadline and array_contains(rules, verdict.check_type)
-        )),
-        counted -> named_struct(
-            'counted', counted,
-            'failed', filter(counted, verdict -> verdict.result in ('FAIL', 'ERROR')),
-            'is_valid', size(filter(counted, verdict -> verdict.result = 'PASS')) = size(rules)
-        )
-    ),
-    found -> case
-        when size(found.failed) > 0 then named_struct(
-            'state', 'FAILED',
-            'reason', array_join(
-                transform(
-                    filter(
-                        found.failed,
-                        verdict -> verdict._arrival <= greatest(created_arrival, found.failed[0]._arrival)
-                    ),
-                    verdict -> concat_ws(': ', verdict.check_type, verdict.reason)
-                ),
-                ', '
-            ),
-            'decided_arrival', greatest(created_arrival, found.failed[0]._arrival)
-        )
-        when found.is_valid then named_struct(
+    array(filter(
+        verdicts,
+        verdict -> verdict.result = 'PASS'
+            and verdict.given_at <= deadline
+            and array_contains(rules, verdict.check_type)
+    )),
+    passed -> case
+        -- each rule has one verdict, so none has failed
+        when size(passed) = size(rules) then named_struct(
             'state', 'VALIDATED',
             'reason', cast(null as string),
-            'decided_arrival', greatest(created_arrival, array_max(found.counted._arrival))
+            'decided_arrival', greatest(created_arrival, array_max(passed._arrival))
         )
-        when overdue_arrival is not null then named_struct(
-            'state', 'FAILED', 'reason', 'timeout', 'decided_arrival', overdue_arrival
-        )
+        else transform(
+            array(filter(
+                verdicts,
+                verdict -> verdict.result in ('FAIL', 'ERROR')
+                    and verdict.given_at <= deadline
+                    and array_contains(rules, verdict.check_type)
+            )),
+            failed -> case
+                when size(failed) > 0 then named_struct(
+                    'state', 'FAILED',
+                    'reason', array_join(
+                        transform(
+                            filter(
+                                failed,
+                                verdict -> verdict._arrival <= greatest(created_arrival, failed[0]._arrival)
+                            ),
+                            verdict -> concat_ws(': ', verdict.check_type, verdict.reason)
+                        ),
+                        ', '
+                    ),
+                    'decided_arrival', greatest(created_arrival, failed[0]._arrival)
+                )
+                when overdue_arrival is not null then named_struct(
+                    'state', 'FAILED', 'reason', 'timeout', 'decided_arrival', overdue_arrival
+                )
+            end
+        )[0]
     end
 )[0]

@@ -16,9 +16,11 @@ per_order as (
         sort_array(collect_list(
             struct(_arrival, check_type, result, reason, given_at)
         )) as verdicts,
-        bool_or(is_of_stock) as is_stock_checked,
-        max(_arrival) as _arrival
+        bool_or(is_of_stock) as is_stock_checked
     from verdicts
     group by order_id
+),
+dated as (
+    select *, verdicts[size(verdicts) - 1]._arrival as _arrival from per_order
 )
-select * from per_order
+select * from dated
