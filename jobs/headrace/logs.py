@@ -20,9 +20,6 @@ def speaker(folder: Path, quiet: bool = False, name: str = "headrace") -> Callab
     folder.mkdir(parents=True, exist_ok=True)
     file = RotatingFileHandler(folder / f"{name}.log", maxBytes=20_000_000, backupCount=3)
     file.setFormatter(logging.Formatter("%(message)s"))
-    # Spark's Python side repeats every SQL error as JSON on stderr; ours says it once, in one line.
-    for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j"):
-        logging.getLogger(noisy).setLevel(logging.CRITICAL)
     render = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=10, sort_keys=False)
     lock = threading.Lock()
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from headrace.engine import analysis, verdict
@@ -133,3 +134,9 @@ def test_a_verdict_of_wrong_is_not_kept(spark: SparkSession, tmp_path: Path, mon
     for _ in range(2):
         with pytest.raises(InvalidProject):
             verdict.schemas(spark, loader.load(ROOT, "test"))
+
+
+def test_error_of_spark_is_not_told_as_json(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(AnalysisException):
+        spark.sql("select sum_up(1)")
+    assert "SQLQueryContextLogger" not in capfd.readouterr().err

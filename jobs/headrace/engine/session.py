@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
@@ -103,6 +104,9 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
     """Return the application's session; master and confs given from outside win over the target's."""
     os.environ.setdefault("TZ", "UTC")
     mend()
+    # Spark's Python side repeats every SQL error as JSON on stderr; ours says it once, in one line.
+    for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j"):
+        logging.getLogger(noisy).setLevel(logging.CRITICAL)
     outside = "SPARK_ENV_LOADED" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
     builder = SparkSession.builder.appName("headrace")
     if not outside:
