@@ -36,7 +36,7 @@ returns array<struct<
 >>
 return slice(
     aggregate(
-        transform(sequence(0, int((size(orders) - 1) / 32)), block -> slice(orders, 32 * block + 1, 32)),
+        transform(sequence(0, int((size(orders) - 1) / 64)), block -> slice(orders, 64 * block + 1, 64)),
         array(named_struct(
             'made', cast(null as struct<
                 landing_batch: bigint,

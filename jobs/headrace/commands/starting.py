@@ -17,13 +17,19 @@ def init(folder: Path) -> int:
     """Write a new project into a folder that is not there yet, or empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is not empty; name a folder that is not there yet")
+    for file in written(folder):
+        print(file)
+    schemas.write(folder / "schemas")
+    return ExitCode.OK
+
+
+def written(folder: Path) -> Iterator[Path]:
+    """Write the template into a folder, file by file."""
     for path, text in _files(Path(__file__).parents[1] / "template"):
         file = folder / ".gitignore" if path == Path("gitignore") else folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text.replace(NAME, name_of(folder)), "utf-8")
-        print(file)
-    schemas.write(folder / "schemas")
-    return ExitCode.OK
+        yield file
 
 
 def name_of(folder: Path) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
+from headrace.commands.starting import NAME, written
 from headrace.commands.workspace import Workspace
-from headrace.environment import jars
+from headrace.environment import classes, jars
 from headrace.environment.broker import Broker, BrokerState
 from headrace.environment.doctor import Check, Facts, diagnose
 from headrace.errors import ExitCode
@@ -19,10 +21,24 @@ from headrace.reading import printing
 
 
 def setup() -> int:
-    """Fetch what is missing."""
+    """Fetch what is missing, and record the classes of Spark's JVM once."""
     found = jars.resolve_all()
     print(f"{len(found)} jars are there", file=sys.stderr)
+    if not classes.archive().exists():
+        _record_classes()
     return ExitCode.OK
+
+
+def _record_classes() -> None:
+    """Have the test of a new project run on Spark; without its classes all works, and starts take longer."""
+    print("Recording the classes of Spark's JVM, once, so that it starts faster", file=sys.stderr)
+    with tempfile.TemporaryDirectory() as folder:
+        project = Path(folder) / NAME
+        for _ in written(project):
+            pass
+        trouble = classes.record([sys.executable, "-m", "headrace", "-C", str(project), "test"], project)
+    if trouble:
+        print(f"They could not be recorded; starts take some seconds longer: {trouble}", file=sys.stderr)
 
 
 def doctor(workspace: Workspace, as_json: bool) -> int:

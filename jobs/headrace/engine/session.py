@@ -16,6 +16,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from headrace.engine.gateway import mend
+from headrace.environment import classes
 from headrace.environment.jars import resolve
 from headrace.project.model import Macro, Target
 
@@ -189,10 +190,10 @@ def _launch_confs(target: Target, log_file: Path | None) -> dict[str, str]:
     if log_file is not None:
         settings = Path(__file__).with_name("log4j2.properties")
         options += f" -Dlog4j2.configurationFile={settings} -Dheadrace.log={log_file}"
-    confs["spark.driver.extraJavaOptions"] = options
     if confs["spark.master"].startswith("local["):
         # First of all jars: in `spark.jars`, each of their classes would be looked for in Spark's 280 jars before.
         confs |= {**_LOCAL, "spark.driver.extraClassPath": os.pathsep.join(jars)}
+        options += f" {classes.options()}"
     else:
         confs["spark.jars"] = ",".join(jars)
-    return confs
+    return {**confs, "spark.driver.extraJavaOptions": options}

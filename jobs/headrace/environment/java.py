@@ -38,13 +38,27 @@ class Java:
 
 def find_java(environ: Mapping[str, str] = os.environ) -> Java:
     """Return the Java of JAVA_HOME, else of PATH; EnvironmentFault if none fits."""
-    program = _program(environ)
-    major = major_version(_run(program, "-version"))
+    found = program(environ)
+    major = major_version(_run(found, "-version"))
     if major is None:
-        raise EnvironmentFault(f"{program} does not tell its version. {FIX}")
+        raise EnvironmentFault(f"{found} does not tell its version. {FIX}")
     if major not in SUPPORTED + UNTRIED:
-        raise EnvironmentFault(f"{program} is Java {major}, which Spark 4.2 does not run on. {FIX}")
-    return Java(program, major)
+        raise EnvironmentFault(f"{found} is Java {major}, which Spark 4.2 does not run on. {FIX}")
+    return Java(found, major)
+
+
+def program(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the program `java` of JAVA_HOME, else of PATH; EnvironmentFault if there is none."""
+    home = environ.get("JAVA_HOME")
+    if home:
+        named = Path(home, "bin", "java")
+        if not os.access(named, os.X_OK):
+            raise EnvironmentFault(f"JAVA_HOME is {home}, but there is no program {named}. {FIX}")
+        return named
+    found = shutil.which("java", path=environ.get("PATH"))
+    if found is None:
+        raise EnvironmentFault(f"No Java on the PATH. {FIX}")
+    return Path(found)
 
 
 def modules(java: Java) -> frozenset[str]:
@@ -57,19 +71,6 @@ def major_version(banner: str) -> int | None:
     """Return the major version in what `java -version` prints; 8 for the old form `1.8.0`."""
     found = re.search(r'version "(?:1\.)?(\d+)', banner)
     return int(found[1]) if found else None
-
-
-def _program(environ: Mapping[str, str]) -> Path:
-    home = environ.get("JAVA_HOME")
-    if home:
-        program = Path(home, "bin", "java")
-        if not os.access(program, os.X_OK):
-            raise EnvironmentFault(f"JAVA_HOME is {home}, but there is no program {program}. {FIX}")
-        return program
-    found = shutil.which("java", path=environ.get("PATH"))
-    if found is None:
-        raise EnvironmentFault(f"No Java on the PATH. {FIX}")
-    return Path(found)
 
 
 def _run(program: Path, argument: str) -> str:

@@ -1,0 +1,60 @@
+"""The archive of the JVM's classes: where it is, who uses it, and what becomes of one that cannot be made."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from headrace.environment import classes
+from headrace.environment.classes import RECORD_VARIABLE
+
+WRITES = "import os, pathlib; pathlib.Path(os.environ['HEADRACE_RECORD_CLASSES']).write_text('classes')"
+
+
+@pytest.fixture(autouse=True)
+def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.delenv(RECORD_VARIABLE, raising=False)
+
+
+def test_without_archive_there_are_no_options() -> None:
+    assert classes.options() == ""
+
+
+def test_recorded_archive_is_used(tmp_path: Path) -> None:
+    assert classes.record([sys.executable, "-c", WRITES], tmp_path) is None
+    assert f'-XX:SharedArchiveFile="{classes.archive()}"' in classes.options()
+
+
+def test_recording_process_is_told_where_to_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(RECORD_VARIABLE, "/tmp/here")
+    assert '-XX:ArchiveClassesAtExit="/tmp/here"' in classes.options()
+
+
+@pytest.mark.parametrize(
+    ("command", "trouble"),
+    [
+        (["-c", "raise SystemExit('no Spark')"], "no Spark"),
+        (["-c", "pass"], "nothing was written"),
+        (["-c", f"{WRITES}; raise SystemExit(1)"], "nothing was written"),
+    ],
+)
+def test_what_fails_leaves_no_archive(tmp_path: Path, command: list[str], trouble: str) -> None:
+    assert classes.record([sys.executable, *command], tmp_path) == trouble
+    assert [*tmp_path.rglob("classes-*")] == []
+
+
+def test_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "share").write_text("a file")
+    assert "share" in str(classes.record([sys.executable, "-c", WRITES], tmp_path))
+
+
+def test_another_java_has_another_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    former, java = classes.archive(), tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert classes.archive() != former
