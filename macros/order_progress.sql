@@ -2,17 +2,17 @@
 create temporary function order_progress(
     order_id string,
     ordered array<struct<id: bigint, name: string>>,
-    made array<struct<id: bigint, made_at: timestamp>>,
     missing array<bigint>,
-    unexpected array<bigint>
+    made_count int,
+    ordered_count int
 )
 returns string
 return case
-    when size(ordered) = 0
-        then concat('order ', order_id, ': ', size(made), ' products made, waiting for the order')
+    when ordered_count = 0
+        then concat('order ', order_id, ': ', made_count, ' products made, waiting for the order')
     else concat(
         'order ', order_id, ': ',
-        size(array_distinct(ordered.id)) - size(missing), '/', size(array_distinct(ordered.id)),
+        ordered_count - size(missing), '/', ordered_count,
         ' manufactured products, ',
         if(
             size(missing) = 0,

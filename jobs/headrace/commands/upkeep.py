@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from headrace.commands.starting import NAME, written
+from headrace.commands import rehearsal
 from headrace.commands.workspace import Workspace
 from headrace.environment import classes, jars
 from headrace.environment.broker import Broker, BrokerState
@@ -25,20 +24,10 @@ def setup() -> int:
     found = jars.resolve_all()
     print(f"{len(found)} jars are there", file=sys.stderr)
     if not classes.archive().exists():
-        _record_classes()
+        print("Recording the classes of Spark's JVM, once, so that it starts faster", file=sys.stderr)
+        if trouble := rehearsal.record_classes():
+            print(f"They could not be recorded; starts take some seconds longer: {trouble}", file=sys.stderr)
     return ExitCode.OK
-
-
-def _record_classes() -> None:
-    """Have the test of a new project run on Spark; without its classes all works, and starts take longer."""
-    print("Recording the classes of Spark's JVM, once, so that it starts faster", file=sys.stderr)
-    with tempfile.TemporaryDirectory() as folder:
-        project = Path(folder) / NAME
-        for _ in written(project):
-            pass
-        trouble = classes.record([sys.executable, "-m", "headrace", "-C", str(project), "test"], project)
-    if trouble:
-        print(f"They could not be recorded; starts take some seconds longer: {trouble}", file=sys.stderr)
 
 
 def doctor(workspace: Workspace, as_json: bool) -> int:

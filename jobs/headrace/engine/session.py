@@ -98,7 +98,11 @@ _LOCAL: Mapping[str, str] = {
     ),
 }
 
-_JAVA_OPTIONS = "-Duser.timezone=UTC -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -XX:MaxMetaspaceSize=400m"
+_JAVA_OPTIONS = (
+    "-Duser.timezone=UTC -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m "
+    # Up to here more classes are no reason for a full collection.
+    "-XX:MetaspaceSize=200m -XX:MaxMetaspaceSize=400m"
+)
 
 
 def start(target: Target, log_file: Path | None = None) -> SparkSession:

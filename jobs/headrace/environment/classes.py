@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
@@ -42,13 +42,14 @@ def options() -> str:
     return f'-XX:SharedArchiveFile="{found}" {_QUIET}' if found.exists() else ""
 
 
-def record(command: Sequence[str], folder: Path) -> str | None:
+def record(command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> str | None:
     """Run a command of Spark's in a folder and keep the classes of its JVM; return what went wrong, None if nothing."""
     kept = archive()
     draft = kept.with_suffix(f".{os.getpid()}")
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        done = _run(command, folder, draft)
+        done = _run(command, folder, {**(environment or {}), RECORD_VARIABLE: str(draft)})
+        _await_writers(draft)
         if done.returncode or not draft.exists():
             return (done.stderr or done.stdout).strip() or "nothing was written"
         draft.replace(kept)
@@ -60,11 +61,9 @@ def record(command: Sequence[str], folder: Path) -> str | None:
     return None
 
 
-def _run(command: Sequence[str], folder: Path, draft: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, RECORD_VARIABLE: str(draft)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_TIMEOUT)
-    _await_writers(draft)
-    return done
+def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    told = {**os.environ, **environment}
+    return subprocess.run(command, cwd=folder, env=told, capture_output=True, text=True, timeout=_TIMEOUT)
 
 
 def _await_writers(draft: Path) -> None:

@@ -85,6 +85,9 @@ compared as (
         size(array_distinct(ordered.id)) as ordered_count
     from so_far
 ),
+counted as (
+    select *, size(made) - size(unexpected) as made_count from compared
+),
 described as (
     select
         order_id,
@@ -92,12 +95,13 @@ described as (
         made,
         missing,
         unexpected,
-        size(made) - size(unexpected) as made_count,
+        made_count,
         ordered_count,
         waiting_since,
         changed_at,
-        order_progress(order_id, ordered, made, missing, unexpected) as progress,
+        order_progress(order_id, ordered, missing, made_count, ordered_count)
+            as progress,
         _arrival
-    from compared
+    from counted
 )
 select * from described

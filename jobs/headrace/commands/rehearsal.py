@@ -1,0 +1,44 @@
+"""A rehearsal: a new project reads a few records from a real broker, so that Spark's JVM loads what a run needs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from headrace.commands.starting import NAME, written
+from headrace.demo.records import Record
+from headrace.demo.sending import send
+from headrace.environment import classes
+from headrace.environment.broker import Broker
+from headrace.errors import HeadraceError
+from headrace.project.model import Kafka
+from headrace.project.target import BOOTSTRAP_VARIABLE, DATA_DIR_VARIABLE
+from headrace.reading.topics import ensure
+
+_VISITS = 20
+
+
+def record_classes() -> str | None:
+    """Keep the classes of a rehearsal's JVM for later starts; return what went wrong, None if nothing did."""
+    with TemporaryDirectory() as folder:
+        project = Path(folder) / NAME
+        for _ in written(project):
+            pass
+        try:
+            with Broker(project / "broker").running() as state:
+                bootstrap = str(state.bootstrap)
+                _send_visits(Kafka(bootstrap, {}, create_topics=True))
+                run = [sys.executable, "-m", "headrace", "-C", str(project), "run", "--available-now"]
+                return classes.record(
+                    run, project, {BOOTSTRAP_VARIABLE: bootstrap, DATA_DIR_VARIABLE: str(project / "data")}
+                )
+        except HeadraceError as error:
+            return str(error)
+
+
+def _send_visits(kafka: Kafka) -> None:
+    ensure(kafka, {"visits": 1})
+    visits = (json.dumps({"visitor": f"visitor {number}", "seconds": number}) for number in range(_VISITS))
+    send(kafka, [Record("visits", "/home", visit) for visit in visits])
