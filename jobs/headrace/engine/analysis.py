@@ -49,7 +49,7 @@ def analyse(spark: SparkSession, project: Project) -> Analysis:
             if model.run == "streaming":
                 _refuse_unstreamable(session, project, model, empty)
             findings += _contract(model, schemas[model.table])
-            findings += _tests(session, model, schemas[model.table])
+            findings += _expressions(session, model, schemas[model.table])
         except PySparkException as error:
             findings.append(_finding(project, model, error))
     return Analysis(schemas, tuple(findings))
@@ -180,12 +180,15 @@ def _contract(model: Model, schema: StructType) -> Iterator[Finding]:
                 )
 
 
-def _tests(session: SparkSession, model: Model, schema: StructType) -> Iterator[Finding]:
-    for test in model.tests:
+def _expressions(session: SparkSession, model: Model, schema: StructType) -> Iterator[Finding]:
+    """What Spark says of the expressions in a header: they see the rows that the query makes."""
+    rows = no_rows(session, schema)
+    for key, text in model.expressions:
         try:
-            no_rows(session, schema).where(test.fails)
+            _ = rows.select("*", F.expr(text).cast("string")) if key == "log" else rows.where(text)
         except PySparkException as error:
-            yield Finding(test.place or Place(model.path), "spark", f"test {test.name}: {words(error)}")
+            place = model.header_places.get(key, Place(model.path))
+            yield Finding(place, "spark", f"{key}: {words(error)}")
 
 
 def _finding(project: Project, model: Model, error: PySparkException) -> Finding:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -157,6 +158,10 @@ class CommitTable:
         if version is not None:
             reader = reader.option("versionAsOf", version)
         return reader.load(str(self.path))
+
+    def all_rows(self, session: SparkSession) -> DataFrame:
+        """All rows there are, read from their files: for few commits, as Spark's own look at the log takes long."""
+        return self.rows(session, *self.commits(-1))
 
     def before(self, session: SparkSession, batch: int) -> DataFrame:
         """All rows of the batches before one; the table has the column `_batch`."""
@@ -337,6 +342,19 @@ class Materialized:
         found = materialize(fewer)
         self.release()
         return found
+
+
+@dataclass(frozen=True)
+class Files(Materialized):
+    """Rows that have been written before, into a folder of their own."""
+
+    folder: Path
+
+    def write(self, folder: Path) -> None:
+        shutil.copytree(self.folder, folder)
+
+    def release(self) -> None:
+        """Nothing to do: no memory holds them."""
 
 
 def materialize(frame: DataFrame) -> Materialized:

@@ -202,6 +202,13 @@ class Group:
         empty = {name: self.plans.nothing(name, self.sources[name].table.schema).frame for name in nothing}
         return self._routine.decide({**read, **empty}, inputs, done or {})
 
+    def lines(self, added: Mapping[str, Materialized]) -> Iterator[str]:
+        """What a batch tells the log of its first rows, model by model."""
+        for model in self.query.models:
+            if model.log and added[model.table].count:
+                rows, text = added[model.table].frame, model.log
+                yield from json.loads(self.plans.text(f"{model.table} log", partial(_first_lines, rows, text), rows))
+
     def settle(self, added: Mapping[str, Materialized]) -> None:
         """Take a batch's committed rows into the state and give their memory back."""
         self._routine.release()
@@ -222,7 +229,7 @@ class Group:
         read = {name: self.sources[name].read(self.plans, name, found, self.shelf) for name, found in commits.items()}
         done = self._already_committed(inputs.batch) if replay else {}
         added = self.decide({name: rows.frame for name, rows in read.items()}, inputs, done)
-        counts, lines = {table: rows.count for table, rows in added.items()}, tuple(self._lines(added))
+        counts, lines = {table: rows.count for table, rows in added.items()}, tuple(self.lines(added))
         failed = self._commit(added, inputs, done, replay)
         self._inputs.finish(inputs.batch)
         self.settle(added)
@@ -279,16 +286,10 @@ class Group:
         newest = {table: output.table.newest_marker(self.query.name) for table, output in self.outputs.items()}
         return {table: mark for table, mark in newest.items() if mark and mark.batch == batch}
 
-    def _lines(self, added: Mapping[str, Materialized]) -> Iterator[str]:
-        for model in self.query.models:
-            if model.log and added[model.table].count:
-                rows, column = added[model.table].frame, model.log
-                yield from json.loads(self.plans.text(f"{model.table} log", partial(_first_lines, rows, column), rows))
 
-
-def _first_lines(rows: DataFrame, column: str) -> DataFrame:
+def _first_lines(rows: DataFrame, text: str) -> DataFrame:
     """The lines that a batch logs, in order of arrival, as a JSON array."""
-    first = rows.select("_arrival", F.col(column).alias("line")).orderBy("_arrival").limit(LOG_ROWS)
+    first = rows.orderBy("_arrival").limit(LOG_ROWS).select("_arrival", F.expr(text).alias("line"))
     in_order = F.sort_array(F.collect_list(F.struct("_arrival", "line")))
     told = F.filter(in_order.line, lambda line: F.length(line) > 0)
     return first.select(F.to_json(told))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from headrace.errors import Finding, Place, did_you_mean
-from headrace.project import graph
+from headrace.project import expressions, graph
 from headrace.project.calls import Call
 from headrace.project.draft import Draft
 from headrace.project.model import Engine, Model
+from headrace.project.modelfile import ModelFile
 
 UNSTABLE = frozenset(
     {"any_value", "curdate", "current_date", "current_time", "current_timestamp", "localtimestamp", "now"}
@@ -117,7 +119,7 @@ def unstable_calls(draft: Draft) -> Iterator[Finding]:
     """A micro-batch gives the same rows when it runs again."""
     replayed = _replayed(draft)
     for file in draft.files:
-        yield from _unstable(file.text.calls) if file.model.path in replayed else ()
+        yield from _unstable(_calls(draft, file)) if file.model.path in replayed else ()
     for macro in draft.macros:
         yield from _unstable(macro.calls)
 
@@ -137,7 +139,14 @@ def _replayed(draft: Draft) -> set[str]:
     return views | {model.path for model in stored if model.run != "streaming"}
 
 
-def _unstable(calls: tuple[Call, ...]) -> Iterator[Finding]:
+def _calls(draft: Draft, file: ModelFile) -> Iterator[Call]:
+    """The calls in a model's query and in the expressions of its header."""
+    yield from file.text.calls
+    for key, text in file.model.expressions:
+        yield from (replace(call, place=draft.place(file.model, key)) for call in expressions.calls_of(text))
+
+
+def _unstable(calls: Iterable[Call]) -> Iterator[Finding]:
     for call in calls:
         if call.name in UNSTABLE or (call.name == "unix_timestamp" and not call.has_arguments):
             message = f"`{call.name}` may differ when a batch runs again; use a column or a parameter"

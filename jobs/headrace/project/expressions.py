@@ -5,18 +5,16 @@ from __future__ import annotations
 from sqlglot import exp
 
 from headrace.errors import InvalidProject
-from headrace.project import dialect
+from headrace.project import calls, dialect, refusals
+from headrace.project.calls import Call
+from headrace.project.dialect import Statement
 
 _SELECT = "select "
 
 
 def columns_of(text: str) -> tuple[str, ...]:
     """Return the columns that an expression names, as first parts; ValueError where it is no plain expression."""
-    try:
-        statement = dialect.parse(f"{_SELECT}{text}", "")
-    except InvalidProject as error:
-        raise ValueError(error.findings[0].message) from None
-    tree = statement.tree
+    tree = _statement(text).tree
     if not isinstance(tree, exp.Select) or len(tree.expressions) != 1 or tree.args.get("from_"):
         raise ValueError("this is not one expression")
     expression = tree.expressions[0]
@@ -26,6 +24,23 @@ def columns_of(text: str) -> tuple[str, ...]:
         raise ValueError("an expression here takes no parameters; compute it as a column of the query")
     first_parts = sorted((column.parts[0] for column in expression.find_all(exp.Column)), key=_offset)
     return tuple(dict.fromkeys(part.name for part in first_parts))
+
+
+def calls_of(text: str) -> tuple[Call, ...]:
+    """Return the function calls in an expression; their places are offsets in it, not in its file."""
+    return calls.calls(_statement(text))
+
+
+def refusal(text: str) -> str | None:
+    """Say why an expression is not allowed: it calls a function that leaves SQL."""
+    return next((found.message for found in refusals.call_refusals(calls_of(text))), None)
+
+
+def _statement(text: str) -> Statement:
+    try:
+        return dialect.parse(f"{_SELECT}{text}", "")
+    except InvalidProject as error:
+        raise ValueError(error.findings[0].message) from None
 
 
 def _offset(identifier: exp.Expr) -> int:

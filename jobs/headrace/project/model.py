@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -208,7 +208,7 @@ class Model:
     `columns` are declared types by name; `output_columns` are the names the text gives, if that is certain.
     `extra_columns` says whether the result may have columns beside the declared ones; `allow` are the findings that
     the header allows, with the reason of each.
-    `log` names the column whose text is logged, up to 20 rows a batch.
+    `log` is the text that is logged of a row, a column or another expression, up to 20 rows a batch.
     `remember` is for how many seconds of event time a streaming model finds its own rows: a number or a parameter.
     `every` is the number of seconds between two snapshots, or the variable that holds it.
     """
@@ -247,6 +247,17 @@ class Model:
     @property
     def table(self) -> str:
         return f"{self.layer}.{self.name}"
+
+    @property
+    def expressions(self) -> Iterator[tuple[str, str]]:
+        """The SQL expressions of the header, each after the key it stands under; all see the rows of the query."""
+        tombstone = self.publish.tombstone_when if self.publish else None
+        keys = {"delete_when": self.delete_when, "close_when": self.close_when, "log": self.log}
+        for key, text in {**keys, "publish.tombstone_when": tombstone}.items():
+            if text is not None:
+                yield key, text
+        for test in self.tests:
+            yield f"tests.columns.{test.column}" if test.column else f"tests.rows.{test.name}", test.fails
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 
 from headrace.project.documents import Shape
 from headrace.project.model import Kind
-from headrace.project.shapes import Name, Texts
+from headrace.project.shapes import Expression, Name, Texts
 
 
 class Settings(Shape):
@@ -18,7 +18,7 @@ class Settings(Shape):
     query: Name | None = None
     run: Literal["streaming", "micro_batch"] | None = None
     output_mode: Literal["append", "update"] = "append"
-    log: str | None = None
+    log: Expression | None = None
     extra_columns: Literal["allow", "refuse"] = "allow"
     owner: str | None = None
     tags: Texts = ()

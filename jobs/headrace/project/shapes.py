@@ -34,6 +34,8 @@ def _expression(text: str) -> str:
         expressions.columns_of(text)
     except ValueError as error:
         raise refuse("syntax", str(error)) from None
+    if message := expressions.refusal(text):
+        raise refuse("not-allowed", message)
     return text
 
 

@@ -109,14 +109,9 @@ def _named_columns(model: Model) -> Iterator[tuple[str, str]]:
     for key, columns in (("unique_key", model.unique_key), ("once_per", model.once_per)):
         for index, column in enumerate(columns):
             yield (f"{key}.{index}" if f"{key}.{index}" in model.header_places else key), column
-    for key, condition in (("delete_when", model.delete_when), ("close_when", model.close_when)):
-        yield from ((key, column) for column in (expressions.columns_of(condition) if condition else ()))
     yield from (("columns." + column, column) for column in model.columns)
-    for test in model.tests:
-        key = f"tests.columns.{test.column}" if test.column else f"tests.rows.{test.name}"
-        yield from ((key, column) for column in expressions.columns_of(test.fails))
-    if model.log:
-        yield "log", model.log
+    for key, text in model.expressions:
+        yield from ((key, column) for column in expressions.columns_of(text))
     if (publish := model.publish) is None:
         return
     yield "publish.key", publish.key
@@ -125,5 +120,3 @@ def _named_columns(model: Model) -> Iterator[tuple[str, str]]:
         yield "publish.value.json", publish.value_column
     if publish.topic_column:
         yield "publish.topic.column", publish.topic_column
-    if publish.tombstone_when:
-        yield from (("publish.tombstone_when", name) for name in expressions.columns_of(publish.tombstone_when))

@@ -180,8 +180,7 @@ def land_batch(sandbox: Sandbox, layout: Layout, batch: LandedBatch) -> None:
     table = sandbox.landing_table(layout, batch.landing)
     records = 0 if batch.is_tick else len(batch.rows)
     marker = {"query": f"ingest_{batch.landing}", "batch": batch.number, "records": records, "tick": batch.is_tick}
-    rows = sandbox.spark.createDataFrame(list(batch.rows), table.schema, verifySchema=False)
-    table.append(rows.coalesce(1), marker)
+    table.append(sandbox.files_of(batch), marker)
 
 
 def _outcome(scope: Scope, layout: Layout, lines: Mapping[tuple[str, int], Sequence[str]], process: Process) -> Outcome:
@@ -191,8 +190,11 @@ def _outcome(scope: Scope, layout: Layout, lines: Mapping[tuple[str, int], Seque
     tables = {model.table: stored(sandbox.spark, layout, model, schemas[model.table]) for model in models}
     told = [line for at in sorted(lines) for line in lines[at]]
     native = [query.models[0].table for query in project.queries if query.engine == "streaming"]
-    late = {name: LateRows(sandbox.spark, layout, name).table.snapshot(sandbox.spark) for name in native}
-    rows = {name: table.snapshot(sandbox.spark) for name, table in tables.items()}
+    late = {name: LateRows(sandbox.spark, layout, name).table.all_rows(sandbox.spark) for name in native}
+    rows = {
+        model.table: (table.snapshot if model.materialized == "snapshot" else table.all_rows)(sandbox.spark)
+        for model, table in zip(models, tables.values(), strict=True)
+    }
     failed = tuple(row for query in project.queries for row in _failed(sandbox, layout, query))
     return Outcome(rows, tuple(told), late=late, failed=failed, watermarks=process.watermarks, dropped=process.dropped)
 
@@ -202,4 +204,4 @@ def _failed(sandbox: Sandbox, layout: Layout, query: Query) -> list[Row]:
     if not any(test.on_failure == "dead_letter" for model in query.models for test in model.tests):
         return []
     table = CommitTable(sandbox.spark, layout.failed(query.name), columns_of(dict(FAILED_COLUMNS)))
-    return table.snapshot(sandbox.spark).collect()
+    return table.all_rows(sandbox.spark).collect()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from random import Random
 
@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 from headrace.engine.binding import Binder
 from headrace.engine.columns import landing_schema
 from headrace.engine.delta import CommitTable
-from headrace.engine.group import LOG_ROWS, Group
+from headrace.engine.group import Group
 from headrace.engine.inputs import Inputs
 from headrace.engine.kept import Plans
 from headrace.engine.outputs import AppendOutput, Output, UpsertOutput
@@ -35,7 +35,6 @@ def run_group(scope: Scope, parts: Parts, random: Random) -> Outcome:
     group.outputs.update({table: _without_past(group.plans, output) for table, output in group.outputs.items()})
     group.recover()
     added: dict[str, list[Row]] = {table: [] for table in scope.tables}
-    told = [model for model in query.models if model.log]
     lines: list[str] = []
     failed: list[Row] = []
     for batch, numbers in enumerate(parts):
@@ -45,11 +44,11 @@ def run_group(scope: Scope, parts: Parts, random: Random) -> Outcome:
         group.plans.begin(batch, 1)
         read = {name: _taken(group.plans, name, rows) for name, rows in frames.items()}
         decided = group.decide(read, Inputs(batch))
-        rows = {table: decided[table].frame.collect() for table in {*scope.tables, *(model.table for model in told)}}
+        rows = {table: decided[table].frame.collect() for table in scope.tables}
+        lines += group.lines(decided)
         apart = group.tests.set_aside(batch, EPOCH.isoformat())
         failed += apart.collect() if apart is not None else []
         group.settle(decided)
-        lines += _lines(told, rows)
         for table, found in added.items():
             found += rows[table]
     stored = {table: _frame(group.session, rows, group.outputs[table].table.schema) for table, rows in added.items()}
@@ -120,9 +119,3 @@ def _frame(session: SparkSession, rows: Sequence[Row], schema: StructType) -> Da
 def _relation(session: SparkSession, project: Project, frames: Mapping[str, DataFrame], ref: Input) -> DataFrame:
     landing, topic = project.topic(ref.table.split(".")[1])
     return bronze(frames.get(f"_landing.{landing.name}", _frame(session, [], landing_schema())), topic)
-
-
-def _lines(models: Sequence[Model], rows: Mapping[str, list[Row]]) -> Iterator[str]:
-    for model in models:
-        in_order = sorted(rows[model.table], key=lambda row: tuple(row["_arrival"]))
-        yield from [row[model.log] for row in in_order[:LOG_ROWS] if row[model.log]]

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import RLock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -16,13 +17,14 @@ from pyspark.sql.types import StructType
 
 from headrace.engine import queries, verdict
 from headrace.engine.columns import landing_schema
-from headrace.engine.delta import CommitTable
+from headrace.engine.delta import CommitTable, Files, write_files
 from headrace.engine.group import Group
 from headrace.engine.native import NativeQuery
 from headrace.engine.queries import AnyQuery
 from headrace.engine.session import start
 from headrace.layout import Layout
 from headrace.project.model import Project, Query, Target
+from headrace.testing.landed import LandedBatch
 from headrace.testing.lender import Lender
 
 SMALL: Mapping[str, str] = {
@@ -51,6 +53,7 @@ class Sandbox:
         self._schemas: dict[Any, Mapping[str, StructType]] = {}
         self._empty: dict[Any, Path] = {}
         self._numbers = count()
+        self._files = WeakKeyDictionary[LandedBatch, Files]()
         self._lender = Lender()
         self._making = RLock()  # cases run on threads
 
@@ -101,6 +104,16 @@ class Sandbox:
     def landing_table(self, layout: Layout, landing: str) -> CommitTable:
         """The table in which a landing lands."""
         return CommitTable(self.spark, layout.landing(landing), landing_schema())
+
+    def files_of(self, batch: LandedBatch) -> Files:
+        """The files of a landing batch, to be copied by whoever lands it."""
+        with self._making:
+            if batch not in self._files:
+                rows = self.spark.createDataFrame(list(batch.rows), landing_schema(), verifySchema=False).coalesce(1)
+                folder = self._new_folder()
+                write_files(rows, folder)
+                self._files[batch] = Files(rows, len(batch.rows), folder)
+            return self._files[batch]
 
     def close(self) -> None:
         """End what was started."""

@@ -4,7 +4,7 @@ What each unshipped order waits for: one row per order, one change per event.
 materialized: upsert
 unique_key: order_id
 close_when: ordered_count > 0 and size(missing) = 0
-log: progress
+log: order_progress(order_id, ordered, missing, made_count, ordered_count)
 columns:
     order_id: string
     ordered: "array<struct<id: bigint, name: string>>"
@@ -15,7 +15,6 @@ columns:
     ordered_count: int
     waiting_since: timestamp
     changed_at: timestamp
-    progress: string
 */
 with orders as (
     select order_id, items, ordered_at, _arrival from stream silver.orders
@@ -99,8 +98,6 @@ described as (
         ordered_count,
         waiting_since,
         changed_at,
-        order_progress(order_id, ordered, missing, made_count, ordered_count)
-            as progress,
         _arrival
     from counted
 )
