@@ -42,8 +42,9 @@ _EARLIEST = "timestamp'2000-01-01 00:00:00Z'"
 _LATEST_MILLIS = "253402300799999"  # 9999-12-31; clamped to it, a number of any size is only out of range
 _NO_FAULT = "cast(null as int)"
 _STRICT = f"try_parse_json(concat('[', {VALUE}, ']')) is not null"
-_BLANKS_AND_ZEROS = r" |(?<=[0-9])[.]0+(?![0-9])|((?<=[0-9])[.][0-9]*[1-9])0+(?![0-9])"
-_ZERO_OF_MANY_DIGITS = r"|(?<=[^0-9.]0)E-[0-9]+(?![0-9])"
+# What is looked for begins with one sign, and looks behind after it: most places are passed by at once.
+_LAST_ZEROS = r"[.](?<=[0-9][.])0+(?![0-9])|([.](?<=[0-9][.])[0-9]*[1-9])0+(?![0-9])"
+_ZERO_OF_MANY_DIGITS = r"|E-(?<=[^0-9.]0E-)[0-9]+(?![0-9])"
 _PAIRED_ESCAPES = (
     r"r'\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u(?![dD][89a-fA-F])[0-9a-fA-F]{4}|[^u])'"
 )
@@ -138,7 +139,8 @@ def _bare_numbers(text: str, is_written: bool) -> str:
 
     Of text only: bytes that are none would all become the same sign.
     """
-    return f"regexp_replace({text}, r'{_BLANKS_AND_ZEROS}{_ZERO_OF_MANY_DIGITS if is_written else ''}', '$1')"
+    zeros = f"{_LAST_ZEROS}{_ZERO_OF_MANY_DIGITS if is_written else ''}"
+    return f"regexp_replace({_blankless(text, is_written)}, r'{zeros}', '$1')"
 
 
 def _close_look(topic: Topic, body: DataType) -> str:
