@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from ruamel.yaml import YAML
+
 from bench import load
 from bench.load import Message
 from bench.process import job, wait_for
@@ -69,7 +71,7 @@ def shop_backlog(folder: Path, orders: int, chosen: Sequence[str], products: int
             bootstrap, [_order(f"s{n:07d}", chance.randrange(1000), chance.choice(names)) for n in range(orders)]
         )
         started = time.time()
-        with contest(HEADRACE, bootstrap, folder, chosen) as running:
+        with contest(HEADRACE, bootstrap, folder, chosen, _selling(names, folder / "project")) as running:
             begun = running.cpu()
             outcomes = _gold(folder, "order_outcomes")
             wait_for(lambda: bool(running.cpu()) and rows_in(outcomes) >= orders, "the last outcome", 3000)
@@ -110,6 +112,18 @@ def stock(products: Iterable[str], pieces: int) -> Iterator[Message]:
     """A delivery of every product."""
     for product in products:
         yield "warehouse-inventory", product, str(pieces)
+
+
+def _selling(products: Sequence[str], folder: Path) -> Path:
+    """The project of the checkout, for a shop that has other products."""
+    folder.mkdir()
+    for part in ("sql", "macros", "manifest.yml"):
+        (folder / part).symlink_to(ROOT / part)
+    (folder / "conf").mkdir()
+    target = YAML().load(ROOT / "conf/local.yml")
+    target["vars"]["shop_products"] = list(products)
+    YAML().dump(target, folder / "conf/local.yml")
+    return folder
 
 
 def _order(order_id: str, customer: int, product: str) -> Message:

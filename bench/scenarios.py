@@ -44,10 +44,10 @@ class Contestant:
     name: str
     table: str
 
-    def command(self, bootstrap: str, folder: Path, chosen: Sequence[str]) -> list[str]:
+    def command(self, bootstrap: str, folder: Path, chosen: Sequence[str], project: Path) -> list[str]:
         if self.name == "handwritten":
             return ["-m", "bench.handwritten", bootstrap, str(folder)]
-        return ["-m", "headrace", "-C", str(ROOT), "-t", "local", "run", *chosen]
+        return ["-m", "headrace", "-C", str(project), "-t", "local", "run", *chosen]
 
 
 HEADRACE = Contestant("headrace", "tables/gold/shipment_ready")
@@ -66,9 +66,13 @@ def stage(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def contest(
-    one: Contestant, bootstrap: str, folder: Path, chosen: Sequence[str] = ("--select", "shipping")
+    one: Contestant,
+    bootstrap: str,
+    folder: Path,
+    chosen: Sequence[str] = ("--select", "shipping"),
+    project: Path = ROOT,
 ) -> Iterator[Job]:
-    """The job of a contestant, started and ready; `chosen` is which queries headrace runs."""
+    """The job of a contestant, started and ready; `chosen` is which queries headrace runs of a project."""
     data = folder / one.name
     data.mkdir()
     environment = {
@@ -76,7 +80,7 @@ def contest(
         "HEADRACE_DATA_DIR": str(data),
         "PYTHONPATH": f"{ROOT}:{ROOT / 'jobs'}",
     }
-    with job(one.command(bootstrap, data, chosen), data, environment) as running:
+    with job(one.command(bootstrap, data, chosen, project), data, environment) as running:
         wait_for(lambda: running.says("started"), f"the start of {one.name}")
         yield running
 
