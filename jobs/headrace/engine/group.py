@@ -198,9 +198,9 @@ class Group:
         self, read: Mapping[str, DataFrame], inputs: Inputs, done: Mapping[str, Commit] | None = None
     ) -> dict[str, Materialized]:
         """Compute a batch over the rows of those sources that have any. Writes nothing."""
-        nothing = (name for name in self.sources if name not in read)
-        empty = {name: self.plans.nothing(name, self.sources[name].table.schema).frame for name in nothing}
-        return self._routine.decide({**read, **empty}, inputs, done or {})
+        silent = frozenset(name for name in self.sources if name not in read)
+        empty = {name: self.plans.nothing(name, self.sources[name].table.schema).frame for name in silent}
+        return self._routine.decide({**read, **empty}, silent, inputs, done or {})
 
     def lines(self, added: Mapping[str, Materialized]) -> Iterator[str]:
         """What a batch tells the log of its first rows, model by model."""

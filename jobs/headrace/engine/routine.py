@@ -13,8 +13,9 @@ from headrace.engine.delta import Commit, Materialized
 from headrace.engine.failures import ModelFailed
 from headrace.engine.inputs import Inputs
 from headrace.engine.kept import Plans
-from headrace.engine.outputs import Output, committed_rows
+from headrace.engine.outputs import Output, UpsertOutput, committed_rows
 from headrace.engine.sources import Tables, plain, source_name
+from headrace.project import emptiness
 from headrace.project.model import Input, Model, Project, Query
 
 
@@ -25,6 +26,8 @@ class Batch:
     inputs: Inputs
     read: Mapping[str, DataFrame]
     done: Mapping[str, Commit]
+    silent: frozenset[str]
+    """Sources without any row."""
     added: dict[str, Materialized] = field(default_factory=dict)
     views: dict[str, Materialized] = field(default_factory=dict)
 
@@ -52,10 +55,13 @@ class Routine:
         self._views: list[Materialized] = []
 
     def decide(
-        self, read: Mapping[str, DataFrame], inputs: Inputs, done: Mapping[str, Commit]
+        self, read: Mapping[str, DataFrame], silent: frozenset[str], inputs: Inputs, done: Mapping[str, Commit]
     ) -> dict[str, Materialized]:
-        """Compute a batch; `done` are the models whose rows are committed already. Writes nothing."""
-        batch = Batch(inputs, read, done)
+        """Compute a batch, in which some sources are silent; `done` are the models whose rows are committed already.
+
+        Writes nothing.
+        """
+        batch = Batch(inputs, read, done, silent)
         for step in self._steps:
             try:
                 self._take(step, batch)
@@ -76,7 +82,9 @@ class Routine:
         self._plans.drop()
 
     def _take(self, step: Model, batch: Batch) -> None:
-        if step.table not in self._outputs:
+        if step.table not in self._outputs and self._gives_nothing(step, batch):
+            batch.views[step.table] = self._plans.nothing(step.table, self._tables.schema(step.table))
+        elif step.table not in self._outputs:
             rows = self._plans.compute(step.table, lambda: self._run(step, batch), *self._leaves(step, batch))
             batch.views[step.table] = rows
         elif step.table in batch.done:
@@ -85,8 +93,28 @@ class Routine:
         else:
             batch.added[step.table] = self._added(step, batch)
 
+    def _gives_nothing(self, step: Model, batch: Batch) -> bool:
+        """Whether a step need not be computed, since what it reads has no rows."""
+        return emptiness.of(step.text, step.path)(lambda ref: self._has_none(ref, batch))
+
+    def _has_none(self, ref: Input, batch: Batch) -> bool:
+        """Whether an input is known to have no rows."""
+        if not ref.stream:
+            known = self._outputs.get(ref.table)
+            return isinstance(known, UpsertOutput) and not known.state.count
+        found = batch.added.get(ref.table) or batch.views.get(ref.table)
+        if found is not None:
+            return not found.count
+        view = view_of(self._project, ref)
+        if view is not None:
+            return self._gives_nothing(view, batch)
+        return source_name(self._project, ref) in batch.silent
+
     def _added(self, model: Model, batch: Batch) -> Materialized:
-        tests, leaves = self._tests.models.get(model.table), self._leaves(model, batch)
+        tests = self._tests.models.get(model.table)
+        if tests is None and self._gives_nothing(model, batch):
+            return self._plans.nothing(model.table, self._outputs[model.table].table.schema)
+        leaves = self._leaves(model, batch)
         if tests is None:
             return self._fitted(model, leaves, lambda: self._run(model, batch))
         accepted = tests.accepted(self._run(model, batch), lambda table: self._known(table, batch))

@@ -50,6 +50,10 @@ class Tables:
             return CommitTable(self._session, self._layout.landing(landing.name), landing_schema())
         return stored(self._session, self._layout, self._project.model(ref.table), self._schemas[ref.table])
 
+    def schema(self, table: str) -> StructType:
+        """The columns of a model, without bookkeeping."""
+        return self._schemas[table]
+
     def as_of(self, ref: Input, version: int) -> DataFrame:
         """What a plain read of a reference sees as of a version of its table; below 0, nobody has made it yet."""
         table = self.of(ref)

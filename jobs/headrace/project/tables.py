@@ -13,7 +13,7 @@ from headrace.project.model import Input
 def inputs(statement: Statement) -> tuple[Input, ...]:
     """Return every reference to a stored table, in the order of the text; CTEs are none."""
     stored = [table for table in named_tables(statement.tree) if is_stored(table, statement)]
-    return tuple(sorted((_input(table, statement) for table in stored), key=lambda input_: input_.start))
+    return tuple(sorted((input_of(table, statement) for table in stored), key=lambda input_: input_.start))
 
 
 def named_tables(tree: exp.Expr) -> Iterator[exp.Table]:
@@ -41,7 +41,8 @@ def stream_token(table: exp.Table, statement: Statement) -> int | None:
     return None
 
 
-def _input(table: exp.Table, statement: Statement) -> Input:
+def input_of(table: exp.Table, statement: Statement) -> Input:
+    """Return the reference that a stored table is, and where it stands."""
     start, end = table.parts[0].meta["start"], table.parts[-1].meta["end"] + 1
     tokens, stream = statement.tokens, stream_token(table, statement)
     if stream is not None:
