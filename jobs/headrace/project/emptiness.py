@@ -28,9 +28,9 @@ AGGREGATES = frozenset(
     | {"max", "max_by", "mean", "measure", "median", "min", "min_by", "mode", "percentile", "percentile_approx"}
     | {"percentile_cont", "percentile_disc", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2"}
     | {"regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "skewness", "some", "std", "stddev", "stddev_pop"}
-    | {"stddev_samp", "sum", "try_avg", "try_sum", "var_pop", "var_samp", "variance"}
+    | {"stddev_samp", "sum", "try_avg", "try_sum", "var_pop", "var_samp", "variance", "vector_avg", "vector_sum"}
 )
-"""Spark's functions that make one row of all rows, beside those whose names end in `_agg`."""
+"""Spark's functions that make one row of all rows, beside those that have `_agg` in their names."""
 
 
 @lru_cache(maxsize=2000)
@@ -42,7 +42,7 @@ def of(text: str, path: str) -> Emptiness:
 
 def is_aggregate(name: str) -> bool:
     """Say whether a function of Spark's gives a row where it is given none."""
-    return name.lower() in AGGREGATES or name.lower().endswith("_agg")
+    return name.lower() in AGGREGATES or "_agg" in name.lower()
 
 
 class _Reader:
