@@ -19,7 +19,7 @@ from ruamel.yaml import YAML
 from bench import load
 from bench.load import Message
 from bench.process import job, wait_for
-from bench.scenarios import HEADRACE, ROOT, DeltaRows, Figures, Times, contest, rows_in, stage
+from bench.scenarios import HEADRACE, ROOT, DeltaRows, Figures, Times, contest, rows_in, stage, worked_off
 
 PRODUCTS = ("JUMPERS", "UNDERPANTS", "STOCKINGS")
 WATCHED = {"order_outcomes": "order_id", "shipment_ready": "order_id"}
@@ -70,21 +70,10 @@ def shop_backlog(folder: Path, orders: int, chosen: Sequence[str], products: int
         load.send_all(
             bootstrap, [_order(f"s{n:07d}", chance.randrange(1000), chance.choice(names)) for n in range(orders)]
         )
-        started = time.time()
         with contest(HEADRACE, bootstrap, folder, chosen, _selling(names, folder / "project")) as running:
-            begun = running.cpu()
             outcomes = _gold(folder, "order_outcomes")
-            wait_for(lambda: bool(running.cpu()) and rows_in(outcomes) >= orders, "the last outcome", 3000)
-            cpu = running.cpu()
-            return {
-                "orders": orders,
-                "wall_s": round(time.time() - started, 1),
-                "jvm_cpu_s": round(cpu, 1),
-                "of_it_start_cpu_s": round(begun, 1),
-                "orders_per_cpu_s": round(orders / cpu),
-                "orders_per_cpu_s_after_start": round(orders / (cpu - begun)),
-                "peak_mib": running.peak_bytes >> 20,
-            }
+            figures = worked_off(running, "orders", orders, lambda: rows_in(outcomes) >= orders)
+            return {**figures, "validated": rows_in(outcomes, "state = 'VALIDATED'")}
 
 
 def rest(folder: Path, orders: int) -> Figures:

@@ -7,7 +7,7 @@ import shutil
 import statistics
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,12 +90,12 @@ def shipped(one: Contestant, folder: Path) -> int:
     return rows_in(folder / one.name / one.table)
 
 
-def rows_in(path: Path) -> int:
-    """How many rows a Delta table has; none while it does not exist."""
+def rows_in(path: Path, condition: str = "true") -> int:
+    """How many rows of a Delta table hold true; none while it does not exist."""
     if not DeltaTable.is_deltatable(str(path)):
         return 0
     table = DeltaTable(str(path))
-    rows = QueryBuilder().register("t", table).execute("select count(*) as n from t").read_all()
+    rows = QueryBuilder().register("t", table).execute(f"select count(*) as n from t where {condition}").read_all()
     return int(rows["n"][0].as_py())
 
 
@@ -104,20 +104,24 @@ def backlog(folder: Path, orders: int, one: Contestant) -> Figures:
     with stage(folder) as bootstrap:
         found = load.backlog(orders)
         load.send_all(bootstrap, found)
-        started = time.time()
         with contest(one, bootstrap, folder) as running:
-            begun = running.cpu()
-            wait_for(lambda: bool(running.cpu()) and shipped(one, folder) >= orders, "the last shipment")
-            cpu = running.cpu()
-            return {
-                "events": len(found),
-                "wall_s": round(time.time() - started, 1),
-                "jvm_cpu_s": round(cpu, 1),
-                "of_it_start_cpu_s": round(begun, 1),
-                "events_per_cpu_s": round(len(found) / cpu),
-                "events_per_cpu_s_after_start": round(len(found) / (cpu - begun)),
-                "peak_mib": running.peak_bytes >> 20,
-            }
+            return worked_off(running, "events", len(found), lambda: shipped(one, folder) >= orders)
+
+
+def worked_off(running: Job, what: str, number: int, is_done: Callable[[], bool]) -> Figures:
+    """What a job that has just started takes until a backlog is done; its start counts."""
+    started, begun = time.time(), running.cpu()
+    wait_for(lambda: bool(running.cpu()) and is_done(), f"the last of the {what}", 3000)
+    cpu = running.cpu()
+    return {
+        what: number,
+        "wall_s": round(time.time() - started, 1),
+        "jvm_cpu_s": round(cpu, 1),
+        "of_it_start_cpu_s": round(begun, 1),
+        f"{what}_per_cpu_s": round(number / cpu),
+        f"{what}_per_cpu_s_after_start": round(number / (cpu - begun)),
+        "peak_mib": running.peak_bytes >> 20,
+    }
 
 
 def latency(folder: Path, seconds: float) -> Figures:

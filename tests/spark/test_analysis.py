@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
@@ -15,6 +16,7 @@ from headrace.engine.analysis import Analysis
 from headrace.errors import Finding, InvalidProject, Place
 from headrace.planning import known
 from headrace.project import checks, loader
+from headrace.project.model import DataTest
 from tests.unit.test_stream_rules import FAILS_LATER, SHAPES
 
 pytestmark = pytest.mark.spark
@@ -140,3 +142,33 @@ def test_error_of_spark_is_not_told_as_json(spark: SparkSession, capfd: pytest.C
     with pytest.raises(AnalysisException):
         spark.sql("select sum_up(1)")
     assert "SQLQueryContextLogger" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("edited", "messages"),
+    [
+        ({"log": "no_such(product)"}, ["log: [UNRESOLVED_ROUTINE]"]),
+        ({"delete_when": "total + 1"}, ["delete_when: [DATATYPE_MISMATCH"]),
+        ({"tests": (DataTest("good", "row", "map(total, 1) > 1"),)}, ["tests.rows.good: [DATATYPE_MISMATCH"]),
+        ({"log": "concat(product, ' ', total)", "delete_when": "total < 0"}, []),
+    ],
+    ids=["log", "delete_when", "test", "good"],
+)
+def test_expressions_of_a_header_are_analysed(spark: SparkSession, edited: dict[str, Any], messages: list[str]) -> None:
+    project = loader.load(ROOT, "test")
+    models = [replace(each, **edited) if each.name == "sales_totals" else each for each in project.models]
+    found = analysis.analyse(spark, replace(project, models=tuple(models))).findings
+    assert len(found) == len(messages)
+    assert all(each.message.startswith(message) for each, message in zip(found, messages, strict=True))
+
+
+def test_rules_that_reject_are_analysed(spark: SparkSession) -> None:
+    project = loader.load(ROOT, "test")
+    landing, sales = project.topic("sales")
+    rules = (("odd", "value % 2 = 1 and key <> 'x'"), ("bad", "no_such(product)"))
+    landings = tuple(
+        replace(each, topics=(replace(sales, reject=rules),)) if each.name == landing.name else each
+        for each in project.landings
+    )
+    found = analysis.analyse(spark, replace(project, landings=landings)).findings
+    assert [each.message[:32] for each in found] == ["reject bad: [UNRESOLVED_ROUTINE]"]

@@ -38,7 +38,7 @@ class Analysis:
 def analyse(spark: SparkSession, project: Project) -> Analysis:
     """Let Spark analyse every model over empty tables of the declared schemas."""
     session = child(spark, "check")
-    findings = [*_declare_macros(session, project)]
+    findings = [*_declare_macros(session, project), *_rejects(session, project)]
     schemas: dict[str, StructType] = {}
     empty = _Empty(session, project, schemas)
     for model in _in_order(project):
@@ -61,6 +61,19 @@ def _declare_macros(session: SparkSession, project: Project) -> Iterator[Finding
             session.sql(macro.text)
         except PySparkException as error:
             yield Finding(Place(macro.path), "spark", words(error))
+
+
+def _rejects(session: SparkSession, project: Project) -> Iterator[Finding]:
+    """What Spark says of the rules that reject records: they see fields, and the landing columns of other names."""
+    for topic in (topic for landing in project.landings for topic in landing.topics if topic.reject):
+        rows = bronze(no_rows(session, landing_schema()), topic)
+        fields = [field.name for field in topic.fields]
+        known = rows.drop(*fields).select("*", *[f"data.`{name}`" for name in fields if name != "data"])
+        for reason, text in topic.reject:
+            try:
+                known.where(text)
+            except PySparkException as error:
+                yield Finding(topic.place, "spark", f"reject {reason}: {words(error)}")
 
 
 def _in_order(project: Project) -> list[Model]:
