@@ -71,8 +71,10 @@ class _Reader:
             return self.query(node, known)
         if not isinstance(node, exp.Table) or isinstance(node.this, exp.Func):
             return _never
+        if not node.db and node.name.lower() in known:  # also what the parser makes of a pipe
+            return self._joined(known[node.name.lower()], node, known)
         if not tables.is_stored(node, self._statement):
-            return self._joined(known.get(node.name.lower(), _never), node, known)
+            return _never
         return self._joined(_has_none(tables.input_of(node, self._statement)), node, known)
 
     def _joined(self, left: Emptiness, node: exp.Expr, known: Mapping[str, Emptiness]) -> Emptiness:
