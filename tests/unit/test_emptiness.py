@@ -66,7 +66,7 @@ def gives_nothing(query: str, *empty: str) -> bool:
         ("from silver.a |> aggregate count(*) as n group by k", "silver.a", True),
         ("from silver.a |> left join silver.b using (k) |> select k", "silver.b", False),
         ("with recursive x as (select 1 as k union all select k + 1 from x where k < 3) select * from x", "", False),
-        ("with x as (select k from silver.a) select k from x as y cross join x as z", "silver.a", True),
+        ("with x as (select k from silver.a) select y.k from x as y cross join x as z", "silver.a", True),
         ("select k from (silver.a join silver.b using (k))", "silver.c", False),
         ("select k from silver.a tablesample (10 rows)", "silver.a", True),
         ("select k from silver.a where exists (select 1 from silver.b)", "silver.a", True),
