@@ -109,7 +109,7 @@ def backlog(folder: Path, orders: int, one: Contestant) -> Figures:
 
 
 def worked_off(running: Job, what: str, number: int, is_done: Callable[[], bool]) -> Figures:
-    """What a job that has just started takes until a backlog is done; its start counts."""
+    """What a job takes until a backlog is done: CPU from its very start, time from when it is ready."""
     started, begun = time.time(), running.cpu()
     wait_for(lambda: bool(running.cpu()) and is_done(), f"the last of the {what}", 3000)
     cpu = running.cpu()

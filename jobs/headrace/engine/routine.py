@@ -82,11 +82,8 @@ class Routine:
         self._plans.drop()
 
     def _take(self, step: Model, batch: Batch) -> None:
-        if step.table not in self._outputs and self._gives_nothing(step, batch):
-            batch.views[step.table] = self._plans.nothing(step.table, self._tables.schema(step.table))
-        elif step.table not in self._outputs:
-            rows = self._plans.compute(step.table, lambda: self._run(step, batch), *self._leaves(step, batch))
-            batch.views[step.table] = rows
+        if step.table not in self._outputs:
+            batch.views[step.table] = self._viewed(step, batch)
         elif step.table in batch.done:
             output = self._outputs[step.table]
             batch.added[step.table] = committed_rows(self._plans, output, batch.done[step.table])
@@ -109,6 +106,11 @@ class Routine:
         if view is not None:
             return self._gives_nothing(view, batch)
         return source_name(self._project, ref) in batch.silent
+
+    def _viewed(self, view: Model, batch: Batch) -> Materialized:
+        if self._gives_nothing(view, batch):
+            return self._plans.nothing(view.table, self._tables.schema(view.table))
+        return self._plans.compute(view.table, lambda: self._run(view, batch), *self._leaves(view, batch))
 
     def _added(self, model: Model, batch: Batch) -> Materialized:
         tests = self._tests.models.get(model.table)

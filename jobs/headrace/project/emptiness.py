@@ -5,7 +5,7 @@ This is what Spark's own optimizer would find out (`PropagateEmptyRelation`), wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from sqlglot import exp
@@ -100,11 +100,11 @@ class _Reader:
         )
 
     def _is_aggregate(self, call: exp.Func) -> bool:
-        over: exp.Expr | None = call.parent
-        while isinstance(over, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
-            over = over.parent
-        if isinstance(over, exp.Window) and over.this.find(type(call)) is not None:
-            return False
+        node: exp.Expr = call
+        while isinstance(node.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
+            node = node.parent
+        if isinstance(node.parent, exp.Window) and node.arg_key == "this":
+            return False  # over a window, and not one of what the window is made of
         start, end = call.meta.get("start"), call.meta.get("end")
         typed = "" if start is None or end is None else self._statement.text[start : end + 1].strip("`")
         return isinstance(call, exp.AggFunc) or is_aggregate(typed or call.name or call.sql_name())
@@ -119,12 +119,8 @@ def _never(_: IsEmpty) -> bool:
 
 
 def _all(*parts: Emptiness) -> Emptiness:
-    return lambda is_empty: all(_each(parts, is_empty))
+    return lambda is_empty: all(part(is_empty) for part in parts)
 
 
 def _any(*parts: Emptiness) -> Emptiness:
-    return lambda is_empty: any(_each(parts, is_empty))
-
-
-def _each(parts: Iterable[Emptiness], is_empty: IsEmpty) -> Iterable[bool]:
-    return (part(is_empty) for part in parts)
+    return lambda is_empty: any(part(is_empty) for part in parts)

@@ -191,10 +191,7 @@ def _outcome(scope: Scope, layout: Layout, lines: Mapping[tuple[str, int], Seque
     told = [line for at in sorted(lines) for line in lines[at]]
     native = [query.models[0].table for query in project.queries if query.engine == "streaming"]
     late = {name: LateRows(sandbox.spark, layout, name).table.all_rows(sandbox.spark) for name in native}
-    rows = {
-        model.table: (table.snapshot if model.materialized == "snapshot" else table.all_rows)(sandbox.spark)
-        for model, table in zip(models, tables.values(), strict=True)
-    }
+    rows = {name: table.all_rows(sandbox.spark) for name, table in tables.items()}
     failed = tuple(row for query in project.queries for row in _failed(sandbox, layout, query))
     return Outcome(rows, tuple(told), late=late, failed=failed, watermarks=process.watermarks, dropped=process.dropped)
 
