@@ -27,7 +27,7 @@ from headrace.planning.declared import Schemas
 from headrace.project.model import Project
 from headrace.reading import rows
 from headrace.testing.case import Batch
-from headrace.testing.disk import Process
+from headrace.testing.disk import Process, land_batch
 from headrace.testing.landed import land
 from headrace.testing.sandbox import Sandbox
 from tests.plan.corpus import Edit, Shape, judged, project
@@ -169,8 +169,7 @@ class Trials:
         for batch in landed.batches:
             table = self._sandbox.landing_table(layout, batch.landing)
             table.create()
-            frame = self._sandbox.spark.createDataFrame(list(batch.rows), table.schema, verifySchema=False)
-            table.append(frame.coalesce(1), {"query": "ingest_s", "batch": batch.number, "records": len(batch.rows)})
+            land_batch(self._sandbox, layout, batch)
             shutil.copytree(table.path, folder / str(batch.number))
         return folder
 
