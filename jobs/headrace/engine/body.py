@@ -5,6 +5,7 @@ Everything here makes SQL text about the column `value` or about a place within 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 from pyspark.sql.types import (
@@ -61,6 +62,8 @@ _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?"
 _SHAPES = {"date": _DAY, "timestamp_ntz": f"{_DAY}({_CLOCK})?"}
 _SHAPES["timestamp"] = f"{_DAY}({_CLOCK}(Z|[+-][0-9]{{2}}:?[0-9]{{2}})?)?"
+_PLACE = re.compile(r"(\w+|`([^`]|``)+`)([.](\w+|`([^`]|``)+`))*")
+"""What costs nothing to be named more than once: a column or a variable, or a place inside."""
 _YEARS = "timestamp'0001-01-02 00:00:00Z' and timestamp'9999-12-31 23:59:59.999999Z'"  # what Python can collect
 _OPTIONS = "map('allowNonNumericNumbers', 'false', 'allowSingleQuotes', 'false', 'columnNameOfCorruptRecord', '_bad')"
 
@@ -112,8 +115,10 @@ def typed(body: DataType, place: str) -> str:
         case MapType():
             return f"transform_values({place}, (_name, _each) -> {typed(body.valueType, '_each')})"
         case StructType():
-            members = [f"{quoted(f.name)}, {typed(f.dataType, f'_of.{name(f.name)}')}" for f in body.fields]
-            return let("_of", place, f"if(_of is null, null, named_struct({', '.join(members)}))")
+            if not _PLACE.fullmatch(place):
+                return let("_of", place, typed(body, "_of"))
+            members = [f"{quoted(f.name)}, {typed(f.dataType, f'{place}.{name(f.name)}')}" for f in body.fields]
+            return f"if({place} is null, null, named_struct({', '.join(members)}))"
     return _time(body, place)
 
 

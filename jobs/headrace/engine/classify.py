@@ -6,9 +6,9 @@ whole document without a repeated field, and every token has the type that is du
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -36,10 +36,12 @@ from headrace.engine.body import (
     typed,
     worst,
 )
+from headrace.project.expressions import with_values
 from headrace.project.model import Topic
 
 _EARLIEST = "timestamp'2000-01-01 00:00:00Z'"
 _LATEST_MILLIS = "253402300799999"  # 9999-12-31; clamped to it, a number of any size is only out of range
+_ON_THE_WAY = ("_document", "_written", "_reads_back", "_fault", "_event_time", "_verdict")
 _NO_FAULT = "cast(null as int)"
 _STRICT = f"try_parse_json(concat('[', {VALUE}, ']')) is not null"
 # What is looked for begins with one sign, and looks behind after it: most places are passed by at once.
@@ -53,21 +55,70 @@ _PAIRED_ESCAPES = (
 def classify(frame: DataFrame, topics: Sequence[Topic], landed_at: datetime | Column) -> DataFrame:
     """Give Kafka's rows the columns of a landing: text, bytes that are no text, times and the reject reason.
 
-    A rejected row has no event time. No record makes the query fail.
+    A rejected row has no event time. No record makes the query fail. Beside them stands the typed `data` of usable
+    rows, in a column for each topic (see `data_column`).
     """
     reasons = (*REASONS, *dict.fromkeys(rule for topic in topics for rule, _ in topic.reject))
-    verdicts = [f"when {quoted(topic.topic)} then {_verdict(topic, reasons)}" for topic in topics]
     landed = landed_at if isinstance(landed_at, Column) else F.lit(landed_at)
-    judged = frame.withColumn("landed_at", landed).withColumn(
-        "_verdict", F.expr(f"case topic {' '.join(verdicts)} end")
-    )
-    return judged.withColumns({column: F.expr(sql) for column, sql in _columns(reasons).items()}).drop("_verdict")
+    judged = frame.withColumn("landed_at", landed)
+    for step in _steps(topics, reasons):
+        judged = judged.withColumns({column: F.expr(sql) for column, sql in step.items()})
+    return judged.drop(*_ON_THE_WAY, *map(_body, topics))
+
+
+def _steps(topics: Sequence[Topic], reasons: Sequence[str]) -> Iterator[Mapping[str, str]]:
+    """The columns that are computed one after the other: each step sees those before it."""
+    yield {"_document": DOCUMENT, **{_body(topic): _if_of(topic, _read_safely(topic)) for topic in topics}}
+    yield {"_written": _by_topic(topics, lambda topic: f"to_json({_place(topic)})")}
+    yield {"_reads_back": _by_topic(topics, _reads_back)}
+    yield {"_fault": _by_topic(topics, _fault)}
+    yield {_body(topic): _read_at_last(topic) for topic in topics if safe_to_read(body_type(topic))}
+    yield {"_event_time": _by_topic(topics, _event_time)}
+    yield {"_verdict": _by_topic(topics, lambda topic: _verdict(topic, reasons))}
+    yield {**_columns(reasons), **{data_column(topic): _data(topic) for topic in topics}}
+
+
+def data_column(topic: Topic) -> str:
+    """Name of the column that holds what `parsed` gives of a topic's usable rows."""
+    return f"_data_of_{topic.name}"
 
 
 def parsed(topic: Topic) -> Column:
     """Return the typed `data` of a usable row, read from its stored `value`; null where that is null."""
     body = body_type(topic)
     return F.expr(typed(body, f"{read(body)}.v"))
+
+
+def _body(topic: Topic) -> str:
+    """Name of the column that holds what was read of a topic's rows."""
+    return f"_body_of_{topic.name}"
+
+
+def _place(topic: Topic) -> str:
+    return name(_body(topic))
+
+
+def _read_safely(topic: Topic) -> str:
+    body = body_type(topic)
+    safe = safe_to_read(body)
+    return f"if({safe}, {read(body)}, null)" if safe else read(body)
+
+
+def _read_at_last(topic: Topic) -> str:
+    """What was not read at first for fear of its numbers has been checked by now."""
+    return f"coalesce({_place(topic)}, {_if_of(topic, f'if(_fault is null, {read(body_type(topic))}, null)')})"
+
+
+def _data(topic: Topic) -> str:
+    return _if_of(topic, f"if(_verdict < 0, null, {typed(body_type(topic), f'{_place(topic)}.v')})")
+
+
+def _if_of(topic: Topic, value: str) -> str:
+    return f"if(topic = {quoted(topic.topic)}, {value}, null)"
+
+
+def _by_topic(topics: Iterable[Topic], value: Callable[[Topic], str]) -> str:
+    return f"case topic {' '.join(f'when {quoted(topic.topic)} then {value(topic)}' for topic in topics)} end"
 
 
 def _columns(reasons: Sequence[str]) -> dict[str, str]:
@@ -84,16 +135,10 @@ def _columns(reasons: Sequence[str]) -> dict[str, str]:
 
 
 def _verdict(topic: Topic, reasons: Sequence[str]) -> str:
-    body = body_type(topic)
-    cases = [] if topic.null_key else [("key is null", "null_key")]
-    cases += [] if topic.null_value else [("value is null", "null_value")]
-    cases += [("key is not null and try_validate_utf8(cast(key as string)) is null", "bad_key")]
-    data, safe = read(body), safe_to_read(body)
-    usable = _dated(topic, body, reasons)
-    if safe:  # what was not read at first for fear of its numbers has been checked by now
-        data, usable = f"if({safe}, {data}, null)", let("_data", f"coalesce(_data, {data})", usable)
-    judged = let("_data", data, f"coalesce(-{_fault(topic, body)}, {usable})")
-    return f"coalesce({_first(cases, reasons)}, {judged})"
+    """Event time in microseconds, or a reason's number below zero."""
+    early_or_late = f"not coalesce(_event_time between {_EARLIEST} and landed_at + interval 1 day, false)"
+    outside = _first([(early_or_late, "time_out_of_range")], reasons)
+    return f"coalesce(-_fault, {outside}, {_broken_rule(topic, reasons)}, unix_micros(_event_time))"
 
 
 def _first(cases: Iterable[tuple[str, str]], reasons: Sequence[str]) -> str:
@@ -102,12 +147,16 @@ def _first(cases: Iterable[tuple[str, str]], reasons: Sequence[str]) -> str:
     return f"case {whens} end" if whens else "cast(null as bigint)"
 
 
-def _fault(topic: Topic, body: DataType) -> str:
-    """Number of the first fault in `value`, null if there is none."""
-    plain = f"{_given(topic, body)} and {_reads_back(body)}"
+def _fault(topic: Topic) -> str:
+    """Number of the first fault in a record, null if there is none."""
+    body = body_type(topic)
+    cases = [] if topic.null_key else [("key is null", "null_key")]
+    cases += [] if topic.null_value else [("value is null", "null_value")]
+    cases += [("key is not null and try_validate_utf8(cast(key as string)) is null", "bad_key")]
     return (
-        f"case when value is null then null"
-        f" when {plain} then {worst(body, '_data.v', text_fault) or _NO_FAULT}"
+        f"case {' '.join(f'when {condition} then {FAULTS[reason]}' for condition, reason in cases)}"
+        f" when value is null then null"
+        f" when _reads_back then {worst(body, f'{_place(topic)}.v', text_fault) or _NO_FAULT}"
         f" when try_validate_utf8({VALUE}) is null then {FAULTS['not_json']}"
         f" else {_close_look(topic, body)} end"
     )
@@ -116,18 +165,19 @@ def _fault(topic: Topic, body: DataType) -> str:
 def _given(topic: Topic, body: DataType) -> str:
     """Whether all that is required was read."""
     members = {member.name: member.dataType for member in body.fields} if isinstance(body, StructType) else {}
-    required = [f.name for f in topic.fields if f.required]
-    return " and ".join([given(body, "_data.v"), *(given(members[f], f"_data.v.{name(f)}") for f in required)])
+    required, place = [f.name for f in topic.fields if f.required], f"{_place(topic)}.v"
+    return " and ".join([given(body, place), *(given(members[f], f"{place}.{name(f)}") for f in required)])
 
 
-def _reads_back(body: DataType) -> str:
+def _reads_back(topic: Topic) -> str:
+    """Whether all that is required was read, and nothing else stands in the text."""
+    body = body_type(topic)
     if holds(body, MapType):  # Spark's maps keep repeated keys
         return "false"
     bare, is_text = (_bare_numbers, "is_valid_utf8(_document)") if holds(body, FRACTIONS) else (_blankless, "true")
-    written = [bare(text, True) for text in ("_written", "to_json(_data, map('ignoreNullFields', 'false'))")]
-    alike = let("_bare", bare("_document", False), f"_bare in ({', '.join(written)})")
-    exact = "_document = _written"
-    return let("_document", DOCUMENT, let("_written", "to_json(_data)", f"{exact} or {is_text} and {alike}"))
+    with_nulls = f"to_json({_place(topic)}, map('ignoreNullFields', 'false'))"
+    alike = f"{bare('_document', False)} in ({bare('_written', True)}, {bare(with_nulls, True)})"
+    return f"{_given(topic, body)} and (_document = _written or {is_text} and {alike})"
 
 
 def _blankless(text: str, _: bool) -> str:
@@ -146,7 +196,7 @@ def _bare_numbers(text: str, is_written: bool) -> str:
 def _close_look(topic: Topic, body: DataType) -> str:
     """The check token by token, in two kinds of brackets: no text can close both of them and go on."""
     # a variant is not read where a field in it is repeated, its token is
-    scalar = "_tokens.v" if isinstance(body, VariantType) else "_data.v"
+    scalar = "_tokens.v" if isinstance(body, VariantType) else f"{_place(topic)}.v"
     null_scalar = f"{scalar} is null" if topic.scalar else "false"
     inside = worst(body, "_tokens.v", token_fault) or _NO_FAULT
     found = f"if(_tokens._bad is not null or {null_scalar}, {FAULTS['wrong_type']}, {inside})"
@@ -173,31 +223,30 @@ def _diagnosis(topic: Topic) -> str:
     )
 
 
-def _dated(topic: Topic, body: DataType, reasons: Sequence[str]) -> str:
-    early_or_late = f"not coalesce(event_time between {_EARLIEST} and landed_at + interval 1 day, false)"
-    outside = _first([(early_or_late, "time_out_of_range")], reasons)
-    verdict = f"coalesce({outside}, {_broken_rule(topic, body, reasons)}, unix_micros(event_time))"
-    return let("event_time", _event_time(topic, body), verdict)
-
-
-def _event_time(topic: Topic, body: DataType) -> str:
+def _event_time(topic: Topic) -> str:
+    body = body_type(topic)
     if topic.event_time is None or not isinstance(body, StructType):
         return "timestamp"
-    place, kind = f"_data.v.{name(topic.event_time)}", body[topic.event_time].dataType
+    place, kind = f"{_place(topic)}.v.{name(topic.event_time)}", body[topic.event_time].dataType
     millis = f"timestamp_millis(greatest(0, least({place}, {_LATEST_MILLIS})))"
     return f"if({place} is null, timestamp, {typed(kind, place) if isinstance(kind, TIMES) else millis})"
 
 
-def _broken_rule(topic: Topic, body: DataType, reasons: Sequence[str]) -> str:
+def _broken_rule(topic: Topic, reasons: Sequence[str]) -> str:
     """The verdict on the first rule that rejects; one that cannot be computed for a record does not."""
-    result = _first([(_holds_true(text), rule) for rule, text in topic.reject], reasons)
+    body = body_type(topic)
     members = body.fields if isinstance(body, StructType) else []
-    values = {member.name: typed(member.dataType, f"_data.v.{name(member.name)}") for member in members}
-    columns = {"key": "cast(key as string)", "value": VALUE}
-    for column, value in (*values.items(), *columns.items()):  # the inner of two variables of a name hides the outer
-        if any(re.search(rf"\b{re.escape(column)}\b", text, re.IGNORECASE) for _, text in topic.reject):
-            result = let(name(column), value, result)
-    return result
+    fields = {member.name: typed(member.dataType, f"{_place(topic)}.v.{name(member.name)}") for member in members}
+    values = {"event_time": "_event_time", "key": "cast(key as string)", "value": VALUE, **fields}
+    return _first([(_holds_true(_filled(text, values)), rule) for rule, text in topic.reject], reasons)
+
+
+def _filled(rule: str, values: Mapping[str, str]) -> str:
+    """A rule with what its columns stand for."""
+    filled = with_values(rule, values)
+    if filled is None:
+        return reduce(lambda text, value: let(name(value[0]), value[1], f"{text}\n"), values.items(), rule)
+    return filled
 
 
 def _holds_true(predicate: str) -> str:

@@ -343,6 +343,11 @@ class Materialized:
         self.release()
         return found
 
+    def seen_by(self, session: SparkSession) -> DataFrame:
+        """The rows as a frame of another session."""
+        plan = self.frame._jdf.queryExecution().logical()
+        return _over(session, plan, plan.stats())
+
 
 @dataclass(frozen=True)
 class Files(Materialized):
@@ -379,17 +384,22 @@ def _sized(cut: DataFrame, count: int) -> DataFrame:
     By itself it takes the product of what was joined, and keeps it with the rows: few rows count as many, and what
     reads its own past doubles the digits of that number with every batch, until planning takes minutes.
     """
-    session, plan = cut.sparkSession, cut._jdf.queryExecution().logical()
-    jvm: Any = session._jvm
-    none, estimates = jvm.scala.Option.empty(), jvm.org.apache.spark.sql.catalyst.plans.logical.statsEstimation
+    jvm: Any = cut.sparkSession._jvm
+    plan = cut._jdf.queryExecution().logical()
+    estimates = jvm.org.apache.spark.sql.catalyst.plans.logical.statsEstimation
     unknown = scala_object(jvm.org.apache.spark.sql.catalyst.expressions, "AttributeMap").empty()
     width = estimates.EstimationUtils.getSizePerRow(plan.output(), unknown)
     # Py4J makes numbers of Python of Scala's, and Spark's statistics want those; so they are taken from a range.
-    stats = session.range(max(count * width // _LONG, 1))._jdf.queryExecution().optimizedPlan().stats()
-    told = (plan.output(), plan.rdd(), plan.outputPartitioning(), plan.outputOrdering(), False, none)
-    rows = jvm.org.apache.spark.sql.execution.LogicalRDD(
-        *told, session._jsparkSession, jvm.scala.Option.apply(stats), none
-    )
+    stats = cut.sparkSession.range(max(count * width // _LONG, 1))._jdf.queryExecution().optimizedPlan().stats()
+    return _over(cut.sparkSession, plan, stats)
+
+
+def _over(session: SparkSession, cut: Any, stats: Any) -> DataFrame:
+    """The rows of a plan that was cut, read by a session."""
+    jvm: Any = session._jvm
+    none, sized = jvm.scala.Option.empty(), jvm.scala.Option.apply(stats)
+    told = (cut.output(), cut.rdd(), cut.outputPartitioning(), cut.outputOrdering(), False, none)
+    rows = jvm.org.apache.spark.sql.execution.LogicalRDD(*told, session._jsparkSession, sized, none)
     return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, rows), session)
 
 

@@ -226,7 +226,8 @@ class Group:
         commits = {name: self.sources[name].commits(a, b) for name, (a, b) in inputs.ranges.items() if a < b}
         records = records_in(c for found in commits.values() for c in found)
         self.plans.begin(inputs.batch, records)
-        read = {name: self.sources[name].read(self.plans, name, found, self.shelf) for name, found in commits.items()}
+        shelf = Shelf() if replay else self.shelf  # what failed may have failed for what lay there
+        read = {name: self.sources[name].read(self.plans, name, found, shelf) for name, found in commits.items()}
         done = self._already_committed(inputs.batch) if replay else {}
         added = self.decide({name: rows.frame for name, rows in read.items()}, inputs, done)
         counts, lines = {table: rows.count for table, rows in added.items()}, tuple(self.lines(added))

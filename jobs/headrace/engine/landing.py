@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -15,13 +15,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from headrace.engine.broker_admin import BrokerAdmin, Offsets
-from headrace.engine.classify import classify
+from headrace.engine.classify import classify, data_column
 from headrace.engine.columns import landing_schema
 from headrace.engine.delta import CommitTable, Materialized, count_where
 from headrace.engine.kept import Plans
 from headrace.engine.records import SCHEMA, RecordReader
 from headrace.engine.session import child
-from headrace.engine.shelf import Shelf
+from headrace.engine.shelf import Shared, Shelf
 from headrace.engine.slot import Rows
 from headrace.errors import HeadraceError
 from headrace.layout import Layout
@@ -257,9 +257,11 @@ class LandingQuery:
         self._seeded |= {topic.name for topic in topics}
         return self._append(landed, now, len(records), self._done)
 
-    def _judged(self, records: DataFrame, now: datetime, topics: Sequence[Topic]) -> Materialized:
+    def _judged(
+        self, records: DataFrame, now: datetime, topics: Sequence[Topic], more: Iterable[str] = ()
+    ) -> Materialized:
         when = {"landing_batch": F.lit(self._batch).cast("bigint"), "landed_at": F.lit(now)}
-        classified = _classified(records.withColumns(when), topics)
+        classified = _classified(records.withColumns(when), topics, more)
         return self._plans.compute("seeds", lambda: classified, classified)
 
     def _judged_few(self, fetched: Rows, now: datetime) -> Materialized:
@@ -273,7 +275,9 @@ class LandingQuery:
     def _judged_many(self, ranges: Mapping[tuple[str, int], tuple[int, int]], now: datetime) -> Materialized:
         """This is planned for each batch, so it holds the verdicts on those topics only that have records in it."""
         read = {topic for topic, _ in ranges}
-        return self._judged(self._read(ranges), now, [topic for topic in self.landing.topics if topic.topic in read])
+        topics = [topic for topic in self.landing.topics if topic.topic in read]
+        judged = self._judged(self._read(ranges), now, topics, [data_column(topic) for topic in topics])
+        return Shared(judged.frame, judged.count, tuple(self.table.schema.names))
 
     def _land(self, ranges: Mapping[tuple[str, int], tuple[int, int]]) -> LandingReport:
         now = self._now()
@@ -327,9 +331,9 @@ class LandingQuery:
         return reader.option("minPartitions", self.session.sparkContext.defaultParallelism).load()
 
 
-def _classified(records: DataFrame, topics: Sequence[Topic]) -> DataFrame:
+def _classified(records: DataFrame, topics: Sequence[Topic], more: Iterable[str] = ()) -> DataFrame:
     rows = classify(records, topics, F.col("landed_at"))
-    return rows.select(*[F.col(name).cast(ddl).alias(name) for name, ddl in LANDING_COLUMNS])
+    return rows.select(*[F.col(name).cast(ddl).alias(name) for name, ddl in LANDING_COLUMNS], *more)
 
 
 def _at(records: DataFrame, moment: DataFrame) -> DataFrame:

@@ -5,17 +5,22 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from headrace.engine.classify import parsed
+from headrace.engine.classify import data_column, parsed
 from headrace.project.model import CLOCK_TOPIC, LANDING_COLUMNS, TICK_TOPIC, Topic
 
 
 def bronze(landed: DataFrame, topic: Topic) -> DataFrame:
-    """A topic's usable rows: the landing columns, the parsed value as `data`, and `_arrival`; or a landing's clock."""
+    """A topic's usable rows: the landing columns, the parsed value as `data`, and `_arrival`; or a landing's clock.
+
+    Rows that come right from their landing may hold what was read of them.
+    """
     if topic.is_clock:
         return _clock(landed)
     usable = landed.where((F.col("topic") == topic.topic) & F.col("reject_reason").isNull())
     arrival = F.struct("landing_batch", "topic", "partition", "offset").alias("_arrival")
-    return usable.select(*[name for name, _ in LANDING_COLUMNS], parsed(topic).alias("data"), arrival)
+    known = data_column(topic)
+    data = F.col(known) if known in landed.columns else parsed(topic)
+    return usable.select(*[name for name, _ in LANDING_COLUMNS], data.alias("data"), arrival)
 
 
 def _clock(landed: DataFrame) -> DataFrame:

@@ -116,10 +116,13 @@ class Source:
         return [self.table.commit(version) for version in range(after + 1, upto + 1)]
 
     def read(self, plans: Plans, name: str, commits: list[Commit], shelf: Shelf) -> Materialized:
-        """The rows of these commits, kept in memory."""
+        """The rows of these commits, kept in memory; beside the table's columns there may be others."""
         kept = shelf.take(plans.session, self.table, commits)
         if kept is not None:
             return plans.fill(name, kept, self.table.schema)
+        shared = shelf.take_large(plans.session, self.table, commits)
+        if shared is not None:
+            return shared
         rows = self.table.rows(plans.session, *commits)
         return plans.compute(name, lambda: rows, rows)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 
 from headrace.errors import InvalidProject
@@ -14,16 +16,27 @@ _SELECT = "select "
 
 def columns_of(text: str) -> tuple[str, ...]:
     """Return the columns that an expression names, as first parts; ValueError where it is no plain expression."""
-    tree = _statement(text).tree
-    if not isinstance(tree, exp.Select) or len(tree.expressions) != 1 or tree.args.get("from_"):
-        raise ValueError("this is not one expression")
-    expression = tree.expressions[0]
+    expression = _expression(text)
     if isinstance(expression, (exp.Alias, exp.Aliases)) or expression.is_star or expression.find(exp.Query):
         raise ValueError("an expression here has no alias, no `*` and no subquery")
     if expression.find(exp.Placeholder, exp.Parameter):
         raise ValueError("an expression here takes no parameters; compute it as a column of the query")
-    first_parts = sorted((column.parts[0] for column in expression.find_all(exp.Column)), key=_offset)
-    return tuple(dict.fromkeys(part.name for part in first_parts))
+    return tuple(dict.fromkeys(part.name for part in _first_parts(expression)))
+
+
+def with_values(text: str, values: Mapping[str, str]) -> str | None:
+    """Put SQL in the place of the columns of these names, in any case of letters; None where a struct is made.
+
+    There the name of a column may become that of a field.
+    """
+    expression = _expression(text)
+    if expression.find(exp.Struct):
+        return None
+    known = {column.lower(): value for column, value in values.items()}
+    for part in reversed(_first_parts(expression)):
+        start, end = (int(part.meta[at]) - len(_SELECT) for at in ("start", "end"))
+        text = f"{text[:start]}{known.get(part.name.lower(), text[start : end + 1])}{text[end + 1 :]}"
+    return text
 
 
 def calls_of(text: str) -> tuple[Call, ...]:
@@ -43,5 +56,18 @@ def _statement(text: str) -> Statement:
         raise ValueError(error.findings[0].message) from None
 
 
+def _expression(text: str) -> exp.Expr:
+    tree = _statement(text).tree
+    if not isinstance(tree, exp.Select) or len(tree.expressions) != 1 or tree.args.get("from_"):
+        raise ValueError("this is not one expression")
+    found: exp.Expr = tree.expressions[0]
+    return found
+
+
+def _first_parts(expression: exp.Expr) -> list[exp.Expr]:
+    """The first parts of its columns as they stand in the text; the variables of lambdas are no columns."""
+    return sorted((column.parts[0] for column in expression.find_all(exp.Column)), key=_offset)
+
+
 def _offset(identifier: exp.Expr) -> int:
-    return int(identifier.meta.get("start", 0))
+    return int(identifier.meta["start"])
