@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -103,6 +103,13 @@ def stored_inputs(project: Project, query: Query) -> Iterator[Input]:
     """Every stored table or bronze relation a query reads, through its views; repeats are possible."""
     for model in query.models:
         yield from inputs_of(project, model)
+
+
+def texts_of(project: Project, models: Iterable[Model]) -> Iterator[str]:
+    """The texts of models and of the views that they read; repeats are possible."""
+    for model in models:
+        yield model.text
+        yield from texts_of(project, filter(None, (view_of(project, ref) for ref in model.inputs)))
 
 
 def inputs_of(project: Project, model: Model) -> Iterator[Input]:

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.engine import queries, verdict
-from headrace.engine.binding import seconds
+from headrace.engine.binding import seconds, texts_of
 from headrace.engine.delta import CommitTable
 from headrace.engine.group import Group
 from headrace.engine.landing import KafkaSource, LandingQuery
@@ -33,7 +33,7 @@ from headrace.errors import Finding, InvalidProject
 from headrace.layout import Layout
 from headrace.planning import declared
 from headrace.planning.declared import Declared
-from headrace.project import resets
+from headrace.project import macros, resets
 from headrace.project.model import Model, Project
 from headrace.reading.status import ProjectStatus, RunnerState, RunnerStatus
 from headrace.reading.topics import client_options, ensure
@@ -84,8 +84,11 @@ class Run:
             query.table.create()
             if project.landings_to_run is None or landing.name in project.landings_to_run:
                 self._landings.append(query)
+        running = tuple(model for query in project.queries for model in query.models)
+        # Each session declares its macros anew, so those of other queries are left out.
+        named = replace(project, macros=macros.named_in(texts_of(project, running), project.macros))
         for each in project.queries:
-            self._queries.append(queries.make(spark, project, layout, each, schemas))
+            self._queries.append(queries.make(spark, named, layout, each, schemas))
         for made in self._queries:
             made.create_tables()
             if not isinstance(made, SnapshotQuery):
@@ -95,7 +98,6 @@ class Run:
                 if made.model.publish:
                     made.catch_up()
         self._create_topics()
-        running = [model for query in project.queries for model in query.models]
         self._publishers = [self._publisher(model, schemas) for model in running if model.publish]
         self._open_publishers()
 

@@ -71,6 +71,8 @@ _RUNTIME: Mapping[str, str] = {
     "spark.sql.streaming.numRecentProgressUpdates": "20",
     "spark.sql.streaming.minBatchesToRetain": "20",
     "spark.sql.streaming.stopTimeout": "20s",
+    # Spark's default has twelve bytes, no order, and is made by way of an object for each value.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.databricks.delta.stats.collect": "false",
     "spark.databricks.delta.allFilesInCrc.verificationMode.forceOnNonUTC.enabled": "false",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,6 +16,8 @@ from headrace.project.dialect import Statement
 from headrace.project.files import read_text
 from headrace.project.model import Macro
 from headrace.project.shapes import is_name
+
+_WORD = re.compile(r"\w+")
 
 FORM = "create temporary function name(...) returns type return expression"
 
@@ -43,6 +46,17 @@ def in_order(files: Sequence[MacroFile]) -> tuple[Macro, ...]:
         raise InvalidProject(found)
     macros = {file.macro.name: file.macro for file in files}
     return tuple(macros[name] for name in dag.order(_needs(files)))
+
+
+def named_in(texts: Iterable[str], macros: Sequence[Macro]) -> tuple[Macro, ...]:
+    """The macros that texts name, and those that these name in turn, in their order."""
+    waiting, named = [*texts], set[Macro]()
+    while waiting:
+        words = {word.lower() for word in _WORD.findall(waiting.pop())}
+        found = {macro for macro in macros if macro.name in words} - named
+        named |= found
+        waiting += [macro.text for macro in found]
+    return tuple(macro for macro in macros if macro in named)
 
 
 def _needs(files: Iterable[MacroFile]) -> dict[str, list[str]]:
