@@ -9,12 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chispa import assert_df_equality
 from confluent_kafka import KafkaException, Producer
 from pyspark.sql import SparkSession
 
+from headrace.engine.classify import data_column
 from headrace.engine.delta import CommitTable
 from headrace.engine.failures import passes
+from headrace.engine.kept import Plans
 from headrace.engine.landing import KafkaSource, LandingQuery
+from headrace.engine.relations import bronze
+from headrace.engine.session import SMALL_BATCH_ROWS
+from headrace.engine.shelf import Shelf
+from headrace.engine.sources import Source
 from headrace.errors import HeadraceError, Place
 from headrace.layout import Layout
 from headrace.project.model import Field, Kafka, Landing, Topic
@@ -37,10 +44,10 @@ class Pier:
     layout: Layout
     topic: Topic
 
-    def landing(self) -> LandingQuery:
+    def landing(self, shelf: Shelf | None = None) -> LandingQuery:
         """A landing query that knows nothing but what is stored."""
         source = KafkaSource.of(Kafka(self.cluster.bootstrap), "test")
-        landing = LandingQuery(self.spark, self.layout, Landing("things", (self.topic,), HERE), source)
+        landing = LandingQuery(self.spark, self.layout, Landing("things", (self.topic,), HERE), source, shelf=shelf)
         landing.table.create()
         return landing
 
@@ -171,3 +178,21 @@ def test_latest_begins_with_what_comes(pier: Pier) -> None:
     pier.send(1)
     landing.step(EVERYTHING)
     assert pier.landed == [(0, 1)]
+
+
+def test_large_batch_reaches_readers_as_it_was_read(pier: Pier):
+    shelf, session = Shelf(), pier.spark.newSession()
+    pier.send(*range(SMALL_BATCH_ROWS + 1))
+    pier.cluster.send([(pier.topic.topic, "bad", "{")])
+    landing = pier.landing(shelf)
+    report = landing.step(2 * SMALL_BATCH_ROWS)
+    assert report is not None and (report.records, report.rejected) == (SMALL_BATCH_ROWS + 2, 1)
+    source = Source(landing.table)
+    at_once, later = (
+        source.read(Plans(session), "things", source.commits(0, report.version), each) for each in (shelf, Shelf())
+    )
+    assert data_column(pier.topic) in at_once.frame.columns and data_column(pier.topic) not in later.frame.columns
+    assert landing.table.snapshot(session).columns == later.frame.columns
+    numbers = [bronze(each.frame, pier.topic).select("data.n", "_arrival") for each in (at_once, later)]
+    assert_df_equality(*numbers, ignore_row_order=True, ignore_nullable=True)
+    assert numbers[0].count() == SMALL_BATCH_ROWS + 1

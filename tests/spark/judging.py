@@ -13,7 +13,7 @@ from pyspark.sql import Column, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import VariantVal
 
-from headrace.engine.classify import classify, parsed
+from headrace.engine.classify import classify, data_column, parsed
 from headrace.project.model import Topic
 
 RECORD_TIME = datetime(2026, 5, 31, 12, tzinfo=timezone.utc)
@@ -48,13 +48,14 @@ class Verdict:
 
 
 def judge(spark: SparkSession, topic: Topic, records: Sequence[Record]) -> list[Verdict]:
-    """Classify all records in one Spark job."""
+    """Classify all records in one Spark job; what was read of them on the way must be what a model reads later."""
     rows = [(n, r.key, r.value, topic.topic, 0, n, r.timestamp, []) for n, r in enumerate(records)]
     judged = classify(spark.createDataFrame(rows, _KAFKA), [topic], LANDED_AT)
     data = F.when(F.col("reject_reason").isNull(), _zoneless(parsed(topic), topic.ddl)).alias("data")
+    at_once = _zoneless(F.col(data_column(topic)), topic.ddl).alias("at_once")
     times = _zoneless(F.col("event_time"), "timestamp").alias("event_time")
     found = judged.select(
-        "number", "reject_reason", times, data, "key", "value", "_key_bytes", "_value_bytes"
+        "number", "reject_reason", times, data, "key", "value", "_key_bytes", "_value_bytes", at_once
     ).collect()
     assert [row.number for row in found] == [*range(len(records))]
     return [_verdict(row) for row in found]
@@ -66,7 +67,8 @@ def _zoneless(column: Column, ddl: str) -> Column:
 
 
 def _verdict(row: Row) -> Verdict:
-    _, reason, event_time, data, key, value, key_bytes, value_bytes = row
+    _, reason, event_time, data, key, value, key_bytes, value_bytes, at_once = row
+    assert _plain(at_once) == _plain(data)
     as_read = (None if raw is None else bytes(raw) for raw in (key_bytes, value_bytes))
     return Verdict(reason, event_time, _plain(data), key, value, *as_read)
 

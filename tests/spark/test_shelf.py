@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 from headrace.engine.delta import Commit, CommitTable, Materialized, materialize
 from headrace.engine.kept import Plans
 from headrace.engine.session import SMALL_BATCH_ROWS
-from headrace.engine.shelf import Shelf
+from headrace.engine.shelf import Shared, Shelf
 
 pytestmark = pytest.mark.spark
 
@@ -92,3 +92,50 @@ def test_large_commit_is_not_kept(plans: Plans, table: CommitTable) -> None:
     shelf.put(table.path, 1, rows(plans, "a"))
     shelf.put(table.path, 2, materialize(plans.session.range(SMALL_BATCH_ROWS + 1)))
     assert taken(plans, shelf, table, 1, 2) is None and taken(plans, shelf, table, 1) == ["a"]
+
+
+def shared(plans: Plans) -> Shared:
+    rows = materialize(plans.session.range(SMALL_BATCH_ROWS + 1).selectExpr("cast(id as string) as id", "id as more"))
+    return Shared(rows.frame, rows.count, ("id",))
+
+
+def is_in_memory(rows: Shared) -> bool:
+    return bool(rows.frame._jdf.queryExecution().logical().rdd().getStorageLevel().useMemory())
+
+
+def test_large_commit_made_to_be_shared_is_kept(plans: Plans, table: CommitTable, tmp_path: Path) -> None:
+    shelf, large = Shelf(), shared(plans)
+    large.write(tmp_path / "files")
+    shelf.put(table.path, 2, large)
+    large.release()
+    reader = plans.session.newSession()
+    found = shelf.take_large(reader, table, [Commit(1), *commits(2)])
+    assert found is not None and found.frame.sparkSession is reader and found.frame.columns == ["id", "more"]
+    assert found.frame.count() == SMALL_BATCH_ROWS + 1
+    assert reader.read.parquet(str(tmp_path / "files")).columns == ["id"]
+    assert shelf.take_large(reader, table, commits(1, 2)) is None and shelf.take_large(reader, table, []) is None
+
+
+def test_memory_of_shared_rows_is_given_back_by_the_last_who_holds_them(plans: Plans, table: CommitTable) -> None:
+    shelf, large = Shelf(), shared(plans)
+    shelf.put(table.path, 2, large)
+    found = shelf.take_large(plans.session, table, commits(2))
+    assert found is not None
+    large.release()
+    shelf.put(table.path, 3, rows(plans, "a"))
+    assert shelf.take_large(plans.session, table, commits(2)) is not None  # the third holder, and the fourth
+    shelf.put(table.path, 4, rows(plans, "a"))
+    assert shelf.take_large(plans.session, table, commits(2)) is None
+    found.release()
+    assert is_in_memory(large)
+    found.release()
+    assert not is_in_memory(large)
+    assert large.held_in(plans.session) is None
+
+
+def test_next_large_commit_takes_the_place_of_the_last(plans: Plans, table: CommitTable) -> None:
+    shelf, former, large = Shelf(), shared(plans), shared(plans)
+    for version, each in ((2, former), (3, large)):
+        shelf.put(table.path, version, each)
+        each.release()
+    assert not is_in_memory(former) and is_in_memory(large)

@@ -21,3 +21,24 @@ def test_lambda_arguments_are_no_columns():
 def test_only_one_plain_expression_is_allowed(text):
     with pytest.raises(ValueError):
         expressions.columns_of(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("id <> key", "data.`id` <> cast(key as string)"),
+        ("ID <> `id` or x.id", "data.`id` <> data.`id` or x.id"),
+        ("size(items) = 0 -- id", "size(items) = 0 -- id"),
+        ("exists(id, id -> id > 1)", "exists(data.`id`, id -> id > 1)"),
+        ("interval 1 key > id.key", "interval 1 key > data.`id`.key"),
+        ("'id' = key and clé = id", "'id' = cast(key as string) and clé = data.`id`"),
+        ("extract(day from id) = day", "extract(day from data.`id`) = day"),
+    ],
+)
+def test_values_take_the_place_of_columns(text: str, expected: str) -> None:
+    assert expressions.with_values(text, {"id": "data.`id`", "key": "cast(key as string)"}) == expected
+
+
+@pytest.mark.parametrize("text", ["struct(id).id = 1", "named_struct('a', id).a = 1"])
+def test_names_of_fields_that_a_struct_takes_from_columns_stay(text: str) -> None:
+    assert expressions.with_values(text, {"id": "data.id"}) is None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.project.macros import named_in
+
 
 def macro(name: str, body: str = "a + 1") -> str:
     return f"create temporary function {name}(a int) returns int return {body}"
@@ -45,3 +47,12 @@ def test_one_file_holds_a_macro(project_files):
     project_files.write("macros/f.sql", macro("f"))
     project_files.write("macros/more/f.sql", macro("f"))
     assert project_files.findings() == ["macros/more/f.sql:1:1 duplicate-macro"]
+
+
+def test_macros_that_texts_name_are_found_with_those_that_they_name(project_files):
+    for name, body in {"a": "b(a) + 1", "b": "a + 1", "c": "a + 1", "ab": "a"}.items():
+        project_files.write(f"macros/{name}.sql", macro(name, body))
+    known = project_files.load().macros
+    found = named_in(["select C(1)", "log: A(x)"], known)
+    assert found == tuple(each for each in known if each.name in ("a", "b", "c"))
+    assert named_in(["select 1"], known) == ()

@@ -1,4 +1,4 @@
-"""A rehearsal: a new project reads a few records from a real broker, so that Spark's JVM loads what a run needs."""
+"""A rehearsal: a new project reads a few records from a real broker, so that both JVMs load what a run needs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from headrace.demo.sending import send
 from headrace.environment import classes
 from headrace.environment.broker import Broker
 from headrace.errors import HeadraceError
+from headrace.layout import Layout
 from headrace.project.model import Kafka
 from headrace.project.target import BOOTSTRAP_VARIABLE, DATA_DIR_VARIABLE
 from headrace.reading.topics import ensure
@@ -21,21 +22,20 @@ _VISITS = 20
 
 
 def record_classes() -> str | None:
-    """Keep the classes of a rehearsal's JVM for later starts; return what went wrong, None if nothing did."""
+    """Keep the classes of a rehearsal's JVMs for later starts; return what went wrong, None if nothing did."""
     with TemporaryDirectory() as folder:
         project = Path(folder) / NAME
         for _ in written(project):
             pass
+        data = project / "data"
         try:
-            with Broker(project / "broker").running() as state:
-                bootstrap = str(state.bootstrap)
-                _send_visits(Kafka(bootstrap, {}, create_topics=True))
-                run = [sys.executable, "-m", "headrace", "-C", str(project), "run", "--available-now"]
-                return classes.record(
-                    run, project, {BOOTSTRAP_VARIABLE: bootstrap, DATA_DIR_VARIABLE: str(project / "data")}
-                )
+            with Broker(Layout(data).broker).running() as state:
+                _send_visits(Kafka(str(state.bootstrap), {}, create_topics=True))
         except HeadraceError as error:
             return str(error)
+        # The run has a broker of its own, with the same data, which ends with it.
+        run = [sys.executable, "-m", "headrace", "-C", str(project), "run", "--available-now"]
+        return classes.record(run, project, {BOOTSTRAP_VARIABLE: "embedded", DATA_DIR_VARIABLE: str(data)})
 
 
 def _send_visits(kafka: Kafka) -> None:

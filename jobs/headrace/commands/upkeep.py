@@ -20,11 +20,11 @@ from headrace.reading import printing
 
 
 def setup() -> int:
-    """Fetch what is missing, and record the classes of Spark's JVM once."""
+    """Fetch what is missing, and record the classes of our JVMs once."""
     found = jars.resolve_all()
     print(f"{len(found)} jars are there", file=sys.stderr)
-    if not classes.archive().exists():
-        print("Recording the classes of Spark's JVM, once, so that it starts faster", file=sys.stderr)
+    if not all(archive.path().exists() for archive in classes.ARCHIVES):
+        print("Recording the classes of Spark's JVM and the broker's, once, so that they start faster", file=sys.stderr)
         if trouble := rehearsal.record_classes():
             print(f"They could not be recorded; starts take some seconds longer: {trouble}", file=sys.stderr)
     return ExitCode.OK

@@ -199,7 +199,8 @@ def _launch_confs(target: Target, log_file: Path | None) -> dict[str, str]:
     if confs["spark.master"].startswith("local["):
         # First of all jars: in `spark.jars`, each of their classes would be looked for in Spark's 280 jars before.
         confs |= {**_LOCAL, "spark.driver.extraClassPath": os.pathsep.join(jars)}
-        options += f" {classes.options()}"
+        # The launcher splits them at blanks, unless they are quoted.
+        options += "".join(f' "{option}"' for option in classes.SPARK.options())
     else:
         confs["spark.jars"] = ",".join(jars)
     return {**confs, "spark.driver.extraJavaOptions": options}

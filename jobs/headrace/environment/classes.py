@@ -1,6 +1,6 @@
-"""An archive of the classes of Spark's JVM, one per virtual environment: a start maps it instead of reading 300 jars.
+"""Archives of the classes of our JVMs, one each per virtual environment: a start maps it instead of reading jars.
 
-It is what Java calls a dynamic archive for class data sharing (JEP 350). Java itself refuses one that does not fit,
+They are what Java calls dynamic archives for class data sharing (JEP 350). Java itself refuses one that does not fit,
 and goes on without it.
 """
 
@@ -10,8 +10,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -19,45 +20,63 @@ from pathlib import Path
 import psutil
 
 from headrace.environment import jars, java
-
-RECORD_VARIABLE = "HEADRACE_RECORD_CLASSES"
-"""Names the file that a JVM is to write at its end: all classes that it has loaded."""
+from headrace.environment.jars import SetName
 
 _TIMEOUT = 300.0
-_QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
+_QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
 
 
-def archive() -> Path:
-    """Where the archive is, for this Java and these jars; it need not be there."""
-    program = java.program().resolve()
-    known = f"{program} {program.stat().st_mtime_ns} {sys.prefix} {jars.folder_of('spark')}"
-    return Path(sys.prefix) / "share" / "headrace" / f"classes-{sha256(known.encode()).hexdigest()[:16]}.jsa"
+@dataclass(frozen=True)
+class Archive:
+    """The classes of the JVMs that run one of our sets of jars."""
+
+    jars: SetName
+
+    @property
+    def variable(self) -> str:
+        """Names the file that a JVM is to write at its end: all classes that it has loaded."""
+        return f"HEADRACE_RECORD_{self.jars.upper()}_CLASSES"
+
+    def path(self) -> Path:
+        """Where the archive is, for this Java and these jars; it need not be there."""
+        program = java.program().resolve()
+        known = f"{program} {program.stat().st_mtime_ns} {sys.prefix} {jars.folder_of(self.jars)}"
+        name = f"{self.jars}-classes-{sha256(known.encode()).hexdigest()[:16]}.jsa"
+        return Path(sys.prefix) / "share" / "headrace" / name
+
+    def options(self) -> tuple[str, ...]:
+        """The options with which a JVM uses the archive, or writes one; none where there is none."""
+        if recorded := os.environ.get(self.variable):
+            return f"-XX:ArchiveClassesAtExit={recorded}", *_QUIET
+        found = self.path()
+        return (f"-XX:SharedArchiveFile={found}", *_QUIET) if found.exists() else ()
 
 
-def options() -> str:
-    """The options with which a JVM uses the archive, or writes one; none where there is none."""
-    if recorded := os.environ.get(RECORD_VARIABLE):
-        return f'-XX:ArchiveClassesAtExit="{recorded}" {_QUIET}'
-    found = archive()
-    return f'-XX:SharedArchiveFile="{found}" {_QUIET}' if found.exists() else ""
+SPARK = Archive("spark")
+BROKER = Archive("broker")
+ARCHIVES = (SPARK, BROKER)
 
 
 def record(command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> str | None:
-    """Run a command of Spark's in a folder and keep the classes of its JVM; return what went wrong, None if nothing."""
-    kept = archive()
-    draft = kept.with_suffix(f".{os.getpid()}")
+    """Run a command in a folder and keep the classes of its JVMs; return what went wrong, None if nothing."""
+    kept = {archive.variable: archive.path() for archive in ARCHIVES}
+    drafts = {name: path.with_suffix(f".{os.getpid()}") for name, path in kept.items()}
+    told = {name: str(path) for name, path in drafts.items()}
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        done = _run(command, folder, {**(environment or {}), RECORD_VARIABLE: str(draft)})
-        _await_writers(draft)
-        if done.returncode or not draft.exists():
+        for path in kept.values():
+            path.parent.mkdir(parents=True, exist_ok=True)
+        done = _run(command, folder, {**(environment or {}), **told})
+        _await_writers(drafts.values())
+        if done.returncode or not all(map(Path.exists, drafts.values())):
             return (done.stderr or done.stdout).strip() or "nothing was written"
-        draft.replace(kept)
+        for name, path in drafts.items():
+            path.replace(kept[name])
     except (OSError, subprocess.SubprocessError) as error:
         return str(error)
     finally:
-        with suppress(OSError):
-            draft.unlink()
+        for path in drafts.values():
+            with suppress(OSError):
+                path.unlink()
     return None
 
 
@@ -66,15 +85,16 @@ def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -
     return subprocess.run(command, cwd=folder, env=told, capture_output=True, text=True, timeout=_TIMEOUT)
 
 
-def _await_writers(draft: Path) -> None:
+def _await_writers(drafts: Iterable[Path]) -> None:
     """Wait for the JVMs that were told to write a file: they do so after the command that started them has ended."""
-    until = time.monotonic() + _TIMEOUT
-    while time.monotonic() < until and any(map(partial(_names, draft), psutil.process_iter())):
+    words, until = [*map(str, drafts)], time.monotonic() + _TIMEOUT
+    while time.monotonic() < until and any(map(partial(_names, words), psutil.process_iter())):
         time.sleep(0.2)
 
 
-def _names(draft: Path, process: psutil.Process) -> bool:
+def _names(words: Sequence[str], process: psutil.Process) -> bool:
     try:
-        return any(str(draft) in word for word in process.cmdline())
+        told = process.cmdline()
     except psutil.Error:  # it has ended, or is not ours
         return False
+    return any(word in each for word in words for each in told)

@@ -12,7 +12,7 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-from headrace.environment import jars
+from headrace.environment import classes, jars
 from headrace.environment.java import find_java
 from headrace.errors import EnvironmentFault
 
@@ -129,7 +129,7 @@ def spawn(data: Path) -> int:
 
 def server_command(data: Path) -> tuple[str, ...]:
     """Return the command line of the server; its last words tell it from any other process."""
-    return (*_java(), *JVM_FLAGS, "-cp", _class_path(), *identity(data))
+    return (*_java(), *JVM_FLAGS, *classes.BROKER.options(), "-cp", _class_path(), *identity(data))
 
 
 def identity(data: Path) -> tuple[str, ...]:
@@ -165,8 +165,8 @@ def _format(data: Path, ports: Ports) -> None:
     shutil.rmtree(fresh, ignore_errors=True)
     (data / "format.properties").write_text(properties(ports, fresh.name), "utf-8")
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    command = [*_java(), "-XX:TieredStopAtLevel=1", "-Xmx128m", "-cp", _class_path(), "kafka.tools.StorageTool"]
-    command += ["format", f"--cluster-id={cluster}", "-c", "format.properties"]
+    command = [*_java(), "-XX:TieredStopAtLevel=1", "-Xmx128m", *classes.BROKER.options(), "-cp", _class_path()]
+    command += ["kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", "format.properties"]
     done = subprocess.run(command, cwd=data, env=child_environment(), capture_output=True, text=True)
     if done.returncode:
         said = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
