@@ -42,6 +42,7 @@ from headrace.project.model import Topic
 _EARLIEST = "timestamp'2000-01-01 00:00:00Z'"
 _LATEST_MILLIS = "253402300799999"  # 9999-12-31; clamped to it, a number of any size is only out of range
 _ON_THE_WAY = ("_document", "_written", "_reads_back", "_fault", "_event_time", "_verdict")
+_RECORDS = "_records"
 _NO_FAULT = "cast(null as int)"
 _STRICT = f"try_parse_json(concat('[', {VALUE}, ']')) is not null"
 # What is looked for begins with one sign, and looks behind after it: most places are passed by at once.
@@ -60,10 +61,19 @@ def classify(frame: DataFrame, topics: Sequence[Topic], landed_at: datetime | Co
     """
     reasons = (*REASONS, *dict.fromkeys(rule for topic in topics for rule, _ in topic.reject))
     landed = landed_at if isinstance(landed_at, Column) else F.lit(landed_at)
-    judged = frame.withColumn("landed_at", landed)
-    for step in _steps(topics, reasons):
-        judged = judged.withColumns({column: F.expr(sql) for column, sql in step.items()})
-    return judged.drop(*_ON_THE_WAY, *map(_body, topics))
+    records = frame.withColumn("landed_at", landed)
+    records.createOrReplaceTempView(_RECORDS)
+    judged, known = _RECORDS, {*records.columns}
+    for step in filter(None, _steps(topics, reasons)):
+        made = ", ".join(f"{sql} as {name(column)}" for column, sql in step.items())
+        judged, known = f"(select {_all_but(known & step.keys())}, {made} from {judged})", known | step.keys()
+    # One text, as Spark looks at all of a plan again with each step that is added to a frame.
+    return frame.sparkSession.sql(f"select {_all_but([*_ON_THE_WAY, *map(_body, topics)])} from {judged}")
+
+
+def _all_but(columns: Iterable[str]) -> str:
+    left_out = ", ".join(map(name, sorted(columns)))
+    return f"* except ({left_out})" if left_out else "*"
 
 
 def _steps(topics: Sequence[Topic], reasons: Sequence[str]) -> Iterator[Mapping[str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -112,6 +112,7 @@ class UpsertOutput:
         columns = [field for field in log.schema if field.name != "_deleted"]
         self._current = ReplacedTable(plans.session, current, StructType(columns))
         self._unstored = False
+        self._plans = plans
         self._session = plans.session
         self._closed = KeyIndex(plans, model.table, model.unique_key, _closing(model)) if model.close_when else None
 
@@ -136,24 +137,37 @@ class UpsertOutput:
 
     def shaped(self, rows: DataFrame) -> DataFrame:
         """Mark the rows that end a key and refuse two changes of a key that came at the same moment."""
-        keys = self.model.unique_key
-        in_order = Window.partitionBy(*keys).orderBy("_arrival")
-        so_far = in_order.rowsBetween(Window.unboundedPreceding, -1)
         close = F.coalesce(F.expr(self.model.close_when or "false"), F.lit(False))
         delete = F.coalesce(F.expr(self.model.delete_when or "false"), F.lit(False))
-        clash = F.concat(
-            F.lit(f"{self.model.path}: two rows of one key with the same _arrival: "), F.to_json(F.struct(*keys))
-        )
+        deleted = close | delete
+        if self._clashes_are_counted:
+            return rows.withColumn("_deleted", deleted)
+        in_order = Window.partitionBy(*self.model.unique_key).orderBy("_arrival")
         same = F.lag("_arrival").over(in_order).eqNullSafe(F.col("_arrival"))
-        marked = rows.withColumns({"_deleted": close | delete})
-        marked = marked.withColumn("_deleted", F.when(same, F.raise_error(clash)).otherwise(F.col("_deleted")))
+        deleted = F.when(same, self._clash()).otherwise(deleted)
         if self.model.close_when is None:
-            return marked
+            return rows.withColumn("_deleted", deleted)
+        so_far = in_order.rowsBetween(Window.unboundedPreceding, -1)
         after_close = F.coalesce(F.max(close).over(so_far), F.lit(False))
-        return marked.withColumn("_after_close", after_close).where("not _after_close").drop("_after_close")
+        marked = rows.withColumns({"_deleted": deleted, "_after_close": after_close})
+        return marked.where("not _after_close").drop("_after_close")
 
     def narrowed(self, shaped: Materialized) -> Materialized:
+        if self._clashes_are_counted:
+            moments = shaped.frame.groupBy(*self.model.unique_key, "_arrival").count()
+            moments.where("count > 1").select(self._clash()).collect()
         return self._closed.unclosed(shaped) if self._closed else shaped
+
+    @property
+    def _clashes_are_counted(self) -> bool:
+        """Whether changes of one moment are looked for once all are there: many wide rows are dear to sort."""
+        return not self._plans.are_kept and self.model.close_when is None
+
+    def _clash(self) -> Column:
+        """Fails, and names the key."""
+        keys = F.to_json(F.struct(*self.model.unique_key))
+        told = F.lit(f"{self.model.path}: two rows of one key with the same _arrival: ")
+        return F.raise_error(F.concat(told, keys))
 
     def settle(self, added: Materialized) -> None:
         if not added.count:
