@@ -131,6 +131,12 @@ def test_first_of_several_faults_is_given(landing: SparkSession):
     assert not wrong
 
 
+def test_rule_may_make_a_struct(landing: SparkSession):
+    structured = topic("structured", "id string!", "seen timestamp", reject=(("odd", "struct(id, seen).id = key"),))
+    found = judge(landing, structured, [Record(b'{"id": "k"}'), Record(b'{"id": "z"}')])
+    assert [verdict.reason for verdict in found] == ["odd", None]
+
+
 def test_second_opinion_knows_the_cases_by_hand():
     opinions = [(case, _opinion(case.topic, case.record)) for case in CASES]
     wrong = [(case, o) for case, o in opinions if case.reason not in o.reasons or case.data != o.data]

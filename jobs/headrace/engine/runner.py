@@ -85,7 +85,7 @@ class Run:
             if project.landings_to_run is None or landing.name in project.landings_to_run:
                 self._landings.append(query)
         running = tuple(model for query in project.queries for model in query.models)
-        # Each session declares its macros anew, so those of other queries are left out.
+        # Spark takes its time to declare a macro, so those of other queries are left out.
         named = replace(project, macros=macros.named_in(texts_of(project, running), project.macros))
         for each in project.queries:
             self._queries.append(queries.make(spark, named, layout, each, schemas))

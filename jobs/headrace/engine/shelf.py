@@ -53,9 +53,13 @@ class Shared(Materialized):
         if self._holders.go():
             super().release()
 
+    def hold(self) -> bool:
+        """Hold them, too; False if they are gone already."""
+        return self._holders.come()
+
     def held_in(self, session: SparkSession) -> Shared | None:
         """Hold them, too, as a frame of that session; None if they are gone already."""
-        return replace(self, frame=self.seen_by(session)) if self._holders.come() else None
+        return replace(self, frame=self.seen_by(session)) if self.hold() else None
 
 
 @dataclass(frozen=True)
@@ -91,9 +95,8 @@ class Shelf:
         former = self._large.get(table)
         if former and (isinstance(rows, Shared) or version > former[0] + 1):
             self._large.pop(table)[1].release()
-        held = rows.held_in(rows.frame.sparkSession) if isinstance(rows, Shared) else None
-        if held:
-            self._large[table] = (version, held)
+        if isinstance(rows, Shared) and rows.hold():
+            self._large[table] = (version, rows)
 
     def take(self, session: SparkSession, table: CommitTable, commits: Iterable[Commit]) -> Rows | None:
         """The rows of commits of a table; None if some are not here, or have other columns."""

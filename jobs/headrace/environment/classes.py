@@ -59,24 +59,23 @@ ARCHIVES = (SPARK, BROKER)
 
 def record(command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> str | None:
     """Run a command in a folder and keep the classes of its JVMs; return what went wrong, None if nothing."""
-    kept = {archive.variable: archive.path() for archive in ARCHIVES}
-    drafts = {name: path.with_suffix(f".{os.getpid()}") for name, path in kept.items()}
-    told = {name: str(path) for name, path in drafts.items()}
+    drafts = {archive: archive.path().with_suffix(f".{os.getpid()}") for archive in ARCHIVES}
+    told = {archive.variable: str(draft) for archive, draft in drafts.items()}
     try:
-        for path in kept.values():
-            path.parent.mkdir(parents=True, exist_ok=True)
+        for draft in drafts.values():
+            draft.parent.mkdir(parents=True, exist_ok=True)
         done = _run(command, folder, {**(environment or {}), **told})
         _await_writers(drafts.values())
         if done.returncode or not all(map(Path.exists, drafts.values())):
             return (done.stderr or done.stdout).strip() or "nothing was written"
-        for name, path in drafts.items():
-            path.replace(kept[name])
+        for archive, draft in drafts.items():
+            draft.replace(archive.path())
     except (OSError, subprocess.SubprocessError) as error:
         return str(error)
     finally:
-        for path in drafts.values():
+        for draft in drafts.values():
             with suppress(OSError):
-                path.unlink()
+                draft.unlink()
     return None
 
 

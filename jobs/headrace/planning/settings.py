@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import fields, replace
 
@@ -11,6 +10,7 @@ from headrace.planning import terms
 from headrace.planning.declared import Declared
 from headrace.planning.verdict import Reason, Verdict
 from headrace.project import dialect
+from headrace.project.macros import named_in
 from headrace.project.model import Model, Publish, Topic
 
 _FIXED = {
@@ -148,15 +148,11 @@ def _expression(text: str | None, declared: Declared) -> str:
     """An expression of a header, with the macros that it may call, in one form."""
     if text is None:
         return ""
-    macros = [macro.text for macro in declared.macros] if _calls_macro(text, declared) else []
+    macros = [macro.text for macro in declared.macros] if named_in([text], declared.macros) else []
     try:
         return " ".join([terms.key(dialect.parse(f"select {text}", "", as_written=True).tree.expressions[0]), *macros])
     except InvalidProject:
         return " ".join([text, *macros])
-
-
-def _calls_macro(text: str, declared: Declared) -> bool:
-    return any(re.search(rf"\b{name}\b", text, re.IGNORECASE) for name in declared.macro_texts)
 
 
 def _told(value: object) -> str:

@@ -25,15 +25,16 @@ def columns_of(text: str) -> tuple[str, ...]:
 
 
 def with_values(text: str, values: Mapping[str, str]) -> str | None:
-    """Put SQL in the place of the columns of these names, in any case of letters; None where a struct is made.
+    """Put SQL in the place of the columns of these names, in any case of letters; None if that could mean another.
 
-    There the name of a column may become that of a field.
+    Where a struct is made, the name of a column may become that of a field; some columns have no place in the text.
     """
     expression = _expression(text)
-    if expression.find(exp.Struct):
+    parts = _first_parts(expression)
+    if expression.find(exp.Struct) or not all("start" in part.meta for part in parts):
         return None
     known = {column.lower(): value for column, value in values.items()}
-    for part in reversed(_first_parts(expression)):
+    for part in reversed(parts):
         start, end = (int(part.meta[at]) - len(_SELECT) for at in ("start", "end"))
         text = f"{text[:start]}{known.get(part.name.lower(), text[start : end + 1])}{text[end + 1 :]}"
     return text
@@ -70,4 +71,4 @@ def _first_parts(expression: exp.Expr) -> list[exp.Expr]:
 
 
 def _offset(identifier: exp.Expr) -> int:
-    return int(identifier.meta["start"])
+    return int(identifier.meta.get("start", 0))
