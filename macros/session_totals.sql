@@ -36,7 +36,14 @@ returns array<struct<
 >>
 return slice(
     aggregate(
-        transform(sequence(0, int((size(orders) - 1) / 64)), block -> slice(orders, 64 * block + 1, 64)),
+        transform(
+            sequence(0, int((size(orders) - 1) / 64)),
+            -- what is read again and again stands beside an order: a field of a row that was shuffled is slow to read
+            block -> transform(
+                slice(orders, 64 * block + 1, 64),
+                made -> named_struct('made', made, 'at', made.ordered_at, 'amount', made.amount)
+            )
+        ),
         array(named_struct(
             'made', cast(null as struct<
                 landing_batch: bigint,
@@ -59,22 +66,22 @@ return slice(
                 aggregate(
                     block,
                     slice(steps, -1, 1),
-                    (latest, made) -> concat(
+                    (latest, next) -> concat(
                         latest,
                         transform(
                             transform(
                                 slice(latest, -1, 1),
                                 last -> named_struct(
-                                    'newest_at', greatest(last.newest_at, made.ordered_at),
-                                    'is_late', coalesce(made.ordered_at < last.newest_at - kept, false),
+                                    'newest_at', greatest(last.newest_at, next.at),
+                                    'is_late', coalesce(next.at < last.newest_at - kept, false),
                                     'session', aggregate(
                                         filter(
                                             last.sessions,
-                                            session -> made.ordered_at between session.started_at - gap and session.ended_at + gap
-                                                and not coalesce(made.ordered_at < last.newest_at - kept, false)
+                                            session -> next.at between session.started_at - gap and session.ended_at + gap
+                                                and not coalesce(next.at < last.newest_at - kept, false)
                                         ),
                                         named_struct(
-                                            'started_at', made.ordered_at, 'ended_at', made.ordered_at, 'total', made.amount
+                                            'started_at', next.at, 'ended_at', next.at, 'total', next.amount
                                         ),
                                         (joined, session) -> named_struct(
                                             'started_at', least(joined.started_at, session.started_at),
@@ -86,7 +93,7 @@ return slice(
                                 )
                             ),
                             found -> named_struct(
-                                'made', made,
+                                'made', next.made,
                                 'session', found.session,
                                 'is_late', found.is_late,
                                 'newest_at', found.newest_at,
@@ -97,7 +104,7 @@ return slice(
                                         filter(
                                             found.sessions,
                                             session -> session.ended_at >= found.newest_at - kept
-                                                and not made.ordered_at between session.started_at - gap and session.ended_at + gap
+                                                and not next.at between session.started_at - gap and session.ended_at + gap
                                         ),
                                         array(found.session)
                                     )

@@ -6,6 +6,9 @@ import gc
 import os
 
 import pytest
+from xdist.remote import Producer
+
+from tests.lanes import Lanes
 
 pytest_plugins = ["headrace.testing.plugin"]
 
@@ -25,6 +28,12 @@ def pytest_configure(config: pytest.Config) -> None:
     is_worker = hasattr(config, "workerinput")
     if "CI" in os.environ and not is_worker:
         config.pluginmanager.register(_Crier(config))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Lanes:
+    """Share the tests out to the workers."""
+    return Lanes(config, log)
 
 
 class _Crier:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from headrace.environment.lock import runner_lock
 from headrace.layout import Layout
 from headrace.project import loader, selection
 from headrace.project.model import Project
+from headrace.reading.rows import to_json
+from headrace.reading.show import show
 from tests.kafka.cluster import Cluster
 from tests.kafka.runner import Runner
 from tests.waiting import PATIENCE
@@ -48,11 +51,16 @@ class Stage(Cluster):
         asked, within = command(*words, project=project), 2 * PATIENCE
         return subprocess.run(asked, env=self.environ, cwd=self.folder, capture_output=True, text=True, timeout=within)
 
-    def rows(self, table: str, *words: str) -> list[dict[str, Any]]:
+    def shown(self, table: str, *words: str) -> list[dict[str, Any]]:
         """What `headrace show` tells of a table."""
         done = self.call("show", table, *words, "--json")
         assert done.returncode == 0, done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """The same of all rows, read in this process: a command takes a second to start."""
+        found = show(self.project, Layout(self.data_dir), table)
+        return [json.loads(to_json(row)) for row in found.rows]
 
     def process_all(self) -> None:
         """Run until all that has been sent is processed and published."""
@@ -81,7 +89,7 @@ class Stage(Cluster):
         assert not too_late.is_set(), run.status().to_json()
         return failures
 
-    @property
+    @cached_property
     def project(self) -> Project:
         """The project of the checkout, on this stage's broker and data directory."""
         return self.project_of("test", self.data_dir)

@@ -39,7 +39,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.mark.parametrize("cut", cases.CUTS)
 def test_case_of_a_new_project_passes(project: Project, sandbox: Sandbox, cut: cases.Cut) -> None:
     case = cases.read(project, "tests/models/page_visits/every_visit_counts.yml")
-    landed = land(sandbox.spark, project, case.given)
+    landed = land(sandbox.judge, project, case.given)
     assert [*differences(case, landed, outcome_of(sandbox, case, landed, cut, Random(1)))] == []
 
 

@@ -51,5 +51,5 @@ def test_notices_reach_their_topics_once(stage: Stage) -> None:
         ("d", "reserved_topic"),
         ("e", "bad_topic_name"),
     ]
-    (row,) = stage.rows("gold.order_grid", "--key", "a")
+    (row,) = stage.shown("gold.order_grid", "--key", "a")
     assert (row["state"], row["email"], row["payment_id"]) == ("VALIDATED", "ada@example.org", "p")

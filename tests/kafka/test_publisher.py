@@ -14,8 +14,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from headrace.engine import publisher
-from headrace.engine.delta import CommitTable, materialize
+from headrace.engine.delta import CommitTable
 from headrace.engine.kept import Plans
+from headrace.engine.materialized import materialize
 from headrace.engine.publisher import Outlet, Publisher
 from headrace.engine.shelf import Shelf
 from headrace.errors import InvalidProject

@@ -57,24 +57,24 @@ def test_tables_and_topics_hold_what_is_due(processed: Stage) -> None:
 
 
 def test_rows_of_the_story_are_exact(processed: Stage) -> None:
-    rows = processed.rows("gold.sales_notifications", "--where", "product = 'p'")
+    rows = processed.shown("gold.sales_notifications", "--where", "product = 'p'")
     told = [(row["total"], row["is_retraction"], row["product_differs"]) for row in rows]
     assert told == [(2500, False, False), (3000, False, True), (1000, True, False)]
 
 
 def test_bad_records_are_kept_with_their_reason(processed: Stage) -> None:
-    rows = processed.rows("bronze.dead_letters", "--where", "key = 'bad' or key is null")
+    rows = processed.shown("bronze.dead_letters", "--where", "key = 'bad' or key is null")
     kept = {(row["topic"], row["key"], row["value"], row["reject_reason"]) for row in rows}
     assert kept == {(topic, key, value, reason) for reason, (topic, key, value) in BAD}
 
 
 def test_rows_of_a_view_are_shown(processed: Stage) -> None:
-    rows = processed.rows("silver.orders", "--where", "order_id = 'replaced'")
+    rows = processed.shown("silver.orders", "--where", "order_id = 'replaced'")
     assert [[item["id"] for item in row["items"]] for row in rows] == [[1, NEVER_MADE], [1]]
 
 
 def test_shipped_order_is_closed_in_its_history(processed: Stage) -> None:
-    rows = processed.rows("silver.open_orders", "--history", "twice")
+    rows = processed.shown("silver.open_orders", "--history", "twice")
     assert [row["_deleted"] for row in rows] == [False] * (len(rows) - 1) + [True]
 
 

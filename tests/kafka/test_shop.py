@@ -61,7 +61,7 @@ def test_every_verdict_is_published_once(processed: Stage) -> None:
 def test_outcomes_that_come_back_are_no_orders(processed: Stage) -> None:
     assert run(processed) == ()
     assert len(processed.rows("gold.order_outcomes")) == 12
-    (stock,) = processed.rows("silver.stock", "--key", "JUMPERS")
+    (stock,) = processed.shown("silver.stock", "--key", "JUMPERS")
     assert (stock["stock"], stock["reserved"], stock["sold"]) == (10, 10, 0)
 
 
@@ -73,4 +73,4 @@ def test_tick_lands_while_an_order_waits(processed: Stage) -> None:
 
 
 def _ticks(stage: Stage) -> int:
-    return len(stage.rows("bronze.shop_clock", "--where", "is_tick"))
+    return len(stage.shown("bronze.shop_clock", "--where", "is_tick"))

@@ -164,7 +164,7 @@ class Trials:
             return self._landed[key]
 
     def _land(self, shape: Shape, declared: Project, folder: Path) -> Path:
-        landed = land(self._sandbox.spark, declared, _BATCHES.validate_python(shape.given))
+        landed = land(self._sandbox.judge, declared, _BATCHES.validate_python(shape.given))
         layout = Layout(folder / "table")
         for batch in landed.batches:
             table = self._sandbox.landing_table(layout, batch.landing)

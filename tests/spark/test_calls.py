@@ -108,7 +108,7 @@ class Fixed(Random):
 def test_late_rows_are_kept_once_after_a_crash(models: Models, part: int, point: int) -> None:
     told = case.read(models.project, "tests/models/calls/told_call.yml")
     project = narrowed(models.project, told.tables)
-    landed = land(models.sandbox.spark, project, told.given)
+    landed = land(models.sandbox.judge, project, told.given)
     parts = [[number] for number in range(len(told.given))]
     scope = Scope(models.sandbox, project, landed, told.tables)
     outcome = disk.run_with_restarts(scope, parts, Fixed(part, point))

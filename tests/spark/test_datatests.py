@@ -143,7 +143,7 @@ def case(project: Project) -> cases.Case:
 
 @pytest.fixture(scope="module")
 def landed(sandbox: Sandbox, case: cases.Case) -> Landed:
-    return land(sandbox.spark, case.project, case.given)
+    return land(sandbox.judge, case.project, case.given)
 
 
 @pytest.mark.parametrize("cut", CUTS)
@@ -160,7 +160,7 @@ def test_batch_tells_what_was_set_aside_until_then(sandbox: Sandbox, case: cases
 @pytest.mark.parametrize("cut", ["one-by-one", "restarts"])
 def test_streaming_engine_sets_rows_aside_too(sandbox: Sandbox, project: Project, cut: Any) -> None:
     case = cases.read(project, "tests/models/minutes/judged.yml")
-    landed = land(sandbox.spark, project, case.given)
+    landed = land(sandbox.judge, project, case.given)
     outcome = outcome_of(sandbox, case, landed, cut, Random(2))
     assert list(differences(case, landed, outcome)) == []
 
@@ -203,7 +203,7 @@ def test_counts_are_told_with_the_batch(sandbox: Sandbox, case: cases.Case, land
 
 def test_stop_fails_before_anything_is_written(sandbox: Sandbox, project: Project) -> None:
     layout = sandbox.layout(project)
-    for batch in land(sandbox.spark, project, BATCHES.validate_python(HUGE)).batches:
+    for batch in land(sandbox.judge, project, BATCHES.validate_python(HUGE)).batches:
         land_on_disk(sandbox, layout, batch)
     group = _group(sandbox, project, layout)
     with pytest.raises(ModelFailed, match="never_huge failed for 1 rows"):

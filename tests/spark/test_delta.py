@@ -13,9 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.engine import delta
-from headrace.engine.delta import CommitTable, ReplacedTable, materialize
+from headrace.engine.delta import CommitTable, ReplacedTable
 from headrace.engine.jvm import scala_object
 from headrace.engine.kept import Plans
+from headrace.engine.materialized import materialize
 
 pytestmark = pytest.mark.spark
 

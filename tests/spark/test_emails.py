@@ -130,7 +130,7 @@ def test_join_forgets_what_can_meet_no_more(models: Models) -> None:
     hours = [START + timedelta(hours=hour) for hour in range(3)]
     given = [{"payments": [payment("p", "o", at)], "shop-orders": [order(f"o{at}", 1, at)]} for at in hours]
     running = None
-    for batch in land(sandbox.spark, project, TypeAdapter(tuple[Batch, ...]).validate_python(given)).batches:
+    for batch in land(sandbox.judge, project, TypeAdapter(tuple[Batch, ...]).validate_python(given)).batches:
         table = sandbox.landing_table(layout, batch.landing)
         rows = sandbox.spark.createDataFrame(list(batch.rows), table.schema, verifySchema=False)
         table.append(rows, {"query": "ingest_shop", "batch": batch.number, "records": len(batch.rows)})

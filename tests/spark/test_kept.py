@@ -9,8 +9,8 @@ from pyspark import InheritableThread
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headrace.engine.delta import Materialized, materialize
 from headrace.engine.kept import Plans
+from headrace.engine.materialized import Materialized, materialize
 from headrace.engine.session import SMALL_BATCH_ROWS
 from headrace.engine.slot import Filled
 

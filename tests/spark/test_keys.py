@@ -8,9 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.engine import keys
-from headrace.engine.delta import materialize
 from headrace.engine.kept import Plans
 from headrace.engine.keys import KeyIndex
+from headrace.engine.materialized import materialize
 from headrace.engine.session import child
 
 pytestmark = pytest.mark.spark

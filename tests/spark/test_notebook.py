@@ -37,7 +37,7 @@ def opened(sandbox: Sandbox) -> Iterator[Notebook]:
     """The project with two sales processed, opened as the current one."""
     layout = sandbox.layout(PROJECT)
     sales = narrowed(PROJECT, ["silver.sales_totals", "gold.sales_notifications", "gold.sales_per_minute"])
-    for batch in land(sandbox.spark, PROJECT, TypeAdapter(tuple[Batch, ...]).validate_python(SALES)).batches:
+    for batch in land(sandbox.judge, PROJECT, TypeAdapter(tuple[Batch, ...]).validate_python(SALES)).batches:
         land_on_disk(sandbox, layout, batch)
     process = Process(sandbox, sales, layout)
     process.advance()
@@ -76,7 +76,7 @@ def test_later_rows_are_seen_by_the_next_query(opened: Notebook, sandbox: Sandbo
     count = "select count(*) from bronze.orders"
     before = opened.sql(count).collect()[0][0]
     given = [{"orders": [{"key": "a", "value": {"id": "a", "items": [{"id": 1, "name": "x"}]}}]}]
-    (batch,) = land(sandbox.spark, PROJECT, TypeAdapter(tuple[Batch, ...]).validate_python(given)).batches
+    (batch,) = land(sandbox.judge, PROJECT, TypeAdapter(tuple[Batch, ...]).validate_python(given)).batches
     land_on_disk(sandbox, Layout(opened.project.target.data_dir), batch)
     assert opened.sql(count).collect()[0][0] == before + 1
 

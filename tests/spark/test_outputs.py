@@ -9,8 +9,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headrace.engine.columns import columns_of
-from headrace.engine.delta import Materialized
 from headrace.engine.kept import Plans
+from headrace.engine.materialized import Materialized
 from headrace.engine.outputs import output_for
 from headrace.engine.session import SMALL_BATCH_ROWS, child
 from headrace.layout import Layout

@@ -12,8 +12,8 @@ import pytest
 from pyspark.errors import SparkRuntimeException
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.engine.delta import materialize
 from headrace.engine.kept import Plan, Plans
+from headrace.engine.materialized import materialize
 from headrace.engine.partition import Partition
 
 pytestmark = pytest.mark.spark

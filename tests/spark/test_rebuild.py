@@ -112,7 +112,7 @@ class World:
 
     def land(self, given: Any) -> None:
         """Let those of some batches land that have not landed yet."""
-        landed = land(self.sandbox.spark, self.project, BATCHES.validate_python(given))
+        landed = land(self.sandbox.judge, self.project, BATCHES.validate_python(given))
         for batch in landed.within(range(self._landed, landed.count)):
             table = self.sandbox.landing_table(self.layout, batch.landing)
             rows = self.sandbox.spark.createDataFrame(list(batch.rows), table.schema, verifySchema=False)

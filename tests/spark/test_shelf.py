@@ -8,8 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.engine.delta import Commit, CommitTable, Materialized, materialize
+from headrace.engine.delta import Commit, CommitTable
 from headrace.engine.kept import Plans
+from headrace.engine.materialized import Materialized, materialize
 from headrace.engine.session import SMALL_BATCH_ROWS
 from headrace.engine.shelf import Shared, Shelf
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from headrace.engine import kept, materialized
 from headrace.testing.case import Cut
 from headrace.testing.trial import Models
 from tests.spark.shop_oracle import PRODUCTS, Record, Shop
@@ -100,11 +101,22 @@ def given(batches: list[tuple[datetime, list[Record]]]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("seed", "cut"), [(1, "all-at-once"), (2, "one-by-one"), (3, "restarts")])
 def test_shop_decides_as_plain_python_does(models: Models, seed: int, cut: Cut) -> None:
-    batches = Stream(seed).batches(12 if cut == "one-by-one" else 80)
+    decides_as_plain_python(models, seed, cut, batches=12 if cut == "one-by-one" else 80)
+
+
+def test_large_batches_are_decided_alike(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "SMALL_BATCH_ROWS", 0)
+    monkeypatch.setattr(materialized, "SMALL_BATCH_ROWS", 0)
+    decides_as_plain_python(models, 4, "one-by-one", batches=5)
+
+
+def decides_as_plain_python(models: Models, seed: int, cut: Cut, batches: int) -> None:
+    """Let a random stream come in and compare what is decided."""
+    given_batches = Stream(seed).batches(batches)
     shop = Shop({rule: True for rule in RULES})
-    for landed_at, records in batches:
+    for landed_at, records in given_batches:
         shop.land(landed_at, records)
-    found = models.tables(TABLES, given(batches), cut, seeds=True)
+    found = models.tables(TABLES, given(given_batches), cut, seeds=True)
     checks = {(r.order_id, r.check_type): (r.result, r.reason) for r in found["gold.order_checks"].collect()}
     assert checks == shop.checks
     late = {r.order_id for r in found["gold.order_checks"].where("is_late").collect()}

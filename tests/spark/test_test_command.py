@@ -41,7 +41,7 @@ def processed(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Pro
     """The project with its case landed and processed for its only target."""
     project = loader.load(_written(tmp_path_factory.mktemp("processed")), "local")
     layout = sandbox.layout(project)
-    for batch in land(sandbox.spark, project, cases.read(project, CASE).given).batches:
+    for batch in land(sandbox.judge, project, cases.read(project, CASE).given).batches:
         land_on_disk(sandbox, layout, batch)
     process = Process(sandbox, narrowed(project, ["gold.sizes"]), layout)
     process.advance()
@@ -89,7 +89,7 @@ def test_stored_rows_that_fail_are_shown(processed: Project, sandbox: Sandbox, c
 def test_recorded_case_is_one_that_passes(processed: Project, sandbox: Sandbox) -> None:
     path = write_case(sandbox, processed, processed.model("gold.sizes"), 2)
     case = cases.read(processed, path.relative_to(processed.root).as_posix())
-    landed = land(sandbox.spark, case.project, case.given)
+    landed = land(sandbox.judge, case.project, case.given)
     assert [{name: len(found) for name, found in batch.records.items()} for batch in case.given] == [
         {"things": 2},
         {"things": 3},

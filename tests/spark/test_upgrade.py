@@ -42,7 +42,7 @@ def tried(sandbox: Sandbox, folder: Path, shape: str, name: str) -> Upgrade:
 @pytest.mark.parametrize(("shape", "name"), TRUTHS)
 def test_truth_is_found(sandbox: Sandbox, tmp_path: Path, shape: str, name: str) -> None:
     made = tried(sandbox, tmp_path, shape, name)
-    steps = [[batch] for batch in land(sandbox.spark, made.new, GIVEN).batches]
+    steps = [[batch] for batch in land(sandbox.judge, made.new, GIVEN).batches]
     found = made.judge(steps, 2)
     assert found.truth == TRUTHS[shape, name], found.why
     assert bool(found.difference and found.difference.examples) == (found.truth == "MIX")
@@ -50,7 +50,7 @@ def test_truth_is_found(sandbox: Sandbox, tmp_path: Path, shape: str, name: str)
 
 def test_nothing_is_proven_by_batches_without_rows(sandbox: Sandbox, tmp_path: Path) -> None:
     made = tried(sandbox, tmp_path, "fold", "another filter")
-    steps = [[batch] for batch in land(sandbox.spark, made.new, GIVEN[:1]).batches]
+    steps = [[batch] for batch in land(sandbox.judge, made.new, GIVEN[:1]).batches]
     assert made.judge([*steps, []], 1).truth == "UNPROVEN"
 
 
@@ -58,6 +58,6 @@ def test_batches_that_have_landed_come_in_their_order(sandbox: Sandbox, tmp_path
     made = tried(sandbox, tmp_path, "fold", "another filter")
     layout = Layout(made.new.target.data_dir)
     sandbox.landing_table(layout, "s").create()
-    for batch in land(sandbox.spark, made.new, GIVEN).batches:
+    for batch in land(sandbox.judge, made.new, GIVEN).batches:
         land_batch(sandbox, layout, batch)
     assert [batch.number for (batch,) in recorded_batches(sandbox, made, 3)] == [1, 2, 3]

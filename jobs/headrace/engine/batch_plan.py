@@ -13,6 +13,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.streaming.query import StreamingQuery
 
+from headrace.engine.jvm import each
+
 LATE_COLUMNS = {"key": "string", "event_time": "timestamp", "watermark": "timestamp"}
 
 _TAG = "spark.watermarkDelayMs"
@@ -91,8 +93,8 @@ class BatchPlan:
 
     def _keyed(self, rows: DataFrame, plan: Any, keys: Iterable[Any]) -> DataFrame:
         """The columns of a late row: its key as a JSON list, when it happened, and the watermark that it met."""
-        times = [a for a in _each(plan.output()) if _has_watermark(a) and not _is_struct(a)]
-        key = F.to_json(F.array(*[self._column(each).cast("string") for each in keys]))
+        times = [a for a in each(plan.output()) if _has_watermark(a) and not _is_struct(a)]
+        key = F.to_json(F.array(*[self._column(column).cast("string") for column in keys]))
         event_time = self._column(times[0]) if times else F.lit(None).cast("timestamp")
         watermark = F.timestamp_millis(F.lit(self.late_before))
         return rows.select(key.alias("key"), event_time.alias("event_time"), watermark.alias("watermark"))
@@ -140,7 +142,7 @@ Entrance = tuple[Any, list[Any], list[Any]]
 
 def _entrances(plan: Any, jvm: Any) -> list[Entrance]:
     """Where rows first meet state: below, there is none."""
-    below = [found for child in _each(plan.children()) for found in _entrances(child, jvm)]
+    below = [found for child in each(plan.children()) for found in _entrances(child, jvm)]
     if below or not plan.isStreaming():
         return below
     name = plan.nodeName()
@@ -148,24 +150,24 @@ def _entrances(plan: Any, jvm: Any) -> list[Entrance]:
         left, right = _equal_keys(jvm, plan)
         return [_side(plan.left(), left), _side(plan.right(), right)]
     if name in ("Aggregate", "Distinct"):
-        by = [*_each(plan.groupingExpressions() if name == "Aggregate" else plan.output())]
+        by = [*each(plan.groupingExpressions() if name == "Aggregate" else plan.output())]
         return [(plan.child(), [e for e in by if not _has_watermark(e)], [e for e in by if _has_watermark(e)])]
     return []
 
 
 def _side(plan: Any, keys: list[Any]) -> Entrance:
-    return plan, keys, [attribute for attribute in _each(plan.output()) if _has_watermark(attribute)]
+    return plan, keys, [attribute for attribute in each(plan.output()) if _has_watermark(attribute)]
 
 
 def _equal_keys(jvm: Any, join: Any) -> tuple[list[Any], list[Any]]:
     """What a join compares for equality, on the left and on the right."""
     found = jvm.org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys.unapply(join)
-    return ([*_each(found.get()._2())], [*_each(found.get()._3())]) if found.isDefined() else ([], [])
+    return ([*each(found.get()._2())], [*each(found.get()._3())]) if found.isDefined() else ([], [])
 
 
 def _nodes(plan: Any) -> Iterator[Any]:
     yield plan
-    for child in _each(plan.children()):
+    for child in each(plan.children()):
         yield from _nodes(child)
 
 
@@ -180,10 +182,6 @@ def _paths(leaf: Any) -> str:
 
 def _view_below(node: Any) -> str:
     return next((str(n.identifier().name()) for n in _nodes(node) if n.nodeName() == "SubqueryAlias"), "")
-
-
-def _each(sequence: Any) -> Iterator[Any]:
-    return (sequence.apply(index) for index in range(sequence.size()))
 
 
 def _has_watermark(expression: Any) -> bool:

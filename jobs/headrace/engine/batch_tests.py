@@ -11,9 +11,10 @@ from pyspark.sql import functions as F
 
 from headrace.engine.columns import columns_of
 from headrace.engine.datatests import FAILED, Lookup, as_json, counts, failing, marked, names, repeats
-from headrace.engine.delta import CommitTable, Materialized, materialize
+from headrace.engine.delta import CommitTable
 from headrace.engine.kept import Plans
 from headrace.engine.keys import KeyIndex
+from headrace.engine.materialized import Materialized, materialize
 from headrace.errors import HeadraceError
 from headrace.layout import Layout
 from headrace.project.model import FAILED_COLUMNS, Model, Query

@@ -199,8 +199,9 @@ def _bare_numbers(text: str, is_written: bool) -> str:
 
     Of text only: bytes that are none would all become the same sign.
     """
-    zeros = f"{_LAST_ZEROS}{_ZERO_OF_MANY_DIGITS if is_written else ''}"
-    return f"regexp_replace({_blankless(text, is_written)}, r'{zeros}', '$1')"
+    zeros, marks = (f"{_LAST_ZEROS}{_ZERO_OF_MANY_DIGITS}", (".", "E-")) if is_written else (_LAST_ZEROS, (".",))
+    blankless, may_hold = _blankless(text, is_written), " or ".join(f"contains({text}, '{mark}')" for mark in marks)
+    return f"if({may_hold}, regexp_replace({blankless}, r'(?=[.E])({zeros})', '$2'), {blankless})"
 
 
 def _close_look(topic: Topic, body: DataType) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -26,16 +25,12 @@ from pyspark.sql.types import StructType
 
 from headrace.engine.checksum import Checksum
 from headrace.engine.columns import no_rows
-from headrace.engine.jvm import confs_of, scala_object
+from headrace.engine.materialized import Materialized, write_files
 from headrace.errors import HeadraceError
 
 MARKER = "headrace"
 CHECKPOINT_INTERVAL = 100
 _WRITER_VERSION = 2
-_LONG = 8
-"""Bytes of a row of a range."""
-_LARGE_ROWS = 50_000
-"""Up to here a commit is a single file."""
 
 _CHECKPOINTS = {"delta.checkpointInterval": str(CHECKPOINT_INTERVAL)}
 _APPENDS = {
@@ -284,11 +279,6 @@ def _add(file: Path) -> Mapping[str, Any]:
     return {"add": {**told, "modificationTime": int(found.st_mtime * 1000)}}
 
 
-def write_files(rows: DataFrame, folder: Path) -> None:
-    """Write rows as Parquet files into a new folder, one for each partition."""
-    rows.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(str(folder))
-
-
 def _info(marker: Mapping[str, Any], mode: str) -> Mapping[str, Any]:
     text = json.dumps({MARKER: dict(marker)}, separators=(",", ":"))
     told = {"timestamp": int(time.time() * 1000), "operation": "WRITE", "operationParameters": {"mode": mode}}
@@ -315,99 +305,3 @@ def nullable(schema: StructType) -> StructType:
 @lru_cache(maxsize=1000)
 def _parsed(schema: str) -> StructType:
     return StructType.fromJson(json.loads(schema))
-
-
-@dataclass(frozen=True)
-class Materialized:
-    """Rows computed once and kept in Spark's memory, with their number, until released."""
-
-    frame: DataFrame
-    count: int
-
-    @property
-    def partitions(self) -> int:
-        """In how many pieces the rows are kept."""
-        return int(self.frame._jdf.queryExecution().logical().rdd().getNumPartitions())
-
-    def write(self, folder: Path) -> None:
-        """Write them as Parquet files into a new folder."""
-        write_files(self.frame if self.count > _LARGE_ROWS else self.frame.coalesce(1), folder)
-
-    def release(self) -> None:
-        """Give the memory back; the frame must not be used any more."""
-        self.frame._jdf.queryExecution().logical().rdd().unpersist(False)
-
-    def narrowed(self, fewer: DataFrame) -> Materialized:
-        """Take `fewer`, which is made of these rows, in their place."""
-        found = materialize(fewer)
-        self.release()
-        return found
-
-    def seen_by(self, session: SparkSession) -> DataFrame:
-        """The rows as a frame of another session."""
-        plan = self.frame._jdf.queryExecution().logical()
-        return _over(session, plan, plan.stats())
-
-
-@dataclass(frozen=True)
-class Files(Materialized):
-    """Rows that have been written before, into a folder of their own."""
-
-    folder: Path
-
-    def write(self, folder: Path) -> None:
-        shutil.copytree(self.folder, folder)
-
-    def release(self) -> None:
-        """Nothing to do: no memory holds them."""
-
-
-def materialize(frame: DataFrame) -> Materialized:
-    """Compute a frame now; its plan is cut, so plans never grow from batch to batch."""
-    cut = frame.localCheckpoint(eager=False)  # the count computes and keeps every row: one job, not two
-    count = int(_with_confs(cut.sparkSession, cut._jdf.queryExecution().logical().rdd()).count())
-    return Materialized(_sized(cut, count), count)
-
-
-def _with_confs(session: SparkSession, rows: Any) -> Any:
-    """The same rows, computed where the session's confs are at hand.
-
-    Spark 4.2 looks into them for each value that an expression takes from a row, and a task that has none makes some.
-    """
-    jvm: Any = session._jvm
-    return jvm.org.apache.spark.sql.execution.SQLExecutionRDD(rows, confs_of(session))
-
-
-def _sized(cut: DataFrame, count: int) -> DataFrame:
-    """Tell Spark how many rows were cut off, so that it sends the smaller side of a join to the larger one.
-
-    By itself it takes the product of what was joined, and keeps it with the rows: few rows count as many, and what
-    reads its own past doubles the digits of that number with every batch, until planning takes minutes.
-    """
-    jvm: Any = cut.sparkSession._jvm
-    plan = cut._jdf.queryExecution().logical()
-    estimates = jvm.org.apache.spark.sql.catalyst.plans.logical.statsEstimation
-    unknown = scala_object(jvm.org.apache.spark.sql.catalyst.expressions, "AttributeMap").empty()
-    width = estimates.EstimationUtils.getSizePerRow(plan.output(), unknown)
-    # Py4J makes numbers of Python of Scala's, and Spark's statistics want those; so they are taken from a range.
-    stats = cut.sparkSession.range(max(count * width // _LONG, 1))._jdf.queryExecution().optimizedPlan().stats()
-    return _over(cut.sparkSession, plan, stats)
-
-
-def _over(session: SparkSession, cut: Any, stats: Any) -> DataFrame:
-    """The rows of a plan that was cut, read by a session."""
-    jvm: Any = session._jvm
-    none, sized = jvm.scala.Option.empty(), jvm.scala.Option.apply(stats)
-    told = (cut.output(), cut.rdd(), cut.outputPartitioning(), cut.outputOrdering(), False, none)
-    rows = jvm.org.apache.spark.sql.execution.LogicalRDD(*told, session._jsparkSession, sized, none)
-    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, rows), session)
-
-
-def count_where(rows: Materialized, condition: str) -> int:
-    """How many rows hold a condition, in one stage: Spark's own count would shuffle."""
-    return int(rows.frame.where(condition)._jdf.queryExecution().toRdd().count())
-
-
-def with_batch(rows: DataFrame, batch: int) -> DataFrame:
-    """Add the bookkeeping column that names the batch a row came from."""
-    return rows.withColumn("_batch", F.lit(batch).cast("bigint"))

@@ -16,9 +16,10 @@ from pyspark.sql.types import StructType
 
 from headrace.engine.batch_tests import QueryTests
 from headrace.engine.binding import reads_clock, stored_inputs
-from headrace.engine.delta import Commit, Materialized
+from headrace.engine.delta import Commit
 from headrace.engine.inputs import InputLog, Inputs
 from headrace.engine.kept import Plans
+from headrace.engine.materialized import Materialized
 from headrace.engine.outputs import Output, UpsertOutput, commit, output_for
 from headrace.engine.routine import Routine
 from headrace.engine.session import child

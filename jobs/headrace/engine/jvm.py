@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -27,6 +27,11 @@ def scala_sequence(session: SparkSession, kind: Any, values: Sequence[Any]) -> A
     """A sequence of a class."""
     jvm: Any = session._jvm
     return jvm.scala.collection.immutable.ArraySeq.unsafeWrapArray(java_array(session, kind, values))
+
+
+def each(sequence: Any) -> Iterator[Any]:
+    """The elements of a Scala sequence."""
+    return (sequence.apply(index) for index in range(sequence.size()))
 
 
 def scala_object(package: Any, name: str) -> Any:

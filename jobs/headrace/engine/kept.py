@@ -12,8 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructType
 
-from headrace.engine.delta import Materialized, materialize, nullable, with_batch
+from headrace.engine.delta import nullable
 from headrace.engine.jvm import scala_object
+from headrace.engine.materialized import Materialized, Nothing, materialize, with_batch
 from headrace.engine.partition import Partition, gathered
 from headrace.engine.session import SMALL_BATCH_ROWS, tune
 from headrace.engine.slot import Rows, Slot, are_in_slots
@@ -116,12 +117,19 @@ class Plans:
     def compute(self, name: str, make: Callable[[], DataFrame], *leaves: DataFrame) -> Materialized:
         """The rows of `make()`, which reads `leaves`."""
         if not self.are_kept:
-            return materialize(make())
+            return self._computed(make())
         plan = self._plan(name, make, leaves, SMALL_BATCH_ROWS + 1)
         rows = plan.rows()
         if len(rows) > SMALL_BATCH_ROWS:
             return materialize(make())
         return self.fill(name, rows, plan.schema)
+
+    def _computed(self, frame: DataFrame) -> Materialized:
+        found = materialize(frame)
+        if found.count:
+            return found
+        found.release()
+        return Nothing.of(self.session, frame.schema)
 
     def text(self, name: str, make: Callable[[], DataFrame], *leaves: DataFrame) -> str:
         """The only value of `make()`, a string, which reads `leaves`."""
@@ -141,7 +149,9 @@ class Plans:
         return self._slot(name, schema).filled(rows)
 
     def nothing(self, name: str, schema: StructType) -> Materialized:
-        """No rows, where there may be some in another batch."""
+        """No rows, where there may be some in another batch: of a plan that is kept, they have a place."""
+        if not self.are_kept:
+            return Nothing.of(self.session, schema)
         return self.fill(name, Rows.none(self.session), schema)
 
     def with_batch(self, rows: DataFrame) -> DataFrame:

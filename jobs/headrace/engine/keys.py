@@ -9,8 +9,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headrace.engine.delta import Materialized, count_where
 from headrace.engine.kept import Plans
+from headrace.engine.materialized import Materialized, count_where
 
 LOOKUP_KEYS = 100
 """Up to here a batch's keys are looked up one by one in the sorted index instead of joined with it."""

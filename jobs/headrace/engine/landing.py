@@ -17,8 +17,9 @@ from pyspark.sql.types import StructType
 from headrace.engine.broker_admin import BrokerAdmin, Offsets
 from headrace.engine.classify import classify, data_column
 from headrace.engine.columns import landing_schema
-from headrace.engine.delta import CommitTable, Materialized, count_where
+from headrace.engine.delta import CommitTable
 from headrace.engine.kept import Plans
+from headrace.engine.materialized import Materialized, count_where
 from headrace.engine.records import SCHEMA, RecordReader
 from headrace.engine.session import child
 from headrace.engine.shelf import Shared, Shelf

@@ -6,7 +6,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.engine.batch_plan import LATE_COLUMNS
 from headrace.engine.columns import columns_of
-from headrace.engine.delta import CommitTable, materialize, with_batch
+from headrace.engine.delta import CommitTable
+from headrace.engine.materialized import materialize, with_batch
 from headrace.layout import Layout
 
 

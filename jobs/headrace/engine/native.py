@@ -20,9 +20,10 @@ from headrace.engine.batch_plan import BatchPlan, SourceTime
 from headrace.engine.batch_tests import QueryTests
 from headrace.engine.binding import Binder, arguments, inputs_of, seconds, stored_inputs, view_of
 from headrace.engine.current import CurrentTable
-from headrace.engine.delta import CommitTable, Materialized, materialize, with_batch
+from headrace.engine.delta import CommitTable
 from headrace.engine.kept import Plans
 from headrace.engine.late import LateRows
+from headrace.engine.materialized import Materialized, materialize, with_batch
 from headrace.engine.outputs import keyed_changes
 from headrace.engine.session import SMALL_BATCH_ROWS, child
 from headrace.engine.shelf import Shelf

@@ -10,9 +10,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from headrace.engine.delta import Commit, CommitTable, Materialized, ReplacedTable, materialize
+from headrace.engine.delta import Commit, CommitTable, ReplacedTable
 from headrace.engine.kept import Plans
 from headrace.engine.keys import KeyIndex
+from headrace.engine.materialized import Materialized, materialize
 from headrace.engine.sources import stored
 from headrace.engine.state import KeyedState
 from headrace.layout import Layout

@@ -9,10 +9,11 @@ from pyspark.sql import DataFrame
 
 from headrace.engine.batch_tests import QueryTests
 from headrace.engine.binding import Binder, shared_views, view_of
-from headrace.engine.delta import Commit, Materialized
+from headrace.engine.delta import Commit
 from headrace.engine.failures import ModelFailed
 from headrace.engine.inputs import Inputs
 from headrace.engine.kept import Plans
+from headrace.engine.materialized import Materialized
 from headrace.engine.outputs import Output, UpsertOutput, committed_rows
 from headrace.engine.sources import Tables, plain, source_name
 from headrace.project import emptiness
@@ -51,6 +52,7 @@ class Routine:
         self._tests = tests
         self._shared = shared_views(project, query)
         self._steps = tuple(dict.fromkeys(step for model in query.models for step in self._steps_to(model)))
+        self._last_reader = {view: step.table for step in self._steps for view in self._shared_by(step)}
         self._looked_up: dict[str, tuple[int, DataFrame]] = {}
         self._views: list[Materialized] = []
 
@@ -65,6 +67,7 @@ class Routine:
         for step in self._steps:
             try:
                 self._take(step, batch)
+                self._give_back(step, batch)
             except Exception as error:
                 raise ModelFailed(step.table, step.path, error) from error
         self._views = list(batch.views.values())
@@ -89,6 +92,12 @@ class Routine:
             batch.added[step.table] = committed_rows(self._plans, output, batch.done[step.table])
         else:
             batch.added[step.table] = self._added(step, batch)
+
+    def _give_back(self, step: Model, batch: Batch) -> None:
+        """Free the views that no later step reads: many rows crowd each other out of memory."""
+        for table, rows in batch.views.items():
+            if self._last_reader[table] == step.table:
+                rows.release()
 
     def _gives_nothing(self, step: Model, batch: Batch) -> bool:
         """Whether a step need not be computed, since what it reads has no rows."""
@@ -132,11 +141,18 @@ class Routine:
 
     def _steps_to(self, model: Model) -> Iterator[Model]:
         """The shared views that a model streams, in order, and itself."""
-        for ref in model.inputs:
-            view = view_of(self._project, ref)
-            if view is not None and ref.stream:
-                yield from (step for step in self._steps_to(view) if step.table in self._shared)
+        for view in self._streamed_views(model):
+            yield from (step for step in self._steps_to(view) if step.table in self._shared)
         yield model
+
+    def _shared_by(self, model: Model) -> Iterator[str]:
+        """The shared views that are read where a model is computed."""
+        for view in self._streamed_views(model):
+            yield from (view.table,) if view.table in self._shared else self._shared_by(view)
+
+    def _streamed_views(self, model: Model) -> Iterator[Model]:
+        found = (view_of(self._project, ref) for ref in model.inputs if ref.stream)
+        yield from filter(None, found)
 
     def _leaves(self, model: Model, batch: Batch) -> tuple[DataFrame, ...]:
         """The frames that a model is planned over; each is the same object as long as plans over it stay valid."""

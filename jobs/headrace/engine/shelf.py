@@ -11,7 +11,8 @@ from threading import Lock
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.engine.delta import Commit, CommitTable, Materialized, nullable
+from headrace.engine.delta import Commit, CommitTable, nullable
+from headrace.engine.materialized import Materialized
 from headrace.engine.session import SMALL_BATCH_ROWS
 from headrace.engine.slot import Filled, Rows
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import count
@@ -13,9 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.engine.columns import no_rows
-from headrace.engine.delta import Materialized, materialize
 from headrace.engine.driver_task import driver_task
 from headrace.engine.jvm import java_array, objects, scala_object
+from headrace.engine.local import internal_rows
+from headrace.engine.materialized import Materialized, materialize
 from headrace.engine.parquet import ParquetFiles
 
 _NUMBERS = count()
@@ -35,6 +36,11 @@ class Rows:
         return cls(java_array(session, jvm.org.apache.spark.sql.catalyst.InternalRow, [row]))
 
     @classmethod
+    def given(cls, session: SparkSession, values: Iterable[Sequence[Any]], schema: StructType) -> Rows:
+        """Rows of Python's values."""
+        return cls(internal_rows(session, values, schema))
+
+    @classmethod
     def none(cls, session: SparkSession) -> Rows:
         """No rows."""
         return cls(java_array(session, _jvm(session).org.apache.spark.sql.catalyst.InternalRow, []))
@@ -44,6 +50,8 @@ class Rows:
         """The rows of a small frame that is kept in memory."""
         if isinstance(found, Filled):
             return found.rows
+        if not found.count:
+            return cls.none(found.frame.sparkSession)
         return cls(found.frame._jdf.queryExecution().logical().rdd().collect())
 
     @classmethod

@@ -10,10 +10,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.engine.binding import Binder, at_moment, stored_inputs
-from headrace.engine.delta import CommitTable, materialize, with_batch
+from headrace.engine.delta import CommitTable
 from headrace.engine.failures import ModelFailed
 from headrace.engine.inputs import InputLog, Inputs
 from headrace.engine.kept import Plans
+from headrace.engine.materialized import materialize, with_batch
 from headrace.engine.session import child, tune
 from headrace.engine.sources import Tables, records_in, source_name, stored
 from headrace.engine.state import KeyedState

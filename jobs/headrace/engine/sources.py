@@ -9,8 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StructType
 
 from headrace.engine.columns import landing_schema
-from headrace.engine.delta import Commit, CommitTable, Materialized
+from headrace.engine.delta import Commit, CommitTable
 from headrace.engine.kept import Plans
+from headrace.engine.materialized import Materialized
 from headrace.engine.relations import bronze
 from headrace.engine.shelf import Shelf
 from headrace.engine.state import changes_schema, newest_per_key

@@ -8,8 +8,11 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, LongType, StructType
 
-from headrace.engine.delta import CommitTable, Materialized, ReplacedTable, materialize
+from headrace.engine.columns import no_rows
+from headrace.engine.delta import CommitTable, ReplacedTable
 from headrace.engine.kept import Plans
+from headrace.engine.materialized import Materialized, materialize
+from headrace.engine.slot import Rows
 
 _SMALL_ROWS = 20_000
 _FOLD_ROWS = 2_000
@@ -62,14 +65,16 @@ class KeyedState:
         """Rebuild both layers from the log, as the state stood before a batch."""
         self.drop()
         if self._log.past(before_batch) == []:
-            self._base = self._plans.nothing(self._name("rows"), self._log.schema)
+            self._base = self._plans.fill(self._name("rows"), Rows.none(self._plans.session), self._log.schema)
             return
         newest = newest_per_key(self._log.before(self._plans.session, before_batch), self._keys)
         self._base = self._plans.put(self._name("rows"), materialize(newest.where("not _deleted")))
 
     def read(self) -> DataFrame:
         """The rows as of the last finished batch, without bookkeeping columns. How to join few, Spark finds itself."""
-        rows = self._live().drop("_deleted", "_batch")
+        has_none = not self.count and not self._plans.are_kept  # what is planned for this batch alone need not ask
+        found = no_rows(self._plans.session, self._log.schema) if has_none else self._live()
+        rows = found.drop("_deleted", "_batch")
         return rows if self.count <= _SMALL_ROWS else rows.hint("shuffle_hash")
 
     @property

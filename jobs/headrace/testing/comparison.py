@@ -78,7 +78,6 @@ def _both(
         advice = did_you_mean(missing[0], frame.columns)
         place = case.document.key_place(*at, 0, missing[0])
         raise InvalidProject([Finding(place, "unknown-column", f"no column {missing[0]}.{advice}")])
-    frame = frame.select(*[f"`{name}`" for name in names])
     wanted = [
         {name: _cell(case, (*at, index, name), row[name], frame) for name in names} for index, row in enumerate(given)
     ]

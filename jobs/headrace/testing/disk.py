@@ -12,9 +12,10 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row
 
 from headrace.engine.columns import columns_of
-from headrace.engine.delta import CommitTable, Materialized
+from headrace.engine.delta import CommitTable
 from headrace.engine.group import Group
 from headrace.engine.late import LateRows
+from headrace.engine.materialized import Materialized
 from headrace.engine.native import NativeQuery
 from headrace.engine.queries import AnyQuery
 from headrace.engine.snapshot import SnapshotQuery

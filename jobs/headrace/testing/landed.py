@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from threading import Lock
 from typing import Any
 
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
 from headrace.engine.classify import classify
-from headrace.project.model import LANDING_COLUMNS, TICK_TOPIC, Landing, Project
+from headrace.engine.columns import columns_of, landing_schema
+from headrace.engine.kept import Plan
+from headrace.engine.local import local_frame
+from headrace.engine.session import child, tune
+from headrace.engine.slot import Rows, Slot
+from headrace.project.model import LANDING_COLUMNS, TICK_TOPIC, Landing, Project, Topic
 from headrace.testing.case import Batch
 from headrace.testing.records import Arrival, Sent, arrivals
 
-_KAFKA = (
-    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int, "
-    "headers array<struct<key: string, value: binary>>, landing_batch bigint, landed_at timestamp"
-)
-"""A frame as Spark's Kafka source gives it, and the landing batch of each record."""
+_KAFKA = {
+    "key": "binary",
+    "value": "binary",
+    "topic": "string",
+    "partition": "int",
+    "offset": "bigint",
+    "timestamp": "timestamp",
+    "timestampType": "int",
+    "headers": "array<struct<key: string, value: binary>>",
+    "landing_batch": "bigint",
+    "landed_at": "timestamp",
+}
+"""A record as Spark's Kafka source gives it, and its landing batch."""
 
+_Record = tuple[Any, ...]
 _CREATE_TIME = 0
+_PLANS = 40
+_ALL = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,24 +83,53 @@ class Landed:
         return Landed(tuple(batch for batch in self.batches if batch.number <= number))
 
 
-def land(spark: SparkSession, project: Project, given: Iterable[Batch], seeds: bool = False) -> Landed:
-    """Classify records and cut them into landing batches; with `seeds` those of the project come first."""
+class Judge:
+    """Gives records the columns of a landing; verdicts on a topic are planned once."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._session = child(spark, "judge")
+        self._records = Slot(self._session, columns_of(_KAFKA))
+        self._plans: dict[str, Plan] = {}
+        self._at_work = Lock()  # cases run on threads
+
+    def rows(self, topic: Topic, records: Sequence[_Record]) -> list[Row]:
+        """The landed rows that records of a topic become."""
+        with self._at_work:
+            tune(self._session, len(records))
+            self._records.filled(Rows.given(self._session, records, self._records.schema))
+            found = self._plan(topic).rows()
+            return local_frame(self._session, found.array, landing_schema()).collect()
+
+    def _plan(self, topic: Topic) -> Plan:
+        name = repr(topic)
+        if name not in self._plans:
+            if len(self._plans) == _PLANS:
+                self._plans.clear()
+            self._plans[name] = self._planned(topic)
+        return self._plans[name]
+
+    def _planned(self, topic: Topic) -> Plan:
+        judged = classify(self._records.frame, [topic], F.col("landed_at"))
+        columns = judged.select(*[F.col(name).cast(ddl).alias(name) for name, ddl in LANDING_COLUMNS])
+        return Plan(columns, (self._records.frame,), _ALL)
+
+
+def land(judge: Judge, project: Project, given: Iterable[Batch], seeds: bool = False) -> Landed:
+    """Judge records and cut them into landing batches; with `seeds` those of the project come first."""
     coming = tuple(arrivals(project, given, seeds))
-    rows = {landing.name: _classified(spark, landing, coming) for landing in project.landings}
+    rows = {landing.name: _judged(judge, landing, coming) for landing in project.landings}
     return Landed(tuple(batch for arrival in coming for batch in _batches(arrival, rows)))
 
 
-def _classified(spark: SparkSession, landing: Landing, coming: Iterable[Arrival]) -> list[Row]:
-    records = [_kafka(a, record) for a in coming for record in a.records if record.landing == landing.name]
-    if not records:
-        return []
-    sent = {topic for _, _, topic, *_ in records}
-    topics = [topic for topic in landing.topics if topic.topic in sent]  # a plan of all takes long to make
-    judged = classify(spark.createDataFrame(records, _KAFKA), topics, F.col("landed_at"))
-    return judged.select(*[F.col(name).cast(ddl).alias(name) for name, ddl in LANDING_COLUMNS]).collect()
+def _judged(judge: Judge, landing: Landing, coming: Iterable[Arrival]) -> list[Row]:
+    found: list[Row] = []
+    for topic in landing.topics:
+        records = [_kafka(a, record) for a in coming for record in a.records if record.topic == topic.topic]
+        found += judge.rows(topic, records) if records else []
+    return found
 
 
-def _kafka(arrival: Arrival, record: Sent) -> tuple[Any, ...]:
+def _kafka(arrival: Arrival, record: Sent) -> _Record:
     where = (record.topic, record.partition, record.offset, record.timestamp, _CREATE_TIME)
     return (record.key, record.value, *where, list(record.headers), arrival.number, arrival.landed_at)
 

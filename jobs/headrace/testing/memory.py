@@ -7,7 +7,6 @@ from functools import partial
 from random import Random
 
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql.types import StructType
 
 from headrace.engine.binding import Binder
 from headrace.engine.columns import landing_schema
@@ -15,9 +14,11 @@ from headrace.engine.delta import CommitTable
 from headrace.engine.group import Group
 from headrace.engine.inputs import Inputs
 from headrace.engine.kept import Plans
+from headrace.engine.local import collected, local_frame
 from headrace.engine.outputs import AppendOutput, Output, UpsertOutput
 from headrace.engine.relations import bronze
 from headrace.engine.session import child, tune
+from headrace.engine.slot import Rows
 from headrace.layout import Layout
 from headrace.project.model import Input, Model, Project
 from headrace.testing.cuts import Parts
@@ -34,24 +35,27 @@ def run_group(scope: Scope, parts: Parts, random: Random) -> Outcome:
     assert isinstance(group, Group)
     group.outputs.update({table: _without_past(group.plans, output) for table, output in group.outputs.items()})
     group.recover()
-    added: dict[str, list[Row]] = {table: [] for table in scope.tables}
+    added: dict[str, list[Rows]] = {table: [Rows.none(group.session)] for table in scope.tables}
     lines: list[str] = []
     failed: list[Row] = []
     for batch, numbers in enumerate(parts):
-        frames = _frames(group.session, scope.landed, numbers, random, group.takes_ticks)
-        if not frames:
+        news = _news(group.session, scope.landed, numbers, random, group.takes_ticks)
+        if not news:
             continue  # only ticks, and nothing waits: no micro-batch
         group.plans.begin(batch, 1)
-        read = {name: _taken(group.plans, name, rows) for name, rows in frames.items()}
+        read = {name: group.plans.fill(name, rows, landing_schema()).frame for name, rows in news.items()}
         decided = group.decide(read, Inputs(batch))
-        rows = {table: decided[table].frame.collect() for table in scope.tables}
+        rows = {table: Rows.of(decided[table]) for table in scope.tables}
         lines += group.lines(decided)
         apart = group.tests.set_aside(batch, EPOCH.isoformat())
         failed += apart.collect() if apart is not None else []
         group.settle(decided)
         for table, found in added.items():
-            found += rows[table]
-    stored = {table: _frame(group.session, rows, group.outputs[table].table.schema) for table, rows in added.items()}
+            found.append(rows[table])
+    stored = {
+        table: local_frame(group.session, Rows.joined(group.session, parts).array, group.outputs[table].table.schema)
+        for table, parts in added.items()
+    }
     upserts = [
         output for table, output in group.outputs.items() if table in scope.tables and isinstance(output, UpsertOutput)
     ]
@@ -63,12 +67,14 @@ def run_group(scope: Scope, parts: Parts, random: Random) -> Outcome:
 def run_view(scope: Scope, parts: Parts, model: Model, random: Random) -> Outcome:
     """Read a view over what lands, part by part."""
     project = scope.project
-    session, rows = child(scope.sandbox.spark, model.name, project.macros), list[Row]()
+    session = child(scope.sandbox.spark, model.name, project.macros)
     tune(session, 1)
+    found = [Rows.none(session)]
     for numbers in parts:
-        frames = _frames(session, scope.landed, numbers, random)
-        rows += Binder(session, project, partial(_relation, session, project, frames)).run(model).collect()
-    return Outcome({model.table: _frame(session, rows, scope.sandbox.schemas(project)[model.table])})
+        news = _news(session, scope.landed, numbers, random)
+        found.append(Rows(collected(Binder(session, project, partial(_relation, session, project, news)).run(model))))
+    rows = Rows.joined(session, found).array
+    return Outcome({model.table: local_frame(session, rows, scope.sandbox.schemas(project)[model.table])})
 
 
 class _Unwritten(CommitTable):
@@ -90,16 +96,12 @@ def _without_past(plans: Plans, output: Output) -> Output:
 
 def _copied(rows: DataFrame) -> DataFrame:
     """The rows as they are now: the next case has others in the same place."""
-    return rows.sparkSession.createDataFrame(rows.collect(), rows.schema, verifySchema=False)
+    return local_frame(rows.sparkSession, collected(rows), rows.schema)
 
 
-def _taken(plans: Plans, source: str, rows: DataFrame) -> DataFrame:
-    return plans.compute(source, lambda: rows, rows).frame
-
-
-def _frames(
+def _news(
     session: SparkSession, landed: Landed, numbers: Sequence[int], random: Random, ticks: bool = False
-) -> Mapping[str, DataFrame]:
+) -> Mapping[str, Rows]:
     """The landed rows of each landing, in no order: models must not rely on one. Ticks alone are news where told so."""
     rows: dict[str, list[Row]] = {}
     for batch in landed.within(numbers):
@@ -107,15 +109,12 @@ def _frames(
     news = {batch.landing for batch in landed.within(numbers) if ticks or not batch.is_tick}
     rows = {name: found for name, found in rows.items() if name in news}
     return {
-        f"_landing.{name}": _frame(session, random.sample(found, len(found)), landing_schema())
+        f"_landing.{name}": Rows.given(session, random.sample(found, len(found)), landing_schema())
         for name, found in rows.items()
     }
 
 
-def _frame(session: SparkSession, rows: Sequence[Row], schema: StructType) -> DataFrame:
-    return session.createDataFrame(list(rows), schema, verifySchema=False)
-
-
-def _relation(session: SparkSession, project: Project, frames: Mapping[str, DataFrame], ref: Input) -> DataFrame:
+def _relation(session: SparkSession, project: Project, news: Mapping[str, Rows], ref: Input) -> DataFrame:
     landing, topic = project.topic(ref.table.split(".")[1])
-    return bronze(frames.get(f"_landing.{landing.name}", _frame(session, [], landing_schema())), topic)
+    rows = news.get(f"_landing.{landing.name}", Rows.none(session))
+    return bronze(local_frame(session, rows.array, landing_schema()), topic)

@@ -56,7 +56,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_PROJECTS] = {}
     config.stash[_RESULTS] = []
     config.stash[_SANDBOX] = Sandbox()
-    config.stash[_WORKERS] = ThreadPoolExecutor(_AT_ONCE, "case")
+    is_one_of_many = hasattr(config, "workerinput")  # then the cores are busy, and cases in a row plan together
+    config.stash[_WORKERS] = ThreadPoolExecutor(1 if is_one_of_many else _AT_ONCE, "case")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -150,7 +151,7 @@ class CaseFile(pytest.File):
 
     @cached_property
     def _landed(self) -> Landed:
-        return land(sandbox_of(self.config).spark, self.case.project, self.case.given, self.case.seeds)
+        return land(sandbox_of(self.config).judge, self.case.project, self.case.given, self.case.seeds)
 
 
 class CaseItem(pytest.Item):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,14 +18,17 @@ from pyspark.sql.types import StructType
 
 from headrace.engine import queries, verdict
 from headrace.engine.columns import landing_schema
-from headrace.engine.delta import CommitTable, Files, write_files
+from headrace.engine.delta import CommitTable, nullable
 from headrace.engine.group import Group
+from headrace.engine.local import internal_rows, local_frame
+from headrace.engine.materialized import Files
 from headrace.engine.native import NativeQuery
+from headrace.engine.parquet import ParquetFiles
 from headrace.engine.queries import AnyQuery
 from headrace.engine.session import start
 from headrace.layout import Layout
 from headrace.project.model import Project, Query, Target
-from headrace.testing.landed import LandedBatch
+from headrace.testing.landed import Judge, LandedBatch
 from headrace.testing.lender import Lender
 
 SMALL: Mapping[str, str] = {
@@ -55,6 +59,7 @@ class Sandbox:
         self._numbers = count()
         self._files = WeakKeyDictionary[LandedBatch, Files]()
         self._lender = Lender()
+        self._judge: Judge | None = None
         self._making = RLock()  # cases run on threads
 
     @property
@@ -67,6 +72,14 @@ class Sandbox:
                 target = Target("test", self._folder, spark_master="local[2]", spark_conf=SMALL)
                 self._spark = found or start(target, self._folder / "spark.log")
             return self._spark
+
+    @property
+    def judge(self) -> Judge:
+        """What gives records their landing columns."""
+        with self._making:
+            if self._judge is None:
+                self._judge = Judge(self.spark)
+            return self._judge
 
     def schemas(self, project: Project) -> Mapping[str, StructType]:
         """What Spark says of every model of a project; variables count only by their types."""
@@ -109,11 +122,14 @@ class Sandbox:
         """The files of a landing batch, to be copied by whoever lands it."""
         with self._making:
             if batch not in self._files:
-                rows = self.spark.createDataFrame(list(batch.rows), landing_schema(), verifySchema=False).coalesce(1)
-                folder = self._new_folder()
-                write_files(rows, folder)
-                self._files[batch] = Files(rows, len(batch.rows), folder)
+                rows, folder = internal_rows(self.spark, batch.rows, landing_schema()), self._new_folder()
+                self._landing_files.write(rows, folder / "part-00000.snappy.parquet")
+                self._files[batch] = Files(local_frame(self.spark, rows, landing_schema()), len(batch.rows), folder)
             return self._files[batch]
+
+    @cached_property
+    def _landing_files(self) -> ParquetFiles:
+        return ParquetFiles(self.spark, nullable(landing_schema()))
 
     def close(self) -> None:
         """End what was started."""

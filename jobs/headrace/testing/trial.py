@@ -50,7 +50,7 @@ class Models:
         return {name: _plain(outcome.rows(self.project.model(name))) for name in names}
 
     def _outcome(self, names: Sequence[str], given: Given, cut: Cut, seeds: bool) -> Outcome:
-        landed = land(self.sandbox.spark, self.project, _BATCHES.validate_python(given), seeds)
+        landed = land(self.sandbox.judge, self.project, _BATCHES.validate_python(given), seeds)
         return _run(self.sandbox, self.project, self.project.model(names[0]), names, landed, cut, Random(0))
 
 

@@ -118,7 +118,7 @@ def upgrade(sandbox: Sandbox, project: Project, declared: Declared, table: str) 
 
 def batches_of(sandbox: Sandbox, case: Case) -> Batches:
     """What a case lets land."""
-    landed = land(sandbox.spark, case.project, case.given, case.seeds).batches
+    landed = land(sandbox.judge, case.project, case.given, case.seeds).batches
     return [list(step) for _, step in groupby(landed, key=lambda batch: batch.number)]
 
 
