@@ -17,7 +17,7 @@ demo: setup  ## Run the demo project on a broker of its own
 	@$(BIN)/headrace demo
 
 test: setup  ## Run all tests
-	@$(BIN)/python -m pytest -n 2 --no-loadscope-reorder --durations 20
+	@$(BIN)/python -m pytest -n 3 --no-loadscope-reorder --durations 20
 
 unit: $(VENV)/.installed  ## Run the tests that need no JVM
 	@$(BIN)/python -m pytest tests/unit

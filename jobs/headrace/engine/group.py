@@ -212,7 +212,6 @@ class Group:
 
     def settle(self, added: Mapping[str, Materialized]) -> None:
         """Take a batch's committed rows into the state and give their memory back."""
-        self._routine.release()
         self.tests.settle(added)
         for table, rows in added.items():
             self.outputs[table].settle(rows)

@@ -54,7 +54,6 @@ class Routine:
         self._steps = tuple(dict.fromkeys(step for model in query.models for step in self._steps_to(model)))
         self._last_reader = {view: step.table for step in self._steps for view in self._shared_by(step)}
         self._looked_up: dict[str, tuple[int, DataFrame]] = {}
-        self._views: list[Materialized] = []
 
     def decide(
         self, read: Mapping[str, DataFrame], silent: frozenset[str], inputs: Inputs, done: Mapping[str, Commit]
@@ -70,18 +69,11 @@ class Routine:
                 self._give_back(step, batch)
             except Exception as error:
                 raise ModelFailed(step.table, step.path, error) from error
-        self._views = list(batch.views.values())
         return batch.added
-
-    def release(self) -> None:
-        """Give back what was computed on the way."""
-        for rows in self._views:
-            rows.release()
-        self._views = []
 
     def forget(self) -> None:
         """Forget what is cached."""
-        self._views, self._looked_up = [], {}
+        self._looked_up = {}
         self._plans.drop()
 
     def _take(self, step: Model, batch: Batch) -> None:
