@@ -11,13 +11,17 @@ PATIENCE = 600.0
 
 
 def wait_for(
-    condition: Callable[[], bool], what: str, seconds: float = PATIENCE, told: Callable[[], str] = lambda: ""
+    condition: Callable[[], bool],
+    what: str,
+    seconds: float = PATIENCE,
+    told: Callable[[], str] = lambda: "",
+    every: float = 0.05,
 ) -> None:
-    """Wait until a condition holds; if it never does, show what is `told` by then."""
+    """Wait until a condition holds, looking `every` so many seconds; if it never does, show what is `told` by then."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"{what} has not come\n{told()}"
-        pause(0.05)
+        pause(every)
 
 
 def pause(seconds: float) -> None:

@@ -88,8 +88,10 @@ def test_minute_is_told_when_nothing_comes_any_more_and_interrupt_stops_cleanly(
     last_of_its_minute = (int(time.time()) // 60 * 60 + 4 * 60 - 1) * 1000  # newer than all others
     stage.send([sale("idle", 7)], timestamp=last_of_its_minute)
     with stage.runner("--select", "sales") as runner:
-        batches = 0
-        while "idle" not in {row["product"] for row in stage.rows("gold.sales_per_minute")}:
-            batches = runner.heard(" batch .*query=sales_per_minute ", times=batches + 1)
+        wait_for(
+            lambda: "idle" in {row["product"] for row in stage.rows("gold.sales_per_minute")},
+            "the minute of the sale",
+            every=1,
+        )
         assert (runner.stop(signal.SIGINT), runner.count(" stopped$")) == (130, 1)
         wait_for(lambda: not processes(stage.data_dir), "the end of the JVM", STOPS_WITHIN)

@@ -38,7 +38,9 @@ _KAFKA = {
 _Record = tuple[Any, ...]
 _CREATE_TIME = 0
 _PLANS = 40
+"""So many plans are kept at most: a suite has many projects, and their plans fill the heap."""
 _ALL = 2**31 - 1
+"""More rows than there can be."""
 
 
 @dataclass(frozen=True, eq=False)

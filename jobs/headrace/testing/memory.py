@@ -53,8 +53,8 @@ def run_group(scope: Scope, parts: Parts, random: Random) -> Outcome:
         for table, found in added.items():
             found.append(rows[table])
     stored = {
-        table: local_frame(group.session, Rows.joined(group.session, parts).array, group.outputs[table].table.schema)
-        for table, parts in added.items()
+        table: local_frame(group.session, Rows.joined(group.session, found).array, group.outputs[table].table.schema)
+        for table, found in added.items()
     }
     upserts = [
         output for table, output in group.outputs.items() if table in scope.tables and isinstance(output, UpsertOutput)
