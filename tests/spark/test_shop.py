@@ -107,7 +107,7 @@ def test_shop_decides_as_plain_python_does(models: Models, seed: int, cut: Cut) 
 def test_large_batches_are_decided_alike(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "SMALL_BATCH_ROWS", 0)
     monkeypatch.setattr(materialized, "SMALL_BATCH_ROWS", 0)
-    decides_as_plain_python(models, 4, "one-by-one", batches=5)
+    decides_as_plain_python(models, 4, "one-by-one", batches=3)
 
 
 def decides_as_plain_python(models: Models, seed: int, cut: Cut, batches: int) -> None:
