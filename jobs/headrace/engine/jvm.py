@@ -34,6 +34,11 @@ def each(sequence: Any) -> Iterator[Any]:
     return (sequence.apply(index) for index in range(sequence.size()))
 
 
+def kind_of(thing: Any) -> str:
+    """The name of an object's class, without its package."""
+    return str(thing.getClass().getSimpleName())
+
+
 def scala_object(package: Any, name: str) -> Any:
     """A Scala object of a Java package."""
     return getattr(getattr(package, f"{name}$"), "MODULE$")

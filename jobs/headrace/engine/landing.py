@@ -170,8 +170,8 @@ class LandingQuery:
         row["key"] = None if sources is None else ",".join(sources)
         row |= {"timestamp": now, "event_time": event_time + (now - landed_at), "landed_at": now}
         self._plans.begin(self._batch, 1)
-        frame = self.session.createDataFrame([tuple(row.values())], landing_schema())
-        return self._append(self._plans.compute("tick", lambda: frame, frame), now, 0, self._done)
+        tick = Rows.given(self.session, [tuple(row.values())], landing_schema())
+        return self._append(self._plans.fill("tick", tick, landing_schema()), now, 0, self._done)
 
     def _note_times(self) -> None:
         """Learn the largest event time, and when the last record landed, from what has been landed since."""

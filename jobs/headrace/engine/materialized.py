@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from headrace.engine.columns import no_rows
-from headrace.engine.jvm import confs_of, each, scala_object, scala_sequence
+from headrace.engine.jvm import confs_of, each, kind_of, scala_object, scala_sequence
 from headrace.engine.session import SMALL_BATCH_ROWS
 
 _LONG = 8
@@ -81,7 +81,7 @@ def materialize(frame: DataFrame) -> Materialized:
     session, rows = cut.sparkSession, cut._jdf.queryExecution().logical()
     count = int(_with_confs(session, rows.rdd()).count())
     place = (rows.outputPartitioning(), rows.outputOrdering())
-    if count > SMALL_BATCH_ROWS and _kind(place[0]) == "HashPartitioning":
+    if count > SMALL_BATCH_ROWS and kind_of(place[0]) == "HashPartitioning":
         place = _in_own_columns(session, rows, frame._jdf.queryExecution().executedPlan()) or place
     return Materialized(_over(session, rows, *place, _size(session, rows, count)), count)
 
@@ -129,7 +129,7 @@ def _in_own_columns(session: SparkSession, rows: Any, ran: Any) -> tuple[Any, An
 def _renamed(session: SparkSession, expression: Any, names: Mapping[int, Any]) -> Any:
     """The same expression of columns with other names; None if it is of anything else."""
     columns = [*each(expression.children())]
-    if not all(_kind(column) == "AttributeReference" and column.exprId().id() in names for column in columns):
+    if not all(kind_of(column) == "AttributeReference" and column.exprId().id() in names for column in columns):
         return None
     jvm: Any = session._jvm
     own = [names[column.exprId().id()] for column in columns]
@@ -158,7 +158,3 @@ def _over(session: SparkSession, rows: Any, spread: Any, ordered: Any, stats: An
     told = (rows.output(), rows.rdd(), spread, ordered, False, none)
     plan = jvm.org.apache.spark.sql.execution.LogicalRDD(*told, session._jsparkSession, sized, none)
     return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
-
-
-def _kind(of: Any) -> str:
-    return str(of.getClass().getSimpleName())

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from headrace.engine.driver_task import driver_task
-from headrace.engine.jvm import confs_of, scala_sequence
+from headrace.engine.jvm import confs_of, each, kind_of, scala_sequence
 from headrace.engine.slot import Rows
 
 
@@ -44,10 +44,9 @@ class Partition:
 def gathered(session: SparkSession, plan: Any) -> Any:
     """The same plan where partitions are read one after another instead of being sent to a single one."""
     jvm: Any = session._jvm
-    below, nodes = plan.children(), jvm.org.apache.spark.sql.execution
-    former = [below.apply(number) for number in range(below.size())]
+    former, nodes = [*each(plan.children())], jvm.org.apache.spark.sql.execution
     children = [gathered(session, child) for child in former]
-    if plan.getClass().getSimpleName() == "ShuffleExchangeExec" and plan.numPartitions() == 1:
+    if kind_of(plan) == "ShuffleExchangeExec" and plan.numPartitions() == 1:
         return nodes.CoalesceExec(1, children[0])
     if all(map(operator.is_, children, former)):
         return plan

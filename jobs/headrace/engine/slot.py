@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 
 from headrace.engine.columns import no_rows
 from headrace.engine.driver_task import driver_task
-from headrace.engine.jvm import java_array, objects, scala_object
+from headrace.engine.jvm import each, java_array, kind_of, objects, scala_object
 from headrace.engine.local import internal_rows
 from headrace.engine.materialized import Materialized, materialize
 from headrace.engine.parquet import ParquetFiles
@@ -138,17 +138,12 @@ class Filled(Materialized):
 
 def are_in_slots(plan: Any) -> bool:
     """Whether a logical plan reads nothing but slots."""
-    leaves = plan.collectLeaves()
-    return all(_is_slot(leaves.apply(number)) for number in range(leaves.size()))
+    return all(map(_is_slot, each(plan.collectLeaves())))
 
 
 def _is_slot(leaf: Any) -> bool:
-    kind = _kind(leaf)
-    return kind in ("OneRowRelation", "LocalRelation") or (kind == "LogicalRDD" and _kind(leaf.rdd()) == "BlockRDD")
-
-
-def _kind(of: Any) -> str:
-    return str(of.getClass().getSimpleName())
+    kind = kind_of(leaf)
+    return kind in ("OneRowRelation", "LocalRelation") or (kind == "LogicalRDD" and kind_of(leaf.rdd()) == "BlockRDD")
 
 
 def _jvm(session: SparkSession) -> Any:
