@@ -1,7 +1,7 @@
 -- What a customer's orders make of the customer's sessions, one step per order, in the order given.
 -- An order joins every session that it is not further from than `gap`, and makes one of them. Sessions that ended more
 -- than `kept` before the newest order are forgotten; an order that is older itself is a session of its own.
--- A fold copies all that it has found at each of its steps, so orders are folded in blocks.
+-- A fold copies all that it has found at each of its steps, so orders are folded in as many blocks as each is long.
 create temporary function session_totals(
     sessions array<struct<started_at: timestamp, ended_at: timestamp, total: decimal(37, 8)>>,
     newest_at timestamp,
@@ -37,10 +37,10 @@ returns array<struct<
 return slice(
     aggregate(
         transform(
-            sequence(0, int((size(orders) - 1) / 64)),
+            sequence(1, size(orders), int(ceil(sqrt(size(orders))))),
             -- what is read again and again stands beside an order: a field of a row that was shuffled is slow to read
-            block -> transform(
-                slice(orders, 64 * block + 1, 64),
+            start -> transform(
+                slice(orders, start, int(ceil(sqrt(size(orders))))),
                 made -> named_struct('made', made, 'at', made.ordered_at, 'amount', made.amount)
             )
         ),
@@ -66,51 +66,43 @@ return slice(
                 aggregate(
                     block,
                     slice(steps, -1, 1),
-                    (latest, next) -> concat(
-                        latest,
-                        transform(
-                            transform(
-                                slice(latest, -1, 1),
-                                last -> named_struct(
-                                    'newest_at', greatest(last.newest_at, next.at),
-                                    'is_late', coalesce(next.at < last.newest_at - kept, false),
-                                    'session', aggregate(
-                                        filter(
-                                            last.sessions,
-                                            session -> next.at between session.started_at - gap and session.ended_at + gap
-                                                and not coalesce(next.at < last.newest_at - kept, false)
-                                        ),
-                                        named_struct(
-                                            'started_at', next.at, 'ended_at', next.at, 'total', next.amount
-                                        ),
-                                        (joined, session) -> named_struct(
-                                            'started_at', least(joined.started_at, session.started_at),
-                                            'ended_at', greatest(joined.ended_at, session.ended_at),
-                                            'total', try_cast(joined.total + session.total as decimal(37, 8))
-                                        )
-                                    ),
-                                    'sessions', last.sessions
-                                )
+                    (latest, next) -> aggregate(
+                        -- over nothing: gives `last` its name and copies nothing
+                        array(),
+                        element_at(latest, -1),
+                        (last, nothing) -> last,
+                        last -> concat(latest, array(aggregate(
+                            filter(
+                                last.sessions,
+                                session -> next.at between session.started_at - gap and session.ended_at + gap
+                                    and not coalesce(next.at < last.newest_at - kept, false)
                             ),
-                            found -> named_struct(
+                            named_struct('started_at', next.at, 'ended_at', next.at, 'total', next.amount),
+                            (joined, session) -> named_struct(
+                                'started_at', least(joined.started_at, session.started_at),
+                                'ended_at', greatest(joined.ended_at, session.ended_at),
+                                'total', try_cast(joined.total + session.total as decimal(37, 8))
+                            ),
+                            joined -> named_struct(
                                 'made', next.made,
-                                'session', found.session,
-                                'is_late', found.is_late,
-                                'newest_at', found.newest_at,
+                                'session', joined,
+                                'is_late', coalesce(next.at < last.newest_at - kept, false),
+                                'newest_at', greatest(last.newest_at, next.at),
                                 'sessions', if(
-                                    found.is_late,
-                                    found.sessions,
+                                    coalesce(next.at < last.newest_at - kept, false),
+                                    last.sessions,
                                     concat(
                                         filter(
-                                            found.sessions,
-                                            session -> session.ended_at >= found.newest_at - kept
-                                                and not next.at between session.started_at - gap and session.ended_at + gap
+                                            last.sessions,
+                                            session -> session.ended_at >= greatest(last.newest_at, next.at) - kept
+                                                and not next.at between session.started_at - gap
+                                                    and session.ended_at + gap
                                         ),
-                                        array(found.session)
+                                        array(joined)
                                     )
                                 )
                             )
-                        )
+                        )))
                     )
                 ),
                 2,

@@ -86,6 +86,12 @@ _GUARD: Mapping[str, str] = {
 }
 """Second fence behind the check of the text: sessions that run analysts' SQL read no files by path."""
 
+_UNSEEN: Mapping[str, str] = {
+    # With the columns that it names of each step, that description grows with the square of a large plan.
+    "spark.sql.debug.maxToStringFields": "0",
+}
+"""Sessions of queries: nobody reads the plans of their batches."""
+
 _LOCAL: Mapping[str, str] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -153,7 +159,7 @@ def child(spark: SparkSession, pool: str, macros: Iterable[Macro] = ()) -> Spark
 def _template(spark: SparkSession, macros: tuple[Macro, ...]) -> SparkSession:
     """What queries' sessions are copies of: to declare all macros for each costs more than a batch."""
     session = spark.newSession()
-    for key, value in {**_RUNTIME, **_GUARD}.items():
+    for key, value in {**_RUNTIME, **_GUARD, **_UNSEEN}.items():
         session.conf.set(key, value)
     for macro in macros:
         session.sql(macro.text)
