@@ -23,6 +23,11 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         gc.collect()
 
 
+def pytest_collection_finish() -> None:
+    """What is collected stays to the end: no collection of garbage need look through it."""
+    gc.freeze()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Tell failures at once where a run may be ended from outside, before its summary."""
     is_worker = hasattr(config, "workerinput")

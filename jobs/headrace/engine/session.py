@@ -86,12 +86,6 @@ _GUARD: Mapping[str, str] = {
 }
 """Second fence behind the check of the text: sessions that run analysts' SQL read no files by path."""
 
-_UNSEEN: Mapping[str, str] = {
-    # With the columns that it names of each step, that description grows with the square of a large plan.
-    "spark.sql.debug.maxToStringFields": "0",
-}
-"""Sessions of queries: nobody reads the plans of their batches."""
-
 _LOCAL: Mapping[str, str] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -159,7 +153,7 @@ def child(spark: SparkSession, pool: str, macros: Iterable[Macro] = ()) -> Spark
 def _template(spark: SparkSession, macros: tuple[Macro, ...]) -> SparkSession:
     """What queries' sessions are copies of: to declare all macros for each costs more than a batch."""
     session = spark.newSession()
-    for key, value in {**_RUNTIME, **_GUARD, **_UNSEEN}.items():
+    for key, value in {**_RUNTIME, **_GUARD}.items():
         session.conf.set(key, value)
     for macro in macros:
         session.sql(macro.text)
@@ -174,6 +168,8 @@ def tune(session: SparkSession, rows: int) -> None:
     session.conf.set("spark.sql.shuffle.partitions", str(partitions))
     session.conf.set("spark.sql.codegen.wholeStage", generates)
     session.conf.set("spark.sql.codegen.factoryMode", factory)
+    # Spark describes each plan that runs, for its pages. With the columns of each step, those of large plans are long.
+    session.conf.set("spark.sql.debug.maxToStringFields", "0")
     # A plan that is run again (see `Plan`) is copied first, but not what it reuses: that would keep its first rows.
     session.conf.set("spark.sql.exchange.reuse", generates)
     # Tasks of a job that is no SQL execution of its own (see `materialize`) know only the thread's properties.
