@@ -7,11 +7,13 @@ import os
 import signal
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from py4j.java_gateway import get_method
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
@@ -102,6 +104,8 @@ _LOCAL: Mapping[str, str] = {
     ),
 }
 
+_SOURCES = "updatingResource"
+
 _JAVA_OPTIONS = (
     "-Duser.timezone=UTC -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m "
     # Up to here more classes are no reason for a full collection.
@@ -130,7 +134,23 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
     with _interrupts_as_they_are():
         spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
+    _forget_sources(spark)
     return spark
+
+
+def _forget_sources(spark: SparkSession) -> None:
+    """Let Hadoop forget where each of its thousand settings came from.
+
+    It compresses each such note by itself when settings are sent to tasks, and Spark sends them anew for each scan of
+    files and each step with state of its streaming engine. Nothing but Hadoop's own pages shows the notes.
+    """
+    jvm: Any = spark.sparkContext._jvm
+    settings = spark.sparkContext._jsc.hadoopConfiguration()
+    cast(Any, spark)._jsparkSession.sessionState().newHadoopConf()  # only now all files with settings are read
+    with suppress(Py4JJavaError):  # the field is Hadoop's own, of no promise
+        sources = jvm.java.lang.Class.forName("org.apache.hadoop.conf.Configuration").getDeclaredField(_SOURCES)
+        sources.setAccessible(True)
+        get_method(sources.get(settings), "clear")()  # Java's, not that of Python's mappings
 
 
 @contextmanager
