@@ -25,7 +25,7 @@ TOPICS = {"shop-orders": 2, "warehouse-inventory": 1, "customers": 1, "payments"
 LONG = int(PATIENCE * 1000)
 CONF = """
 kafka: {{bootstrap: embedded, create_topics: true}}
-spark: {{conf: {{spark.driver.defaultJavaOptions: "-XX:TieredStopAtLevel=1"}}}}
+spark: {{compiler: quick}}
 trigger: {{ingest: 200ms}}
 vars: {{stock_deadline: 36000, order_timeout: 36000, payment_gap: 36000}}  # far away, however slow the machine is
 mail: {{host: 127.0.0.1, port: {port}, sender: shop@example.org}}

@@ -17,6 +17,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from headrace.engine import compiler
 from headrace.engine.gateway import mend
 from headrace.environment import classes
 from headrace.environment.jars import resolve
@@ -216,15 +217,16 @@ def _jars_for_running_jvm() -> str:
 def _launch_confs(target: Target, log_file: Path | None) -> dict[str, str]:
     confs = {"spark.master": target.spark_master or "local[2]"}
     jars = [str(jar) for jar in resolve("spark")]
-    options = _JAVA_OPTIONS
+    options, quoted = _JAVA_OPTIONS, compiler.options(target.compiler)
     if log_file is not None:
         settings = Path(__file__).with_name("log4j2.properties")
         options += f" -Dlog4j2.configurationFile={settings} -Dheadrace.log={log_file}"
     if confs["spark.master"].startswith("local["):
         # First of all jars: in `spark.jars`, each of their classes would be looked for in Spark's 280 jars before.
         confs |= {**_LOCAL, "spark.driver.extraClassPath": os.pathsep.join(jars)}
-        # The launcher splits them at blanks, unless they are quoted.
-        options += "".join(f' "{option}"' for option in classes.SPARK.options())
+        quoted += classes.SPARK.options()
     else:
         confs["spark.jars"] = ",".join(jars)
+    # The launcher splits them at blanks, unless they are quoted.
+    options += "".join(f' "{option}"' for option in quoted)
     return {**confs, "spark.driver.extraJavaOptions": options}

@@ -15,6 +15,7 @@ Kind = Literal["view", "append", "upsert", "snapshot"]
 Engine = Literal["streaming", "micro_batch", "snapshot"]
 TestKind = Literal["unique", "not_null", "accepted_values", "relationships", "row"]
 OnFailure = Literal["warn", "dead_letter", "stop"]
+Compiler = Literal["quick", "full"]
 
 LANDING_COLUMNS: tuple[tuple[str, str], ...] = (
     ("landing_batch", "bigint"),
@@ -324,6 +325,7 @@ class Target:
     kafka: Kafka = Kafka()
     spark_master: str | None = None
     spark_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
+    compiler: Compiler = "full"
     ingest_interval: float = 1.0
     max_rows: int = 100_000
     vars: Mapping[str, Any] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from headrace.errors import Finding, InvalidProject, UsageError, did_you_mean
 from headrace.project import documents
 from headrace.project.documents import Document, Keys, Shape, refuse
 from headrace.project.files import read_text
-from headrace.project.model import InputBounds, Kafka, Mail, Target
+from headrace.project.model import Compiler, InputBounds, Kafka, Mail, Target
 from headrace.project.shapes import Duration, Options, Vars, seconds
 
 BOOTSTRAP_VARIABLE = "HEADRACE_KAFKA_BOOTSTRAP"
@@ -39,6 +39,7 @@ class _Kafka(Shape):
 
 class _Spark(Shape):
     master: str | None = None
+    compiler: Compiler = "full"
     conf: Options = Field(default_factory=dict)
 
 
@@ -99,6 +100,7 @@ def read(root: Path, name: str, environ: Mapping[str, str]) -> Target:
         kafka=Kafka(file.kafka.bootstrap, file.kafka.options, file.kafka.create_topics),
         spark_master=file.spark.master,
         spark_conf=file.spark.conf,
+        compiler=file.spark.compiler,
         ingest_interval=file.trigger.ingest,
         max_rows=file.trigger.max_rows,
         vars=file.vars,

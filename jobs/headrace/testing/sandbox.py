@@ -32,10 +32,10 @@ from headrace.testing.landed import Judge, LandedBatch
 from headrace.testing.lender import Lender
 
 SMALL: Mapping[str, str] = {
-    # Tests are many small queries in a young JVM: planning and compiling cost more than any row.
-    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:NewRatio=1",
+    "spark.driver.defaultJavaOptions": "-XX:NewRatio=1",
     # A whole suite has more queries than any run, and a full heap is collected without end.
     "spark.driver.memory": "2g",
+    # Tests are many small queries in a young JVM: planning and compiling cost more than any row.
     "spark.default.parallelism": "1",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.codegen.wholeStage": "false",
@@ -69,7 +69,7 @@ class Sandbox:
             if self._spark is None:
                 found = SparkSession.getActiveSession()
                 self._is_ours = SparkContext._active_spark_context is None
-                target = Target("test", self._folder, spark_master="local[2]", spark_conf=SMALL)
+                target = Target("test", self._folder, spark_master="local[2]", spark_conf=SMALL, compiler="quick")
                 self._spark = found or start(target, self._folder / "spark.log")
             return self._spark
 
