@@ -31,6 +31,7 @@ from headrace.testing.trial import Models, outcome_of
 
 _SANDBOX = pytest.StashKey[Sandbox]()
 _PROJECTS = pytest.StashKey[dict[Path, Project]]()
+_TEST_PATHS = pytest.StashKey[dict[Path, tuple[str, ...]]]()
 _SEED = pytest.StashKey[int]()
 _RESULTS = pytest.StashKey[list[Result]]()
 _WORKERS = pytest.StashKey[ThreadPoolExecutor]()
@@ -54,6 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     given = config.getoption("--cut-seed")
     config.stash[_SEED] = randrange(1_000_000) if given is None else given
     config.stash[_PROJECTS] = {}
+    config.stash[_TEST_PATHS] = {}
     config.stash[_RESULTS] = []
     config.stash[_SANDBOX] = Sandbox()
     is_one_of_many = hasattr(config, "workerinput")  # then the cores are busy, and cases in a row plan together
@@ -74,7 +76,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Fil
         root = manifest.find_root(file_path.parent)
     except UsageError:
         return None
-    paths = {root / path for path in _test_paths(root)}
+    known = parent.config.stash[_TEST_PATHS]
+    if root not in known:
+        known[root] = _test_paths(root)
+    paths = {root / path for path in known[root]}
     return CaseFile.from_parent(parent, path=file_path) if file_path.parent.parent in paths else None
 
 
