@@ -13,13 +13,14 @@ from pathlib import Path
 import psutil
 import pyspark
 
+from headrace.engine import compiler
 from headrace.environment import guard
 from tests.waiting import wait_for
 
 HOME = Path(pyspark.__file__).parent
 
-_COMPILER = "-XX:TieredStopAtLevel=1"
-"""A run of a minute: compile fast, not well."""
+_COMPILER = " ".join(f'"{option}"' for option in compiler.options("quick"))
+"""For a run of a minute."""
 
 
 @contextmanager
