@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import statistics
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -80,9 +83,17 @@ def contest(
         "HEADRACE_DATA_DIR": str(data),
         "PYTHONPATH": f"{ROOT}:{ROOT / 'jobs'}",
     }
+    if one == HEADRACE:
+        _check(project, environment)
     with job(one.command(bootstrap, data, chosen, project), data, environment) as running:
         wait_for(lambda: running.says("started"), f"the start of {one.name}")
         yield running
+
+
+def _check(project: Path, environment: dict[str, str]) -> None:
+    """Check a project, as its analyst has before: Spark's verdict is kept, and no part of what is measured."""
+    command = [sys.executable, "-m", "headrace", "-C", str(project), "-t", "local", "check"]
+    subprocess.run(command, env={**os.environ, **environment}, check=True, capture_output=True, timeout=300)
 
 
 def shipped(one: Contestant, folder: Path) -> int:
