@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from pyspark import InheritableThread
+from pyspark import InheritableThread, SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from headrace.engine.group import Group
 from headrace.engine.kept import Plans
 from headrace.engine.materialized import Materialized, materialize
-from headrace.engine.session import SMALL_BATCH_ROWS
+from headrace.engine.session import SMALL_BATCH_ROWS, child
 from headrace.engine.slot import Filled
+from headrace.project import loader
+from headrace.project.model import Macro
+from headrace.testing.sandbox import Sandbox
+from headrace.testing.scope import narrowed
 
 pytestmark = pytest.mark.spark
 
@@ -50,6 +56,27 @@ def counted(spark: SparkSession) -> Iterator[Counted]:
 def put(plans: Plans, name: str, *values: int | None) -> Materialized:
     rows = plans.session.createDataFrame([(value,) for value in values], "n bigint")
     return plans.put(name, materialize(rows.coalesce(1)))
+
+
+PLACES = "spark.sql.shuffle.partitions"
+
+
+def test_rows_are_sent_to_no_more_places_than_there_are_cores(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SparkContext, "defaultParallelism", 3)
+    macro = Macro("three", "macros/three.sql", "create temporary function three() returns int return 3")
+    assert child(spark, "places", [macro]).conf.get(PLACES) == "3"
+
+
+def test_state_is_loaded_as_small_as_it_is(sandbox: Sandbox) -> None:
+    project = narrowed(loader.load(Path(__file__).parents[2], "test"), ["silver.open_orders"])
+    (query,) = project.queries
+    group = Group(sandbox.spark, project, sandbox.layout(project), query, sandbox.schemas(project))
+    group.session.conf.set(PLACES, "200")
+    group.recover()
+    assert group.session.conf.get(PLACES) == "1"
+    group.drop()
 
 
 def test_thread_that_has_never_seen_spark_runs_a_kept_plan(counted: Counted) -> None:

@@ -14,6 +14,7 @@ from pyspark.sql.types import NullType, StructField, StructType
 
 from headrace.engine.binding import Binder, at_moment, view_of
 from headrace.engine.columns import columns_of, landing_schema, no_rows, type_of
+from headrace.engine.jvm import scala_object
 from headrace.engine.relations import bronze
 from headrace.engine.remedies import remedy
 from headrace.engine.session import child
@@ -151,9 +152,12 @@ def _refuse_unstreamable(session: SparkSession, project: Project, model: Model, 
 
 def _as_stream(session: SparkSession, rows: DataFrame) -> DataFrame:
     """A stream with the columns of a frame, which is never started."""
-    clock = session.readStream.format("rate").load()
-    nulls = [F.lit(None).cast(field.dataType).alias(field.name) for field in rows.schema]
-    return clock.select(*nulls)
+    columns = no_rows(session, rows.schema)._jdf.queryExecution().analyzed().output()
+    jvm: Any = session._jvm
+    nothing, none = scala_object(jvm.scala.collection.immutable, "Nil"), jvm.scala.Option.empty()
+    moving = jvm.org.apache.spark.sql.catalyst.plans.logical.LocalRelation(columns, nothing, True, none)
+    spark: Any = session._jsparkSession
+    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark, moving), session)
 
 
 def _lookups(project: Project, model: Model) -> Iterator[str]:

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.streaming.query import StreamingQuery
 
+from headrace.engine.driver_java import plan_nodes
 from headrace.engine.jvm import each
 
 LATE_COLUMNS = {"key": "string", "event_time": "timestamp", "watermark": "timestamp"}
@@ -45,6 +46,7 @@ class BatchPlan:
         self._reader = reader
         self._views = views
         self._jvm: Any = reader._jvm
+        self._nodes = plan_nodes(reader)
 
     @cached_property
     def late_before(self) -> int:
@@ -59,10 +61,11 @@ class BatchPlan:
     @cached_property
     def source_times(self) -> tuple[SourceTime, ...]:
         """The streams with a watermark, in the order of the plan; named as the views that they are read from."""
-        stats = [(node.nodeId().toString(), node.eventTimeStats().value()) for node in self._watermarks]
+        watermarks = self._nodes.named(self._execution.executedPlan(), _WATERMARK)
+        stats = [(node.nodeId().toString(), node.eventTimeStats().value()) for node in watermarks]
         if any(at not in self._views for at, _ in stats):
-            found = self._found(self._logical, _WATERMARK)
-            self._views.update({node.nodeId().toString(): _view_below(node) for node in found})
+            found = self._nodes.named(self._logical, _WATERMARK)
+            self._views.update({node.nodeId().toString(): self._view_below(node) for node in found})
         return tuple(SourceTime(self._views[at], told.max() if told.count() else None) for at, told in stats)
 
     def late(self, own: Path | None) -> DataFrame | None:
@@ -84,12 +87,15 @@ class BatchPlan:
 
     def _told(self, own: Path) -> Iterator[DataFrame]:
         """What an anti join with the model's own table took out."""
-        for join in self._found(self._logical, "Join"):
+        for join in self._nodes.named(self._logical, "Join"):
             is_anti = join.joinType().sql() == "LEFT ANTI" and join.left().isStreaming()
-            if is_anti and any(str(own) in _paths(leaf) for leaf in _leaves(join.right())):
+            if is_anti and any(str(own) in _paths(leaf) for leaf in each(join.right().collectLeaves())):
                 semi = self._jvm.org.apache.spark.sql.catalyst.plans.JoinType.apply("leftsemi")
                 plan = join.copy(join.left(), join.right(), semi, join.condition(), join.hint())
                 yield self._keyed(self._frame(plan), join.left(), _equal_keys(self._jvm, join)[0])
+
+    def _view_below(self, node: Any) -> str:
+        return next((str(alias.identifier().name()) for alias in self._nodes.named(node, "SubqueryAlias")), "")
 
     def _keyed(self, rows: DataFrame, plan: Any, keys: Iterable[Any]) -> DataFrame:
         """The columns of a late row: its key as a JSON list, when it happened, and the watermark that it met."""
@@ -118,19 +124,8 @@ class BatchPlan:
         return inline.apply(self._execution.analyzed())
 
     @cached_property
-    def _physical(self) -> tuple[Any, ...]:
-        return tuple(_nodes(self._execution.executedPlan()))
-
-    @cached_property
     def _stateful(self) -> tuple[Any, ...]:
-        return tuple(node for node in self._physical if node.metrics().contains(_DROPPED))
-
-    @cached_property
-    def _watermarks(self) -> tuple[Any, ...]:
-        return tuple(node for node in self._physical if node.nodeName() == _WATERMARK)
-
-    def _found(self, plan: Any, name: str) -> Iterator[Any]:
-        return (node for node in _nodes(plan) if node.nodeName() == name)
+        return tuple(self._nodes.counting(self._execution.executedPlan(), _DROPPED))
 
 
 _DROPPED = "numRowsDroppedByWatermark"
@@ -165,23 +160,9 @@ def _equal_keys(jvm: Any, join: Any) -> tuple[list[Any], list[Any]]:
     return ([*each(found.get()._2())], [*each(found.get()._3())]) if found.isDefined() else ([], [])
 
 
-def _nodes(plan: Any) -> Iterator[Any]:
-    yield plan
-    for child in each(plan.children()):
-        yield from _nodes(child)
-
-
-def _leaves(plan: Any) -> Iterator[Any]:
-    return (node for node in _nodes(plan) if node.children().isEmpty())
-
-
 def _paths(leaf: Any) -> str:
     is_relation = leaf.getClass().getSimpleName() == "LogicalRelation"
     return str(leaf.relation().location().rootPaths().toString()) if is_relation else ""
-
-
-def _view_below(node: Any) -> str:
-    return next((str(n.identifier().name()) for n in _nodes(node) if n.nodeName() == "SubqueryAlias"), "")
 
 
 def _has_watermark(expression: Any) -> bool:

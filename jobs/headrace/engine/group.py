@@ -22,7 +22,7 @@ from headrace.engine.kept import Plans
 from headrace.engine.materialized import Materialized
 from headrace.engine.outputs import Output, UpsertOutput, commit, output_for
 from headrace.engine.routine import Routine
-from headrace.engine.session import child
+from headrace.engine.session import SMALL_BATCH_ROWS, child
 from headrace.engine.shelf import Shelf
 from headrace.engine.sources import Source, Tables, plain, records_in, source_name
 from headrace.errors import HeadraceError
@@ -140,6 +140,7 @@ class Group:
         last = self._last_inputs()
         is_finished = last is not None and self._inputs.is_finished(last.batch)
         self._next = last.batch + is_finished if last else 0
+        self.plans.begin(self._next, self._rows_before(self._next))
         for output in self.outputs.values():
             output.load(self._next)
         self.tests.load({table: output.table for table, output in self.outputs.items()}, self._next)
@@ -150,6 +151,11 @@ class Group:
         self._waits = self._has_waiting()
         self._ready = True
         return None if last is None or is_finished else self._fitted(last)
+
+    def _rows_before(self, batch: int) -> int:
+        """How many rows an output had at most before a batch; many where its log is too long to be read here."""
+        logs = [output.table.past(batch) for output in self.outputs.values()]
+        return max((SMALL_BATCH_ROWS + 1 if log is None else records_in(log) for log in logs), default=0)
 
     def _fitted(self, last: Inputs) -> Inputs:
         """The inputs of a batch to be run again, with what the models read since they were edited."""

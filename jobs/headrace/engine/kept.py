@@ -13,11 +13,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructType
 
 from headrace.engine.delta import nullable
+from headrace.engine.driver_java import plan_nodes
 from headrace.engine.jvm import scala_object
 from headrace.engine.materialized import Materialized, Nothing, materialize, with_batch
-from headrace.engine.partition import Partition, gathered
+from headrace.engine.partition import Partition
 from headrace.engine.session import SMALL_BATCH_ROWS, tune
-from headrace.engine.slot import Rows, Slot, are_in_slots
+from headrace.engine.slot import Rows, Slot
 
 _BROADCASTS = "spark.sql.autoBroadcastJoinThreshold"
 
@@ -32,14 +33,17 @@ class Plan:
         self._at_most = at_most
         self._jvm: Any = frame.sparkSession._jvm
         self._session = frame.sparkSession._jsparkSession
-        self._made = _planned(frame.coalesce(1))
-        self._partition = Partition.of(frame.sparkSession, self._narrow(frame.sparkSession), at_most)
+        self._made = _planned(frame)
+        self._activate()
+        self._plan = self._narrow(frame.sparkSession)
+        self._partition = Partition.of(frame.sparkSession, self._plan, at_most)
         self._lasts: bool | None = None
 
     def _narrow(self, session: SparkSession) -> Any:
-        """The plan without sending rows around, where all of them lie in slots."""
-        plan = self._made.executedPlan()
-        return gathered(session, plan) if are_in_slots(self._made.optimizedPlan()) else plan
+        """The plan of a single partition, without sending rows around where all of them lie in slots."""
+        nodes, plan = plan_nodes(session), self._made.executedPlan()
+        reads_slots = nodes.readsBlocksOnly(self._made.optimizedPlan())
+        return nodes.single(nodes.gathered(plan) if reads_slots else plan)
 
     def reads(self, leaves: tuple[DataFrame, ...]) -> bool:
         """Whether it would be the same if it were made anew, over these frames."""
@@ -48,11 +52,14 @@ class Plan:
 
     def rows(self) -> Rows:
         """Run it now. What runs as a job is a copy, since each node of a plan remembers what it has found out."""
-        # The nodes of the copy take the session that is active on this thread.
-        self._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(self._session)
+        self._activate()
         if self._partition:
             return self._partition.rows()
-        return Rows(self._made.executedPlan().clone().executeTake(self._at_most))
+        return Rows(self._plan.clone().executeTake(self._at_most))
+
+    def _activate(self) -> None:
+        """New nodes of a plan take the session that is active on this thread."""
+        self._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(self._session)
 
     def _is_lasting(self) -> bool:
         """Whether it holds no value that was true for one batch only: of a subquery, the clock or chance."""
@@ -68,7 +75,7 @@ class Plan:
 def _planned(frame: DataFrame) -> Any:
     """The plan of a frame. Rows that all lie in slots are joined where they are: a broadcast is a job of its own."""
     made: Any = frame._jdf.queryExecution()
-    if are_in_slots(made.optimizedPlan()):
+    if plan_nodes(frame.sparkSession).readsBlocksOnly(made.optimizedPlan()):
         with _without_broadcasts(frame.sparkSession):
             made.executedPlan()
     return made

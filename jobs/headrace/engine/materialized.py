@@ -14,11 +14,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from headrace.engine.columns import no_rows
-from headrace.engine.jvm import confs_of, each, kind_of, scala_object, scala_sequence
+from headrace.engine.driver_java import plan_nodes
+from headrace.engine.jvm import confs_of, each, kind_of, scala_sequence
 from headrace.engine.session import SMALL_BATCH_ROWS
 
-_LONG = 8
-"""Bytes of a row of a range."""
 _LARGE_ROWS = 50_000
 """Up to here a commit is a single file."""
 
@@ -143,12 +142,7 @@ def _size(session: SparkSession, rows: Any, count: int) -> Any:
     By itself Spark takes the product of what was joined, and keeps it with the rows: few rows count as many, and what
     reads its own past doubles the digits of that number with every batch, until planning takes minutes.
     """
-    jvm: Any = session._jvm
-    estimates = jvm.org.apache.spark.sql.catalyst.plans.logical.statsEstimation
-    unknown = scala_object(jvm.org.apache.spark.sql.catalyst.expressions, "AttributeMap").empty()
-    width = estimates.EstimationUtils.getSizePerRow(rows.output(), unknown)
-    # Py4J makes numbers of Python of Scala's, and Spark's statistics want those; so they are taken from a range.
-    return session.range(max(count * width // _LONG, 1))._jdf.queryExecution().optimizedPlan().stats()
+    return plan_nodes(session).ofRows(rows, count)
 
 
 def _over(session: SparkSession, rows: Any, spread: Any, ordered: Any, stats: Any) -> DataFrame:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from headrace.engine.driver_task import driver_task
-from headrace.engine.jvm import confs_of, each, kind_of, scala_sequence
+from headrace.engine.driver_java import driver_task, plan_nodes
+from headrace.engine.jvm import confs_of
 from headrace.engine.slot import Rows
 
 
@@ -30,24 +29,13 @@ class Partition:
     @staticmethod
     def of(session: SparkSession, plan: Any, at_most: int) -> Partition | None:
         """The only partition of a plan; none if there are others, or rows have to be sent."""
-        if "Exchange" in plan.toString():
+        nodes = plan_nodes(session)
+        if nodes.sendsRows(plan):
             return None
         rdd = plan.execute()
-        is_only = rdd.getNumPartitions() == 1 and "Shuffled" not in rdd.toDebugString()
+        is_only = rdd.getNumPartitions() == 1 and not nodes.isShuffled(rdd)
         return Partition(session, rdd, at_most) if is_only else None
 
     def rows(self) -> Rows:
         """Compute them now."""
         return Rows(self._task.rows(self._rdd, None, self._at_most, self._confs))
-
-
-def gathered(session: SparkSession, plan: Any) -> Any:
-    """The same plan where partitions are read one after another instead of being sent to a single one."""
-    jvm: Any = session._jvm
-    former, nodes = [*each(plan.children())], jvm.org.apache.spark.sql.execution
-    children = [gathered(session, child) for child in former]
-    if kind_of(plan) == "ShuffleExchangeExec" and plan.numPartitions() == 1:
-        return nodes.CoalesceExec(1, children[0])
-    if all(map(operator.is_, children, former)):
-        return plan
-    return plan.withNewChildren(scala_sequence(session, nodes.SparkPlan, children))

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, StructType
 
-from headrace.engine.driver_task import driver_task
+from headrace.engine.driver_java import driver_task
 from headrace.engine.jvm import confs_of, scala_object, scala_sequence
 from headrace.engine.slot import Rows
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from headrace.engine.body import quoted
 from headrace.engine.classify import data_column, parsed
 from headrace.project.model import CLOCK_TOPIC, LANDING_COLUMNS, TICK_TOPIC, Topic
+
+_NAMES = [name for name, _ in LANDING_COLUMNS]
+_ARRIVAL = "struct(landing_batch, topic, partition, offset) as _arrival"
 
 
 def bronze(landed: DataFrame, topic: Topic) -> DataFrame:
@@ -16,11 +20,11 @@ def bronze(landed: DataFrame, topic: Topic) -> DataFrame:
     """
     if topic.is_clock:
         return _clock(landed)
-    usable = landed.where((F.col("topic") == topic.topic) & F.col("reject_reason").isNull())
-    arrival = F.struct("landing_batch", "topic", "partition", "offset").alias("_arrival")
-    known = data_column(topic)
-    data = F.col(known) if known in landed.columns else parsed(topic)
-    return usable.select(*[name for name, _ in LANDING_COLUMNS], data.alias("data"), arrival)
+    usable = landed.where(f"topic = {quoted(topic.topic)} and reject_reason is null")
+    known, columns = data_column(topic), landed.columns
+    data = F.col(known) if known in columns else parsed(topic)
+    kept = ["*"] if columns == _NAMES else _NAMES
+    return usable.select(*kept, data.alias("data"), F.expr(_ARRIVAL))
 
 
 def _clock(landed: DataFrame) -> DataFrame:

@@ -174,7 +174,9 @@ def child(spark: SparkSession, pool: str, macros: Iterable[Macro] = ()) -> Spark
 def _template(spark: SparkSession, macros: tuple[Macro, ...]) -> SparkSession:
     """What queries' sessions are copies of: to declare all macros for each costs more than a batch."""
     session = spark.newSession()
-    for key, value in {**_RUNTIME, **_GUARD}.items():
+    # Spark's default would send a few rows to two hundred places, each of which is a task.
+    partitions = {"spark.sql.shuffle.partitions": str(spark.sparkContext.defaultParallelism)}
+    for key, value in {**_RUNTIME, **_GUARD, **partitions}.items():
         session.conf.set(key, value)
     for macro in macros:
         session.sql(macro.text)

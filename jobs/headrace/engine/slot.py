@@ -13,12 +13,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.engine.columns import no_rows
-from headrace.engine.driver_task import driver_task
-from headrace.engine.jvm import each, java_array, kind_of, objects, scala_object
+from headrace.engine.driver_java import driver_task, plan_nodes
+from headrace.engine.jvm import java_array, objects, scala_object
 from headrace.engine.local import internal_rows
 from headrace.engine.materialized import Materialized, materialize
 from headrace.engine.parquet import ParquetFiles
 
+_FEW_BYTES = 8_000
 _NUMBERS = count()
 
 
@@ -110,8 +111,7 @@ class Slot:
 
     def _size(self) -> Any:
         """What Spark is to expect: little, or it would never send these rows to those of a large table."""
-        few = self._session.range(1000)._jdf.queryExecution().optimizedPlan().stats()
-        return self._jvm.scala.Option.apply(few)
+        return self._jvm.scala.Option.apply(plan_nodes(self._session).ofSize(_FEW_BYTES))
 
 
 @dataclass(frozen=True)
@@ -134,16 +134,6 @@ class Filled(Materialized):
         filled = self.slot.filled(Rows.of(found))
         found.release()
         return filled
-
-
-def are_in_slots(plan: Any) -> bool:
-    """Whether a logical plan reads nothing but slots."""
-    return all(map(_is_slot, each(plan.collectLeaves())))
-
-
-def _is_slot(leaf: Any) -> bool:
-    kind = kind_of(leaf)
-    return kind in ("OneRowRelation", "LocalRelation") or (kind == "LogicalRDD" and kind_of(leaf.rdd()) == "BlockRDD")
 
 
 def _jvm(session: SparkSession) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from headrace.engine.body import name, quoted
 from headrace.engine.statement import edited, literals, view_name
 from headrace.project.model import TICK_TOPIC, Input, Model
 
@@ -44,11 +45,11 @@ def with_ticks(rows: DataFrame, landed: DataFrame | None, column: str, sources: 
     rows = rows.withColumn("_is_tick", F.lit(False))
     if landed is None:
         return rows
-    named = F.array(*[F.lit(source) for source in sources])  # a tick without a key is for all sources
-    is_ours = F.col("key").isNull() | F.arrays_overlap(F.split("key", ","), named)
-    ticks = landed.where((F.col("topic") == TICK_TOPIC) & is_ours)
+    ours = ", ".join(map(quoted, sources))  # a tick without a key is for all sources
+    is_ours = f"(key is null or arrays_overlap(split(key, ','), array({ours})))"
+    ticks = landed.where(f"topic = {quoted(TICK_TOPIC)} and {is_ours}")
     moment = "landed_at" if column == "landed_at" else "event_time"
-    ticks = ticks.select(F.col(moment).alias(column), F.lit(True).alias("_is_tick"))
+    ticks = ticks.selectExpr(f"{moment} as {name(column)}", "true as _is_tick")
     return rows.unionByName(ticks, allowMissingColumns=True)
 
 
