@@ -1,4 +1,8 @@
-"""A rehearsal: a new project reads a few records from a real broker, so that both JVMs load what a run needs."""
+"""A rehearsal: a project reads and sends a few records, so that both JVMs load what a run needs.
+
+It is what `headrace init` writes and what the folder `rehearsal` adds to it: a model for Spark's streaming engine, and
+one that is published.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ def record_classes() -> str | None:
     """Keep the classes of a rehearsal's JVMs for later starts; return what went wrong, None if nothing did."""
     with TemporaryDirectory() as folder:
         project = Path(folder) / NAME
-        for _ in written(project):
+        for _ in (*written(project), *written(project, "rehearsal")):
             pass
         data = project / "data"
         try:

@@ -23,9 +23,9 @@ def init(folder: Path) -> int:
     return ExitCode.OK
 
 
-def written(folder: Path) -> Iterator[Path]:
-    """Write the template into a folder, file by file."""
-    for path, text in _files(Path(__file__).parents[1] / "template"):
+def written(folder: Path, template: str = "template") -> Iterator[Path]:
+    """Write a template of ours into a folder, file by file."""
+    for path, text in _files(Path(__file__).parents[1] / template):
         file = folder / ".gitignore" if path == Path("gitignore") else folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text.replace(NAME, name_of(folder)), "utf-8")
