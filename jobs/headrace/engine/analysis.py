@@ -14,7 +14,7 @@ from pyspark.sql.types import NullType, StructField, StructType
 
 from headrace.engine.binding import Binder, at_moment, view_of
 from headrace.engine.columns import columns_of, landing_schema, no_rows, type_of
-from headrace.engine.jvm import scala_object
+from headrace.engine.jvm import frame_of, scala_object
 from headrace.engine.relations import bronze
 from headrace.engine.remedies import remedy
 from headrace.engine.session import child
@@ -156,8 +156,7 @@ def _as_stream(session: SparkSession, rows: DataFrame) -> DataFrame:
     jvm: Any = session._jvm
     nothing, none = scala_object(jvm.scala.collection.immutable, "Nil"), jvm.scala.Option.empty()
     moving = jvm.org.apache.spark.sql.catalyst.plans.logical.LocalRelation(columns, nothing, True, none)
-    spark: Any = session._jsparkSession
-    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark, moving), session)
+    return frame_of(session, moving)
 
 
 def _lookups(project: Project, model: Model) -> Iterator[str]:

@@ -14,7 +14,7 @@ from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.engine.driver_java import plan_nodes
-from headrace.engine.jvm import each
+from headrace.engine.jvm import each, frame_of
 
 LATE_COLUMNS = {"key": "string", "event_time": "timestamp", "watermark": "timestamp"}
 
@@ -112,8 +112,7 @@ class BatchPlan:
         return DataFrame(session.internalCreateDataFrame(execution.toRdd(), rows._jdf.schema(), False), self._reader)
 
     def _frame(self, plan: Any) -> DataFrame:
-        dataset = self._jvm.org.apache.spark.sql.classic.Dataset
-        return DataFrame(dataset.ofRows(self._reader._jsparkSession, plan), self._reader)
+        return frame_of(self._reader, plan)
 
     def _column(self, expression: Any) -> Column:
         return ClassicColumn(self._jvm.org.apache.spark.sql.classic.ExpressionUtils.column(expression))

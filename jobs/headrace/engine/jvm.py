@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 
 def java_array(session: SparkSession, kind: Any, values: Sequence[Any]) -> Any:
@@ -42,6 +42,13 @@ def kind_of(thing: Any) -> str:
 def scala_object(package: Any, name: str) -> Any:
     """A Scala object of a Java package."""
     return getattr(getattr(package, f"{name}$"), "MODULE$")
+
+
+def frame_of(session: SparkSession, plan: Any) -> DataFrame:
+    """The rows of a logical plan as a frame of a session."""
+    jvm: Any = session._jvm
+    spark: Any = session._jsparkSession
+    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark, plan), session)
 
 
 def confs_of(session: SparkSession) -> Any:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType, _create_converter
 
 from headrace.engine.columns import no_rows
-from headrace.engine.jvm import java_array
+from headrace.engine.jvm import frame_of, java_array
 
 
 def internal_rows(session: SparkSession, values: Iterable[Sequence[Any]], schema: StructType) -> Any:
@@ -35,7 +35,7 @@ def local_frame(session: SparkSession, rows: Any, schema: StructType) -> DataFra
     plan = jvm.org.apache.spark.sql.catalyst.plans.logical.LocalRelation(
         columns, values, False, jvm.scala.Option.empty()
     )
-    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
+    return frame_of(session, plan)
 
 
 def collected(frame: DataFrame) -> Any:

@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 
 from headrace.engine.columns import no_rows
 from headrace.engine.driver_java import plan_nodes
-from headrace.engine.jvm import confs_of, each, kind_of, scala_sequence
+from headrace.engine.jvm import confs_of, each, frame_of, kind_of, scala_sequence
 from headrace.engine.session import SMALL_BATCH_ROWS
 
 _LARGE_ROWS = 50_000
@@ -151,4 +151,4 @@ def _over(session: SparkSession, rows: Any, spread: Any, ordered: Any, stats: An
     none, sized = jvm.scala.Option.empty(), jvm.scala.Option.apply(stats)
     told = (rows.output(), rows.rdd(), spread, ordered, False, none)
     plan = jvm.org.apache.spark.sql.execution.LogicalRDD(*told, session._jsparkSession, sized, none)
-    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
+    return frame_of(session, plan)

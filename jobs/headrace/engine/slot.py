@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 
 from headrace.engine.columns import no_rows
 from headrace.engine.driver_java import driver_task, plan_nodes
-from headrace.engine.jvm import java_array, objects, scala_object
+from headrace.engine.jvm import frame_of, java_array, objects, scala_object
 from headrace.engine.local import internal_rows
 from headrace.engine.materialized import Materialized, materialize
 from headrace.engine.parquet import ParquetFiles
@@ -103,7 +103,7 @@ class Slot:
         unordered = scala_object(jvm.scala.collection.immutable, "Nil")
         told = (columns, self._rdd(), single, unordered, False, none, spark, self._size(), none)
         rows = jvm.org.apache.spark.sql.execution.LogicalRDD(*told)
-        return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark, rows), self._session)
+        return frame_of(self._session, rows)
 
     def _rdd(self) -> Any:
         blocks = java_array(self._session, self._jvm.org.apache.spark.storage.BlockId, [self._block])
