@@ -44,6 +44,5 @@ def test_others_go_on_and_the_run_tells_of_it_at_its_end(spoilt: Sales, stage: S
     assert (fast.returncode, MODEL in fast.stderr) == (1, True), fast.stderr
     text = (spoilt.folder / MODEL).read_text()
     (spoilt.folder / MODEL).write_text(text.replace(SPOILT, FINE))
-    mended = spoilt.call("run", "--available-now")
-    assert mended.returncode == 0, mended.stderr
+    assert stage.failures("sales", project=spoilt.project) == ()
     assert sent(stage) == [("poison", 2500), ("q", 2600)]

@@ -14,7 +14,7 @@ import pytest
 from tests.kafka import oracle, outcome
 from tests.kafka.events import load, made, order, sale
 from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
-from tests.kafka.runner import Runner, processes
+from tests.kafka.runner import Runner
 from tests.kafka.stage import Stage
 from tests.waiting import pause, wait_for
 
@@ -68,6 +68,22 @@ def test_outage_of_the_broker_needs_no_hand(live: Runner, stage: Stage, seconds:
     assert (live.process.poll(), live.count("^[^ ]+ failed ")) == (None, 0)
 
 
+def test_minute_is_told_when_nothing_comes_any_more(live: Runner, stage: Stage, flow: ExitStack) -> None:
+    flow.close()
+    stage.send([sale("idle", 7)], timestamp=last_of_its_minute())
+    wait_for(
+        lambda: "idle" in {row["product"] for row in stage.rows("gold.sales_per_minute")},
+        "the minute of the sale",
+        every=1,
+        told=lambda: live.said,
+    )
+
+
+def last_of_its_minute() -> int:
+    """A time newer than all others, in milliseconds."""
+    return (int(time.time()) // 60 * 60 + 4 * 60 - 1) * 1000
+
+
 def test_sigterm_stops_cleanly(live: Runner, stage: Stage) -> None:
     family = [live.process.pid, *(child.pid for child in psutil.Process(live.process.pid).children(recursive=True))]
     started = time.monotonic()
@@ -77,21 +93,7 @@ def test_sigterm_stops_cleanly(live: Runner, stage: Stage) -> None:
     assert "slow_stop" not in live.said
 
 
-def test_all_of_it_was_processed_once(stage: Stage, flow: ExitStack) -> None:
-    flow.close()
-    stage.send([sale("closing", 1)], timestamp=int(time.time() * 1000) + 3 * oracle.MINUTE_MS)
+def test_all_of_it_was_processed_once(stage: Stage) -> None:
+    stage.send([sale("closing", 1)], timestamp=last_of_its_minute() + 3 * oracle.MINUTE_MS)
     stage.process_all()
     assert outcome.found(stage) == outcome.expected(stage.acked)
-
-
-def test_minute_is_told_when_nothing_comes_any_more_and_interrupt_stops_cleanly(stage: Stage) -> None:
-    last_of_its_minute = (int(time.time()) // 60 * 60 + 4 * 60 - 1) * 1000  # newer than all others
-    stage.send([sale("idle", 7)], timestamp=last_of_its_minute)
-    with stage.runner("--select", "sales") as runner:
-        wait_for(
-            lambda: "idle" in {row["product"] for row in stage.rows("gold.sales_per_minute")},
-            "the minute of the sale",
-            every=1,
-        )
-        assert (runner.stop(signal.SIGINT), runner.count(" stopped$")) == (130, 1)
-        wait_for(lambda: not processes(stage.data_dir), "the end of the JVM", STOPS_WITHIN)

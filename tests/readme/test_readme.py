@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from headrace.demo.script import Script, script
-from tests.kafka.runner import Runner
+from tests.kafka.runner import Runner, processes
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.readme
 
@@ -26,6 +27,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 TYPED = re.findall(r"^\$ (.*)$", README, flags=re.MULTILINE)
 PARTS = ("Makefile", "conf", "macros", "manifest.yml", "requirements.lock", "sql")
 PATIENCE = 600
+STOPS_WITHIN = 30.0
 
 
 class Reader:
@@ -151,6 +153,11 @@ def test_order_by_hand_ships(reader: Reader, running: Runner) -> None:
         assert "a" in (line.split()[2] for line in tail.stdout)
         end.cancel()
         tail.send_signal(signal.SIGINT)
+
+
+def test_ctrl_c_ends_the_runner_cleanly(reader: Reader, running: Runner) -> None:
+    assert (running.stop(signal.SIGINT), running.count(" stopped$")) == (130, 1)
+    wait_for(lambda: not processes(reader.folder / ".headrace"), "the end of the JVM", STOPS_WITHIN)
 
 
 @pytest.mark.parametrize("command", [command for command in TYPED if command.startswith("make ")])

@@ -26,6 +26,7 @@ from headrace.testing.scope import narrowed
 pytestmark = pytest.mark.spark
 
 PROJECT = loader.load(Path(__file__).parents[2], "test")
+READ = {read.table for model in PROJECT.models for read in model.inputs}
 SALES = [
     {"sales": [{"key": "pen", "value": {"product": "pen", "value": 1500}, "timestamp": "2026-01-01T10:00:10Z"}]},
     {"sales": [{"key": "pen", "value": {"product": "pen", "value": 700}, "timestamp": "2026-01-01T10:03:10Z"}]},
@@ -53,7 +54,8 @@ def opened(sandbox: Sandbox) -> Iterator[Notebook]:
 def test_text_of_every_model_runs_as_it_stands(opened: Notebook, sandbox: Sandbox, model: Model) -> None:
     found = opened.sql(model.text)
     assert found.columns == sandbox.schemas(PROJECT)[model.table].names
-    found.write.format("noop").mode("overwrite").save()
+    if model.materialized != "view" or model.table not in READ:  # a view that is read runs as a part of its readers
+        found.write.format("noop").mode("overwrite").save()
 
 
 def test_streaming_model_gives_its_rows_as_a_batch(opened: Notebook) -> None:

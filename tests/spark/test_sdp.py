@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pyspark
 import pytest
+from pyspark.sql import SparkSession
 
+from headrace.commands.exporting import export_sdp
+from headrace.commands.workspace import Workspace
+from headrace.engine import session
 from headrace.engine.sdp import SETTINGS, Export, export
 from headrace.project import loader
 from headrace.testing.sandbox import Sandbox
@@ -46,19 +50,20 @@ def test_reasons_are_those_of_the_model(exported: Export) -> None:
     assert exported.refused["gold.sales_notifications"] == "it reads silver.sales_totals, which does not go along"
 
 
-def test_dry_run_accepts_what_is_exported(tmp_path: Path) -> None:
+def test_dry_run_accepts_what_is_exported(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder, spark = tmp_path / "pipeline", Path(pyspark.__file__).parent
-    ours = {"PYTHONPATH": str(PROJECT.root / "jobs"), "HEADRACE_DATA_DIR": str(tmp_path / "data")}
+    monkeypatch.setenv("HEADRACE_DATA_DIR", str(tmp_path / "data"))  # nothing has ever run there
+    monkeypatch.setattr(session, "start", lambda *_: sandbox.spark)
+    monkeypatch.setattr(SparkSession, "stop", lambda _: None)
+    assert export_sdp(Workspace(PROJECT.root, "test"), folder) == 0
+    assert "gold.sales_per_minute: streaming table" in capsys.readouterr().out
+
     theirs = {"SPARK_HOME": str(spark), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    environ = {**os.environ, **ours, **theirs, "SPARK_TESTING": "1"}  # so it also takes a port that is free
-
-    def called(*words: str) -> str:
-        done = subprocess.run(words, env=environ, cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[-5000:]
-        return done.stdout + done.stderr
-
-    # nothing has ever run for this target
-    called(sys.executable, "-m", "headrace", "-C", str(PROJECT.root), "-t", "test", "export", "sdp", str(folder))
+    environ = {**os.environ, **theirs, "SPARK_TESTING": "1"}  # so it also takes a port that is free
     spec, settings = folder / "spark-pipeline.yml", folder / SETTINGS
     words = ("dry-run", "--spec", str(spec), "--properties-file", str(settings))
-    assert "Run is COMPLETED" in called(str(spark / "bin" / "spark-pipelines"), *words)
+    pipelines = [str(spark / "bin" / "spark-pipelines"), *words]
+    done = subprocess.run(pipelines, env=environ, cwd=tmp_path, capture_output=True, text=True)
+    assert "Run is COMPLETED" in done.stdout + done.stderr

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.streaming.query import StreamingQuery
 
+from headrace.engine.columns import lit
 from headrace.engine.driver_java import plan_nodes
 from headrace.engine.jvm import each, frame_of
 
@@ -82,7 +83,7 @@ class BatchPlan:
                 for time in times[:1]:
                     column = self._column(time)
                     passed = column.getField("end") if _is_struct(time) else column
-                    rows = self._frame(plan).where(passed <= F.timestamp_millis(F.lit(self.late_before)))
+                    rows = self._frame(plan).where(passed <= F.timestamp_millis(lit(self.late_before)))
                     yield self._keyed(rows, plan, keys)
 
     def _told(self, own: Path) -> Iterator[DataFrame]:
@@ -101,8 +102,8 @@ class BatchPlan:
         """The columns of a late row: its key as a JSON list, when it happened, and the watermark that it met."""
         times = [a for a in each(plan.output()) if _has_watermark(a) and not _is_struct(a)]
         key = F.to_json(F.array(*[self._column(column).cast("string") for column in keys]))
-        event_time = self._column(times[0]) if times else F.lit(None).cast("timestamp")
-        watermark = F.timestamp_millis(F.lit(self.late_before))
+        event_time = self._column(times[0]) if times else lit(None).cast("timestamp")
+        watermark = F.timestamp_millis(lit(self.late_before))
         return rows.select(key.alias("key"), event_time.alias("event_time"), watermark.alias("watermark"))
 
     def _at_rest(self, rows: DataFrame) -> DataFrame:

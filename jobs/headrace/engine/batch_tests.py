@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headrace.engine.columns import columns_of
+from headrace.engine.columns import columns_of, lit
 from headrace.engine.datatests import FAILED, Lookup, as_json, counts, failing, marked, names, repeats
 from headrace.engine.delta import CommitTable
 from headrace.engine.kept import Plans
@@ -50,7 +50,7 @@ class QueryTests:
         frames = [rows for tests in self.models.values() for rows in tests.set_aside]
         if not frames:
             return None
-        when = {"batch": F.lit(batch).cast("bigint"), "failed_at": F.lit(at).cast("timestamp")}
+        when = {"batch": lit(batch).cast("bigint"), "failed_at": lit(at).cast("timestamp")}
         rows = reduce(DataFrame.unionByName, frames).withColumns(when)
         return rows.select(*[name for name, _ in FAILED_COLUMNS])
 
@@ -153,7 +153,7 @@ class ModelTests:
         if not apart:
             return found.frame.drop(FAILED)
         reasons = F.filter(FAILED, lambda name: name.isin(apart))
-        told = (F.lit(self._model.table).alias("model"), F.explode(reasons).alias("test"), as_json(found.frame))
+        told = (lit(self._model.table).alias("model"), F.explode(reasons).alias("test"), as_json(found.frame))
         self.set_aside.append(found.frame.select(*told))
         return found.frame.where(F.size(reasons) == 0).drop(FAILED)
 

@@ -36,6 +36,7 @@ from headrace.engine.body import (
     typed,
     worst,
 )
+from headrace.engine.columns import lit
 from headrace.project.expressions import with_values
 from headrace.project.model import Topic
 
@@ -60,7 +61,7 @@ def classify(frame: DataFrame, topics: Sequence[Topic], landed_at: datetime | Co
     rows, in a column for each topic (see `data_column`).
     """
     reasons = (*REASONS, *dict.fromkeys(rule for topic in topics for rule, _ in topic.reject))
-    landed = landed_at if isinstance(landed_at, Column) else F.lit(landed_at)
+    landed = landed_at if isinstance(landed_at, Column) else lit(landed_at)
     records = frame.withColumn("landed_at", landed)
     records.createOrReplaceTempView(_RECORDS)
     judged, known = _RECORDS, {*records.columns}

@@ -1,4 +1,4 @@
-"""Columns given by name and DDL type as Spark's schemas, and frames that have columns but no rows."""
+"""Columns: given by name and DDL type, of one value, and those of frames that have no rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.functions.builtin import _invoke_function
 from pyspark.sql.types import DataType, StructField, StructType
 
 from headrace.project.model import LANDING_COLUMNS
@@ -34,3 +35,12 @@ def no_rows(session: SparkSession, schema: StructType) -> DataFrame:
     jvm: Any = session._jvm
     rows = spark.createDataFrame(jvm.java.util.ArrayList(), spark.parseDataType(schema.json()))
     return DataFrame(rows, session)
+
+
+def lit(value: Any) -> Column:
+    """A value of Python's as a column.
+
+    PySpark's own `lit` looks whether it is numpy's, and to know that imports pandas and its test tools where they are
+    installed: half a CPU-second of a start.
+    """
+    return _invoke_function("lit", value)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from headrace.engine.columns import lit
 from headrace.project.model import DataTest
 
 FAILED = "_failed"
@@ -20,7 +21,7 @@ def marked(rows: DataFrame, tests: Sequence[DataTest], lookup: Lookup) -> DataFr
     """The rows, each with the names of the tests that it fails."""
     columns = rows.columns
     for test in tests:
-        fails = F.coalesce(F.expr(test.fails), F.lit(False))
+        fails = F.coalesce(F.expr(test.fails), lit(False))
         if test.kind == "unique":
             fails = fails & repeats(test, columns)
         rows = rows.withColumn(test.name, fails) if test.to is None else _unrelated(rows, test, fails, lookup(test.to))
@@ -29,7 +30,7 @@ def marked(rows: DataFrame, tests: Sequence[DataTest], lookup: Lookup) -> DataFr
 
 def names(fails: Mapping[str, Column]) -> Column:
     """The names of the conditions that hold, as the column `_failed`."""
-    found = F.array(*[F.when(condition, F.lit(name)) for name, condition in fails.items()])
+    found = F.array(*[F.when(condition, lit(name)) for name, condition in fails.items()])
     return F.filter(found, lambda name: name.isNotNull()).alias(FAILED)
 
 
@@ -61,6 +62,6 @@ def _unrelated(rows: DataFrame, test: DataTest, fails: Column, table: DataFrame)
     column, found = f"`{test.column}`", f"_{test.name}"
     wanted = rows.select(F.col(column).alias(found)).distinct()
     known = table.select(F.col(f"`{test.field}`").alias(found)).join(wanted, found, "left_semi").distinct()
-    known = known.withColumn(test.name, F.lit(True))
+    known = known.withColumn(test.name, lit(True))
     joined = rows.join(known, rows[str(test.column)] == known[found], "left")
     return joined.drop(found).withColumn(test.name, fails & F.col(test.name).isNull())

@@ -10,6 +10,8 @@ from operator import or_
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from headrace.engine.columns import lit
+
 _TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
 
 
@@ -55,14 +57,14 @@ def compare(running: DataFrame, beside: DataFrame, key: Sequence[str], most: int
     rest = [name for name in columns if name not in key] if key else []
     told = met.withColumns({f"_differs_{name}": _differs(name) for name in rest}).withColumns(
         {
-            "_only_running": F.greatest(F.col("_running") - F.col("_beside"), F.lit(0)),
-            "_only_beside": F.greatest(F.col("_beside") - F.col("_running"), F.lit(0)),
-            "_differs": reduce(or_, [F.col(f"_differs_{name}") for name in rest], F.lit(False)),
+            "_only_running": F.greatest(F.col("_running") - F.col("_beside"), lit(0)),
+            "_only_beside": F.greatest(F.col("_beside") - F.col("_running"), lit(0)),
+            "_differs": reduce(or_, [F.col(f"_differs_{name}") for name in rest], lit(False)),
         }
     )
     numbers = ("_running", "_beside", "_only_running", "_only_beside")
     flags = ("_differs", *(f"_differs_{name}" for name in rest))
-    sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in numbers]
+    sums = [F.coalesce(F.sum(name), lit(0)).alias(name) for name in numbers]
     (found,) = told.agg(*sums, *[F.count_if(F.col(name)).alias(name) for name in flags]).collect()
     return Difference(
         key=key,
@@ -86,14 +88,14 @@ def _side(rows: DataFrame, columns: Sequence[str], key: Sequence[str]) -> DataFr
     """Rows as texts with their number: of one key there is one row, of equal rows without a key any number."""
     texts = rows.select(*[_text(name).alias(name) for name in columns])
     if key:
-        return texts.withColumn("_rows", F.lit(1))
-    return texts.groupBy(*columns).agg(F.count(F.lit(1)).alias("_rows"))
+        return texts.withColumn("_rows", lit(1))
+    return texts.groupBy(*columns).agg(F.count(lit(1)).alias("_rows"))
 
 
 def _text(name: str) -> Column:
     """A cell as JSON, which can be compared whatever its type, and be shown."""
     whole = F.to_json(F.struct(F.col(f"`{name}`").alias("c")), _TIMES)
-    return F.substring(whole, F.lit(6), F.length(whole) - 6)
+    return F.substring(whole, lit(6), F.length(whole) - 6)
 
 
 def _met(running: DataFrame, beside: DataFrame, keys: Sequence[str]) -> DataFrame:
@@ -101,7 +103,7 @@ def _met(running: DataFrame, beside: DataFrame, keys: Sequence[str]) -> DataFram
     one, other = (side.select(F.struct("*").alias(alias)) for side, alias in ((running, "r"), (beside, "b")))
     same = [F.col(f"r.`{name}`").eqNullSafe(F.col(f"b.`{name}`")) for name in keys]
     counts = {
-        f"_{word}": F.coalesce(F.col(f"{alias}._rows"), F.lit(0)) for word, alias in (("running", "r"), ("beside", "b"))
+        f"_{word}": F.coalesce(F.col(f"{alias}._rows"), lit(0)) for word, alias in (("running", "r"), ("beside", "b"))
     }
     return one.join(other, same, "full_outer").withColumns(counts)
 

@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from headrace.engine.columns import lit
 from headrace.engine.kept import Plans
 from headrace.engine.materialized import Materialized, count_where
 
@@ -68,14 +69,14 @@ class KeyIndex:
     def marked(self, rows: Materialized, name: str) -> DataFrame:
         """All rows, and a column that says whether their key is closed."""
         if rows.count == 0 or self._empty():
-            return rows.frame.withColumn(name, F.lit(False))
+            return rows.frame.withColumn(name, lit(False))
         if rows.count > LOOKUP_KEYS:
             h1, h2 = self._fingerprint()
-            closed = self._all().distinct().withColumnsRenamed({"h1": "_h1", "h2": "_h2"}).withColumn(name, F.lit(True))
+            closed = self._all().distinct().withColumnsRenamed({"h1": "_h1", "h2": "_h2"}).withColumn(name, lit(True))
             found = rows.frame.withColumns({"_h1": h1, "_h2": h2}).join(closed, ["_h1", "_h2"], "left")
-            return found.drop("_h1", "_h2").withColumn(name, F.coalesce(name, F.lit(False)))
+            return found.drop("_h1", "_h2").withColumn(name, F.coalesce(name, lit(False)))
         known = self._lookup({(h1, h2) for h1, h2, _ in self._hashes(rows)})
-        return rows.frame.withColumn(name, self._is_any_of(known) if known else F.lit(False))
+        return rows.frame.withColumn(name, self._is_any_of(known) if known else lit(False))
 
     def add(self, rows: Materialized) -> None:
         """Close the keys of committed rows that close them."""
@@ -96,7 +97,7 @@ class KeyIndex:
         return self._hashed[1]
 
     def _as_json(self, rows: DataFrame) -> DataFrame:
-        closes = F.coalesce(F.expr(self._closes), F.lit(False))
+        closes = F.coalesce(F.expr(self._closes), lit(False))
         each = F.array(*(column.cast("string") for column in (*self._fingerprint(), closes)))
         return rows.select(F.to_json(F.collect_list(each)))
 
@@ -105,7 +106,7 @@ class KeyIndex:
 
     def _fingerprint(self) -> tuple[Column, Column]:
         names = [F.col(name) for name in self._keys]
-        return F.xxhash64(*names).alias("h1"), F.xxhash64(F.lit("headrace"), *names).alias("h2")
+        return F.xxhash64(*names).alias("h1"), F.xxhash64(lit("headrace"), *names).alias("h2")
 
     def _empty(self) -> bool:
         return not self._recent and self._sorted is None
@@ -128,7 +129,7 @@ class KeyIndex:
 
     def _is_any_of(self, closed: set[tuple[int, int]]) -> Column:
         h1, h2 = self._fingerprint()
-        return F.struct(h1, h2).isin([F.struct(F.lit(a).alias("h1"), F.lit(b).alias("h2")) for a, b in closed])
+        return F.struct(h1, h2).isin([F.struct(lit(a).alias("h1"), lit(b).alias("h2")) for a, b in closed])
 
     def _all(self) -> DataFrame:
         recent = self._plans.session.createDataFrame(list(self._recent), "h1 bigint, h2 bigint")

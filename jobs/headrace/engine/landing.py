@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from headrace.engine.broker_admin import BrokerAdmin, Offsets
 from headrace.engine.classify import classify, data_column
-from headrace.engine.columns import landing_schema
+from headrace.engine.columns import landing_schema, lit
 from headrace.engine.delta import CommitTable
 from headrace.engine.kept import Plans
 from headrace.engine.materialized import Materialized, count_where
@@ -261,7 +261,7 @@ class LandingQuery:
     def _judged(
         self, records: DataFrame, now: datetime, topics: Sequence[Topic], more: Iterable[str] = ()
     ) -> Materialized:
-        when = {"landing_batch": F.lit(self._batch).cast("bigint"), "landed_at": F.lit(now)}
+        when = {"landing_batch": lit(self._batch).cast("bigint"), "landed_at": lit(now)}
         classified = _classified(records.withColumns(when), topics, more)
         return self._plans.compute("seeds", lambda: classified, classified)
 

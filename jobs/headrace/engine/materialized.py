@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from headrace.engine.columns import no_rows
+from headrace.engine.columns import lit, no_rows
 from headrace.engine.driver_java import plan_nodes
 from headrace.engine.jvm import confs_of, each, frame_of, kind_of, scala_sequence
 from headrace.engine.session import SMALL_BATCH_ROWS
@@ -97,7 +96,7 @@ def write_files(rows: DataFrame, folder: Path) -> None:
 
 def with_batch(rows: DataFrame, batch: int) -> DataFrame:
     """Add the bookkeeping column that names the batch a row came from."""
-    return rows.withColumn("_batch", F.lit(batch).cast("bigint"))
+    return rows.withColumn("_batch", lit(batch).cast("bigint"))
 
 
 def _with_confs(session: SparkSession, rows: Any) -> Any:

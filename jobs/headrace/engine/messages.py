@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from headrace.engine.columns import lit
 from headrace.project.model import Publish
 
 
@@ -26,8 +27,8 @@ def message_columns(publish: Publish) -> tuple[Column, Column, Column]:
     whole = publish.value_column
     value = F.col(whole) if whole else F.to_json(fields, {"ignoreNullFields": "false"})
     if publish.tombstone_when:
-        value = F.when(~F.coalesce(F.expr(publish.tombstone_when), F.lit(False)), value)
-    topic = F.lit(publish.topic)
+        value = F.when(~F.coalesce(F.expr(publish.tombstone_when), lit(False)), value)
+    topic = lit(publish.topic)
     if publish.topic_column:
-        topic = F.concat(F.col(publish.topic_column).cast("string"), F.lit(publish.suffix))
+        topic = F.concat(F.col(publish.topic_column).cast("string"), lit(publish.suffix))
     return topic.alias("topic"), F.col(publish.key).cast("string").alias("key"), value.alias("value")

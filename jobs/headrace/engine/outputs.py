@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from headrace.engine.columns import lit
 from headrace.engine.delta import Commit, CommitTable, ReplacedTable
 from headrace.engine.kept import Plans
 from headrace.engine.keys import KeyIndex
@@ -138,8 +139,8 @@ class UpsertOutput:
 
     def shaped(self, rows: DataFrame) -> DataFrame:
         """Mark the rows that end a key and refuse two changes of a key that came at the same moment."""
-        close = F.coalesce(F.expr(self.model.close_when or "false"), F.lit(False))
-        delete = F.coalesce(F.expr(self.model.delete_when or "false"), F.lit(False))
+        close = F.coalesce(F.expr(self.model.close_when or "false"), lit(False))
+        delete = F.coalesce(F.expr(self.model.delete_when or "false"), lit(False))
         deleted = close | delete
         if self._clashes_are_counted:
             return rows.withColumn("_deleted", deleted)
@@ -149,7 +150,7 @@ class UpsertOutput:
         if self.model.close_when is None:
             return rows.withColumn("_deleted", deleted)
         so_far = in_order.rowsBetween(Window.unboundedPreceding, -1)
-        after_close = F.coalesce(F.max(close).over(so_far), F.lit(False))
+        after_close = F.coalesce(F.max(close).over(so_far), lit(False))
         marked = rows.withColumns({"_deleted": deleted, "_after_close": after_close})
         return marked.where("not _after_close").drop("_after_close")
 
@@ -167,7 +168,7 @@ class UpsertOutput:
     def _clash(self) -> Column:
         """Fails, and names the key."""
         keys = F.to_json(F.struct(*self.model.unique_key))
-        told = F.lit(f"{self.model.path}: two rows of one key with the same _arrival: ")
+        told = lit(f"{self.model.path}: two rows of one key with the same _arrival: ")
         return F.raise_error(F.concat(told, keys))
 
     def settle(self, added: Materialized) -> None:
@@ -198,7 +199,7 @@ class UpsertOutput:
 
 def keyed_changes(model: Model, rows: DataFrame) -> DataFrame:
     """Rows of a batch as changes of an upsert that have no order, so that there is one for each key."""
-    delete = F.coalesce(F.expr(model.delete_when or "false"), F.lit(False))
+    delete = F.coalesce(F.expr(model.delete_when or "false"), lit(False))
     return one_per_key(rows, model.unique_key).withColumn("_deleted", delete)
 
 
@@ -228,8 +229,6 @@ def _first_per_key(rows: DataFrame, keys: tuple[str, ...]) -> DataFrame:
 
 def one_per_key(rows: DataFrame, keys: tuple[str, ...]) -> DataFrame:
     """The same rows; an error where two have the same key."""
-    clash = F.concat(
-        F.lit("two rows of one key in a batch, and no _arrival to order them: "), F.to_json(F.struct(*keys))
-    )
-    many = F.count(F.lit(1)).over(Window.partitionBy(*keys)) > 1
-    return rows.withColumn("_one", F.when(many, F.raise_error(clash)).otherwise(F.lit(True))).where("_one").drop("_one")
+    clash = F.concat(lit("two rows of one key in a batch, and no _arrival to order them: "), F.to_json(F.struct(*keys)))
+    many = F.count(lit(1)).over(Window.partitionBy(*keys)) > 1
+    return rows.withColumn("_one", F.when(many, F.raise_error(clash)).otherwise(lit(True))).where("_one").drop("_one")

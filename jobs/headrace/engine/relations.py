@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from headrace.engine.body import quoted
 from headrace.engine.classify import data_column, parsed
+from headrace.engine.columns import lit
 from headrace.project.model import CLOCK_TOPIC, LANDING_COLUMNS, TICK_TOPIC, Topic
 
 _NAMES = [name for name, _ in LANDING_COLUMNS]
@@ -34,5 +35,9 @@ def _clock(landed: DataFrame) -> DataFrame:
         F.max("event_time").alias("event_time"),
         F.bool_and(F.col("topic") == TICK_TOPIC).alias("is_tick"),
     )
-    last = [F.lit(CLOCK_TOPIC).alias("topic"), F.lit(0).alias("partition"), F.lit(0).cast("bigint").alias("offset")]
+    last = [
+        lit(CLOCK_TOPIC).alias("topic"),
+        lit(0).alias("partition"),
+        lit(0).cast("bigint").alias("offset"),
+    ]
     return batches.select("landed_at", "event_time", "is_tick", F.struct("landing_batch", *last).alias("_arrival"))

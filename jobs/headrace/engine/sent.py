@@ -9,6 +9,7 @@ from functools import cached_property
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from headrace.engine.columns import lit
 from headrace.engine.delta import CommitTable
 from headrace.engine.messages import message_columns
 from headrace.engine.progress import Progress
@@ -99,7 +100,7 @@ class Unsent:
     def _told(self, rows: DataFrame) -> DataFrame:
         """Rows with their messages; where a column is missing, as in a table of former times, it is null."""
         order, missing = _order(rows), [name for name in self._columns if name not in rows.columns]
-        rows = rows.withColumns({name: F.lit(None).cast("string") for name in missing})
+        rows = rows.withColumns({name: lit(None).cast("string") for name in missing})
         return rows.select(*order, *message_columns(self._publish), self._identity.alias("_identity"))
 
     @cached_property

@@ -36,6 +36,8 @@ _STATIC: Mapping[str, str] = {
     **DELTA,
     "spark.scheduler.mode": "FAIR",
     "spark.sql.codegen.cache.maxEntries": "1000",
+    # PySpark would ask the JVM six times, and look for IPython, at each step that a column is put together of.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.ui.retainedJobs": "50",

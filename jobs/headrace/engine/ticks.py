@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from headrace.engine.body import name, quoted
+from headrace.engine.columns import lit
 from headrace.engine.statement import edited, literals, view_name
 from headrace.project.model import TICK_TOPIC, Input, Model
 
@@ -42,7 +42,7 @@ def with_ticks(rows: DataFrame, landed: DataFrame | None, column: str, sources: 
 
     A column named `landed_at` is the time of landing, any other one event time.
     """
-    rows = rows.withColumn("_is_tick", F.lit(False))
+    rows = rows.withColumn("_is_tick", lit(False))
     if landed is None:
         return rows
     ours = ", ".join(map(quoted, sources))  # a tick without a key is for all sources
