@@ -30,7 +30,7 @@ from headrace.project.model import LANDING_COLUMNS, Input, Landing, Project, Tar
 
 Contestant = Callable[["Arena", Layout], Path]
 """Processes what has landed, and says where its rows are."""
-ROUNDS = 3
+ROUNDS = 4
 SALES = """
     select 'sales-events-v1' as topic, id as offset, timestamp_seconds(1767225600 + id div 100) as timestamp,
         concat('p', id % 1000) as key, to_json(named_struct('value', id % 3000)) as value
@@ -81,7 +81,7 @@ def _contest(folder: Path, table: str, records: str, count: int) -> Figures:
     folder.mkdir(parents=True)
     arena = _arena(folder, table, records)
     try:
-        (ours, rows), (theirs, same) = (_rounds(arena, name, run) for name, run in CONTESTANTS.items())
+        (ours, rows), (theirs, same) = _rounds(arena)
     finally:
         arena.spark.stop()
     if rows != same:
@@ -118,17 +118,21 @@ def _land(spark: SparkSession, layout: Layout, landing: Landing, records: str) -
     table.append(rows, {"query": landing.query, "batch": 0, "records": 1})
 
 
-def _rounds(arena: Arena, name: str, run: Contestant) -> tuple[float, int]:
-    """CPU-seconds of the JVM in the best of some rounds, as the first ones compile, and how many rows came of it."""
+def _rounds(arena: Arena) -> list[tuple[float, int]]:
+    """For each contestant, CPU-seconds of the JVM in its best round, and how many rows came of it.
+
+    The first rounds compile, for whoever comes later as well: so contestants take turns.
+    """
     jvm = psutil.Process(arena.spark._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
-    spent = []
+    spent: dict[str, list[float]] = {name: [] for name in CONTESTANTS}
+    tables: dict[str, Path] = {}
     for number in range(ROUNDS):
-        layout, before = arena.layout(f"{name}-{number}"), sum(jvm.cpu_times()[:2])
-        started = time.time()
-        table = run(arena, layout)
-        spent.append(sum(jvm.cpu_times()[:2]) - before)
-        print(f"  {name}: {spent[-1]:.1f} CPU-s, {time.time() - started:.1f} s", flush=True)
-    return round(min(spent), 2), rows_in(table)
+        for name, run in CONTESTANTS.items():
+            layout, before, started = arena.layout(f"{name}-{number}"), sum(jvm.cpu_times()[:2]), time.time()
+            tables[name] = run(arena, layout)
+            spent[name].append(sum(jvm.cpu_times()[:2]) - before)
+            print(f"  {name}: {spent[name][-1]:.1f} CPU-s, {time.time() - started:.1f} s", flush=True)
+    return [(round(min(spent[name]), 2), rows_in(tables[name])) for name in CONTESTANTS]
 
 
 def _headrace(arena: Arena, layout: Layout) -> Path:
