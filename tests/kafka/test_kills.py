@@ -35,7 +35,7 @@ def fates(chance: random.Random, stage: Stage) -> Iterator[Runner]:
             if number == 0:
                 wait_for((stage.data_dir / "tables").exists, "the first table")
             else:
-                runner.heard(chance.choice(work), times=chance.randint(1, 2))
+                runner.heard(chance.choice(work), times=chance.randint(1, 3))
             pause(chance.uniform(0, 0.6))
             yield runner
 

@@ -66,4 +66,5 @@ def test_dry_run_accepts_what_is_exported(
     words = ("dry-run", "--spec", str(spec), "--properties-file", str(settings))
     pipelines = [str(spark / "bin" / "spark-pipelines"), *words]
     done = subprocess.run(pipelines, env=environ, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-5000:]
     assert "Run is COMPLETED" in done.stdout + done.stderr
