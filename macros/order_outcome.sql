@@ -1,5 +1,5 @@
--- What verdicts make of an order, and the arrival that decides it; the state is null while it is open. Verdicts count
--- until the deadline, which has passed for good with `overdue_arrival`.
+-- What verdicts make of an order, and the arrival that decides it; the state is null while it is open. Rules are sorted.
+-- Verdicts count until the deadline, which has passed for good with `overdue_arrival`.
 create temporary function order_outcome(
     rules array<string>,
     verdicts array<struct<
@@ -16,9 +16,8 @@ create temporary function order_outcome(
 returns struct<state: string, reason: string, decided_arrival: struct<landing_batch: bigint, topic: string, partition: int, offset: bigint>>
 return case
     -- the usual case, which needs no fold: a verdict for each rule, all passed in time
-    when size(verdicts) = size(rules)
-        and size(array_except(rules, verdicts.check_type)) = 0
-        and array_distinct(verdicts.result) = array('PASS')
+    when sort_array(verdicts.check_type) = rules
+        and verdicts.result = array_repeat('PASS', size(rules))
         and array_max(verdicts.given_at) <= deadline
         then named_struct(
             'state', 'VALIDATED',

@@ -8,7 +8,7 @@ import pytest
 
 from headrace.engine.statement import bind
 from headrace.engine.ticks import guarded, watermarked
-from headrace.project import loader
+from headrace.project import loader, sqltext
 from headrace.project.model import Model
 
 PROJECT = Path(__file__).parents[2]
@@ -39,3 +39,41 @@ def test_place_behind_a_literal_is_that_of_the_file(calls: Model) -> None:
 def test_watermark_with_a_parameter_takes_ticks(calls: Model) -> None:
     assert [(found.ref.table, found.column) for found in watermarked(calls)] == [("silver.call_halves", "half_at")]
     assert "delay of interval '180' seconds where case" in guarded(calls, {"call_grace": 180})
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (["a", "it's"], "in ('a', 'it\\'s')"),
+        ([1, 2.5, True, None], "in (1, 2.5, true, null)"),
+        ([], "in (null)"),
+        ("a", "in (:names)"),
+    ],
+)
+def test_list_stands_in_brackets_as_its_values(value: object, expected: str) -> None:
+    assert bind(query("select x in (:names) as y from silver.a"), values={"names": value}).sql.startswith(
+        f"select x {expected} as y"
+    )
+
+
+@pytest.mark.parametrize("text", ["in (:names, 'c')", "in (upper(:names))", "= any(:names)"])
+def test_list_elsewhere_stays_a_parameter(text: str) -> None:
+    assert f"select x {text} as y" in bind(query(f"select x {text} as y from silver.a"), values={"names": ["a"]}).sql
+
+
+def query(text: str) -> Model:
+    """A model of a text."""
+    found = sqltext.read(text, "m.sql")
+    return Model(
+        layer="gold",
+        name="m",
+        domain="d",
+        path="m.sql",
+        text=text,
+        description="",
+        materialized="view",
+        run="micro_batch",
+        query=None,
+        inputs=found.inputs,
+        lists=found.lists,
+    )

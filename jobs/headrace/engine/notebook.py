@@ -65,6 +65,7 @@ class Notebook:
             inputs=found.inputs,
             parameters=tuple(parameter.name for parameter in found.parameters),
             intervals=found.intervals,
+            lists=found.lists,
         )
 
     def _stored(self, ref: Input) -> DataFrame:

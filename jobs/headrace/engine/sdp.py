@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from headrace.engine.body import body_type, quoted, read, typed
 from headrace.engine.session import DELTA
-from headrace.engine.statement import bind
+from headrace.engine.statement import bind, listed, literal
 from headrace.environment.jars import resolve
 from headrace.layout import Layout
 from headrace.project import calls, dialect, sqltext
@@ -125,14 +125,12 @@ def _with_values(project: Project, text: str) -> str:
     for parameter in reversed(calls.parameters(dialect.parse(text, ""))):
         line, start = parameter.place.line - 1, parameter.place.column - 1
         rest = lines[line][start + 1 + len(parameter.name) :]
-        lines[line] = f"{lines[line][:start]}{_literal(project.vars[parameter.name])}{rest}"
+        lines[line] = f"{lines[line][:start]}{_value(project.vars[parameter.name], parameter.is_list)}{rest}"
     return "".join(lines)
 
 
-def _literal(value: Any) -> str:
-    if isinstance(value, (list, tuple)):
-        return f"array({', '.join(map(_literal, value))})"
-    return quoted(value) if isinstance(value, str) else "null" if value is None else str(value).lower()
+def _value(value: Any, is_list: bool) -> str:
+    return listed(value) if is_list and isinstance(value, (list, tuple)) else literal(value)
 
 
 def _spec(project: Project, folder: Path) -> str:

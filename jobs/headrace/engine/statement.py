@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.engine.body import quoted
 from headrace.errors import Place
 from headrace.project.model import Input, Model
 
@@ -39,16 +40,32 @@ Edit = tuple[int, int, str]
 def bind(
     model: Model, name_of: Callable[[Input], str] | None = None, values: Mapping[str, Any] | None = None
 ) -> Statement:
-    """Replace every table reference by its view's name and, with `values`, the parameters in intervals by literals."""
+    """Replace every table reference by its view's name and, with `values`, the parameters that must be literals."""
     references = [(ref.start, ref.end, _reference(model, ref, name_of)) for ref in model.inputs]
     return edited(model, [*references, *literals(model, values or {})])
 
 
 def literals(model: Model, values: Mapping[str, Any]) -> Iterator[Edit]:
-    """Parameters in intervals as the literals that Spark wants there: `interval :gap seconds`."""
+    """Parameters as the literals that Spark wants there: `interval :gap seconds`, and a list in `in (:list)`."""
     for parameter in model.intervals:
         if parameter.name in values:
             yield parameter.start, parameter.end, f"'{values[parameter.name]}'"
+    for parameter in model.lists:
+        value = values.get(parameter.name)
+        if isinstance(value, (list, tuple)):
+            yield parameter.start, parameter.end, listed(value)
+
+
+def listed(values: Sequence[Any]) -> str:
+    """Values as they stand in an `in (...)`; it cannot be empty, and nothing is in a list of null."""
+    return ", ".join(map(literal, values)) or "null"
+
+
+def literal(value: Any) -> str:
+    """The value of a parameter as SQL."""
+    if isinstance(value, (list, tuple)):
+        return f"array({', '.join(map(literal, value))})"
+    return quoted(value) if isinstance(value, str) else "null" if value is None else str(value).lower()
 
 
 def edited(model: Model, edits: Iterable[Edit]) -> Statement:

@@ -25,6 +25,7 @@ _JUDGED = (
     "inputs",
     "parameters",
     "intervals",
+    "lists",
     "columns",
     "output_columns",
     "once_per",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import Token, TokenType, exp
@@ -30,13 +30,17 @@ class Call:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One `:name` in a text, at offsets `start`..`end`; `is_interval` where it stands for the number of an interval."""
+    """One `:name` in a text, at offsets `start`..`end`.
+
+    `is_interval` says that it stands for the number of an interval, `is_list` that it is all of an `in (...)`.
+    """
 
     name: str
     place: Place
     start: int = 0
     end: int = 0
     is_interval: bool = False
+    is_list: bool = False
 
 
 def calls(statement: Statement) -> tuple[Call, ...]:
@@ -48,15 +52,18 @@ def calls(statement: Statement) -> tuple[Call, ...]:
 def parameters(statement: Statement) -> tuple[Parameter, ...]:
     """Return every `:name`, in the order of the text."""
     tokens = statement.tokens
-    triples = zip((None, *tokens), tokens, tokens[1:], strict=False)
-    found = [
-        (before is not None and before.text.upper() == "INTERVAL", colon, name)
-        for before, colon, name in triples
-        if _is_parameter(before, colon, name)
-    ]
+    pairs = enumerate(zip((None, *tokens), tokens, tokens[1:], strict=False))
     return tuple(
-        Parameter(name.text, statement.place(colon.start), colon.start, name.end + 1, is_interval)
-        for is_interval, colon, name in found
+        Parameter(
+            name.text,
+            statement.place(colon.start),
+            colon.start,
+            name.end + 1,
+            is_interval=before is not None and before.text.upper() == "INTERVAL",
+            is_list=_is_list(tokens, at),
+        )
+        for at, (before, colon, name) in pairs
+        if _is_parameter(before, colon, name)
     )
 
 
@@ -93,6 +100,12 @@ def _is_parameter(before: Token | None, colon: Token, name: Token) -> bool:
     if before is None or before.end + 1 != colon.start:
         return True
     return not _is_word(before) and before.token_type not in (TokenType.R_PAREN, TokenType.R_BRACKET)
+
+
+def _is_list(tokens: Sequence[Token], colon: int) -> bool:
+    """Whether nothing else stands in the brackets after IN."""
+    around = [token.token_type for token in (*tokens[max(colon - 2, 0) : colon], *tokens[colon + 2 : colon + 3])]
+    return around == [TokenType.IN, TokenType.L_PAREN, TokenType.R_PAREN]
 
 
 def _is_word(token: Token) -> bool:

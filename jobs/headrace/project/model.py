@@ -193,8 +193,8 @@ class Input:
 
 
 @dataclass(frozen=True)
-class IntervalParameter:
-    """A `:name` after the word INTERVAL, at offsets `start`..`end` of the text; Spark takes only a literal there."""
+class LiteralParameter:
+    """A `:name` at offsets `start`..`end` of the text, where Spark takes only literals."""
 
     name: str
     start: int
@@ -225,7 +225,8 @@ class Model:
     query: str | None
     inputs: tuple[Input, ...]
     parameters: tuple[str, ...] = ()
-    intervals: tuple[IntervalParameter, ...] = ()
+    intervals: tuple[LiteralParameter, ...] = ()
+    lists: tuple[LiteralParameter, ...] = ()
     unique_key: tuple[str, ...] = ()
     once_per: tuple[str, ...] = ()
     delete_when: str | None = None

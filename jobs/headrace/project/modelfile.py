@@ -114,6 +114,7 @@ def _model(location: Location, content: str, head: Header, text: SqlText, settin
         inputs=text.inputs,
         parameters=tuple(dict.fromkeys(parameter.name for parameter in text.parameters)),
         intervals=text.intervals,
+        lists=text.lists,
         unique_key=head.keys.unique_key,
         once_per=head.keys.once_per,
         delete_when=head.keys.delete_when,

@@ -11,7 +11,7 @@ from headrace.errors import InvalidProject, Place
 from headrace.project import calls, dialect, refusals, scopes, tables
 from headrace.project.calls import Call, Parameter
 from headrace.project.dialect import Statement
-from headrace.project.model import Input, IntervalParameter
+from headrace.project.model import Input, LiteralParameter
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,14 @@ class SqlText:
         return self.statement.has_watermark
 
     @property
-    def intervals(self) -> tuple[IntervalParameter, ...]:
+    def intervals(self) -> tuple[LiteralParameter, ...]:
         """The parameters that stand for the number of an interval."""
-        return tuple(IntervalParameter(p.name, p.start, p.end) for p in self.parameters if p.is_interval)
+        return tuple(LiteralParameter(p.name, p.start, p.end) for p in self.parameters if p.is_interval)
+
+    @property
+    def lists(self) -> tuple[LiteralParameter, ...]:
+        """The parameters that stand for all values of an `in (...)`."""
+        return tuple(LiteralParameter(p.name, p.start, p.end) for p in self.parameters if p.is_list)
 
 
 def read(text: str, path: str) -> SqlText:

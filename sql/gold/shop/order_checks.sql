@@ -8,7 +8,12 @@ publish:
     value: {orderId: order_id, checkType: check_type, validationResult: result, reason: reason}
 */
 with orders as (
-    select order_id, lines, landed_at, _arrival
+    select
+        order_id,
+        lines,
+        forall(lines, line -> line.product in (:shop_products)) as are_known,
+        landed_at,
+        _arrival
     from stream silver.orders_to_check
 ),
 customer_sessions as (
@@ -23,7 +28,7 @@ verdicts as (
     select
         order_id,
         'ORDER_DETAILS_CHECK' as check_type,
-        order_fault(lines, :shop_products) as reason,
+        order_fault(lines, are_known) as reason,
         false as is_late,
         landed_at as checked_at,
         _arrival

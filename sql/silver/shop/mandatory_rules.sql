@@ -1,5 +1,6 @@
 /*
-Names of the mandatory rules as they change in a batch: one row per period of arrival, the first from before the batch.
+Names of the mandatory rules, sorted, as they change in a batch: one row per period of arrival, the first from before
+the batch.
 */
 with before as (
     select sort_array(collect_list(name)) as names
@@ -19,7 +20,7 @@ sets as (
     union all
     select
         changes.valid_from,
-        aggregate(
+        sort_array(aggregate(
             sort_array(changes.so_far),
             before.names,
             (names, change) -> if(
@@ -27,7 +28,7 @@ sets as (
                 array_union(names, array(change.name)),
                 array_remove(names, change.name)
             )
-        )
+        ))
     from changes
     cross join before
 ),
