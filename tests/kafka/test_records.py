@@ -1,4 +1,4 @@
-"""Few records read without a job: the same rows as Spark's Kafka source makes of them."""
+"""Records of known offsets, few and many: the same rows as Spark's Kafka source makes of them."""
 
 from __future__ import annotations
 
@@ -66,9 +66,20 @@ def test_rows_are_those_of_sparks_own_source(spark: SparkSession, cluster: Clust
         due = spark_reads(spark, options, ranges)
         assert due.count() > 0
         assert_df_equality(found, due, ignore_nullable=True, ignore_row_order=True)
+        assert_df_equality(reader.frame(ranges), due, ignore_nullable=True, ignore_row_order=True)
+
+
+def test_many_records_are_read_in_parts(spark: SparkSession, cluster: Cluster, topics: tuple[str, str]) -> None:
+    reader = RecordReader(spark, KafkaSource.of(Kafka(cluster.bootstrap), "test").spark_options)
+    cores = spark.sparkContext.defaultParallelism
+    for ranges in ({(topics[0], 0): (0, 6)}, {(topics[0], 0): (0, 6), (topics[0], 1): (0, 6)}):
+        assert reader.frame(ranges).rdd.getNumPartitions() == max(cores, len(ranges))
 
 
 def test_offsets_that_are_gone_are_an_error(spark: SparkSession, cluster: Cluster, topics: tuple[str, str]) -> None:
     reader = RecordReader(spark, KafkaSource.of(Kafka(cluster.bootstrap), "test").spark_options)
+    gone = {(topics[0], 0): (1_000, 1_010)}
     with pytest.raises(Exception, match=r"(?i)offset|data"):
-        reader.rows({(topics[0], 0): (1_000, 1_010)})
+        reader.rows(gone)
+    with pytest.raises(Exception, match=r"(?i)offset|data"):
+        reader.frame(gone).count()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +19,7 @@ from headrace.engine.columns import landing_schema, lit
 from headrace.engine.delta import CommitTable
 from headrace.engine.kept import Plans
 from headrace.engine.materialized import Materialized, count_where
-from headrace.engine.records import SCHEMA, RecordReader
+from headrace.engine.records import SCHEMA, Ranges, RecordReader
 from headrace.engine.session import child
 from headrace.engine.shelf import Shared, Shelf
 from headrace.engine.slot import Rows
@@ -34,7 +33,8 @@ _DEFAULTS = {
     "kafka.isolation.level": "read_committed",
     # At its default of 500 ms, every small batch waits half a second for records that do not come.
     "kafka.fetch.max.wait.ms": "20",
-    "failOnDataLoss": "true",
+    # With the client's 500, Spark's consumer asks where it stands after each of them.
+    "kafka.max.poll.records": "5000",
 }
 
 _RECORD = (
@@ -96,7 +96,7 @@ class LandingQuery:
         self.table = CommitTable(self.session, layout.landing(landing.name), landing_schema())
         self._note = read_note(layout.checkpoint(landing.query))
         self._kafka = kafka
-        self._few = RecordReader(self.session, kafka.spark_options)
+        self._records = RecordReader(self.session, kafka.spark_options)
         self._bounds = bounds or InputBounds()
         self._total = 0
         self._admin = BrokerAdmin(kafka.client_config)
@@ -273,19 +273,19 @@ class LandingQuery:
         topics = self.landing.topics
         return self._plans.compute("landed", lambda: _classified(_at(records, moment), topics), records, moment)
 
-    def _judged_many(self, ranges: Mapping[tuple[str, int], tuple[int, int]], now: datetime) -> Materialized:
+    def _judged_many(self, ranges: Ranges, now: datetime) -> Materialized:
         """This is planned for each batch, so it holds the verdicts on those topics only that have records in it."""
         read = {topic for topic, _ in ranges}
         topics = [topic for topic in self.landing.topics if topic.topic in read]
-        judged = self._judged(self._read(ranges), now, topics, [data_column(topic) for topic in topics])
+        judged = self._judged(self._records.frame(ranges), now, topics, [data_column(topic) for topic in topics])
         return Shared(judged.frame, judged.count, tuple(self.table.schema.names))
 
-    def _land(self, ranges: Mapping[tuple[str, int], tuple[int, int]]) -> LandingReport:
+    def _land(self, ranges: Ranges) -> LandingReport:
         now = self._now()
         records = sum(end - start for start, end in ranges.values())
         self._plans.begin(self._batch, records)
         few = self._plans.are_kept
-        landed = self._judged_few(self._few.rows(ranges), now) if few else self._judged_many(ranges, now)
+        landed = self._judged_few(self._records.rows(ranges), now) if few else self._judged_many(ranges, now)
         done = {t: dict(offsets) for t, offsets in self._done.items()}
         for (topic, p), (_, end) in ranges.items():
             done.setdefault(topic, {})[p] = end
@@ -318,18 +318,6 @@ class LandingQuery:
             return count_where(landed, "reject_reason is not null")
         rows = landed.frame
         return int(self._plans.text("rejected", lambda: rows.select(F.count("reject_reason").cast("string")), rows))
-
-    def _read(self, ranges: Mapping[tuple[str, int], tuple[int, int]]) -> DataFrame:
-        starts: dict[str, dict[str, int]] = {}
-        ends: dict[str, dict[str, int]] = {}
-        for (topic, p), (start, end) in ranges.items():
-            starts.setdefault(topic, {})[str(p)] = start
-            ends.setdefault(topic, {})[str(p)] = end
-        assigned = {topic: sorted(int(p) for p in found) for topic, found in starts.items()}
-        reader = self.session.read.format("kafka").options(**self._kafka.spark_options)
-        reader = reader.option("assign", json.dumps(assigned)).option("includeHeaders", "true")
-        reader = reader.option("startingOffsets", json.dumps(starts)).option("endingOffsets", json.dumps(ends))
-        return reader.option("minPartitions", self.session.sparkContext.defaultParallelism).load()
 
 
 def _classified(records: DataFrame, topics: Sequence[Topic], more: Iterable[str] = ()) -> DataFrame:

@@ -1,11 +1,16 @@
-"""Few Kafka records, read on the calling thread by Spark's own consumers: to plan it would cost more than to do it."""
+"""Kafka records of known offsets, read by Spark's own consumers.
+
+Few are read on the calling thread, as to plan it would cost more than to do it. Many are a frame; that of Spark's own
+Kafka source asks the broker for the offsets once more, and makes an object of each record and each of its fields
+before it makes a row of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, StructType
 
 from headrace.engine.driver_java import driver_task
@@ -26,6 +31,9 @@ SCHEMA = (
     .add("headers", ArrayType(_HEADER))
 )
 """The columns of Spark's Kafka source, with headers."""
+
+Ranges = Mapping[tuple[str, int], tuple[int, int]]
+"""Of each topic and partition: the first offset, and the one up to which is read, which is not read itself."""
 
 _PREFIX = "kafka."
 _POLL_TIMEOUT_MS = 120_000
@@ -49,14 +57,30 @@ class RecordReader:
         self._to_row = self._kafka.KafkaRecordToRowConverter().toInternalRowWithHeaders()
         self._task = driver_task(session)
         self._confs = confs_of(session)
+        self._schema = cast(Any, session)._jsparkSession.parseDataType(SCHEMA.json())
 
-    def rows(self, ranges: Mapping[tuple[str, int], tuple[int, int]]) -> Rows:
-        """The records of `(topic, partition)` from one offset up to another that is not read, of all these ranges."""
+    def rows(self, ranges: Ranges) -> Rows:
+        """The records of these ranges, at once."""
+        records = sum(end - start for start, end in ranges.values())
+        return Rows(self._task.rows(self._source(self._asked(ranges)), self._to_row, records, self._confs))
+
+    def frame(self, ranges: Ranges) -> DataFrame:
+        """The records of these ranges, in at least as many parts as there are cores."""
+        option, spark = self._jvm.scala.Option, self._session._jsparkSession
+        cores = option.apply(self._session.sparkContext.defaultParallelism)
+        calculator = self._kafka.KafkaOffsetRangeCalculator(cores, option.empty())
+        parts = calculator.getRanges(self._asked(ranges), scala_sequence(self._session, self._jvm.java.lang.String, ()))
+        kind = self._jvm.java.lang.Class.forName("org.apache.spark.sql.catalyst.InternalRow")
+        tag = scala_object(self._jvm.scala.reflect, "ClassTag").apply(kind)
+        rows = self._source(parts).map(self._to_row, tag)
+        return DataFrame(spark.internalCreateDataFrame(rows, self._schema, False), self._session)
+
+    def _asked(self, ranges: Ranges) -> Any:
         none = self._jvm.scala.Option.empty()
         partition, kind = self._jvm.org.apache.kafka.common.TopicPartition, self._kafka.KafkaOffsetRange
         asked = [kind(partition(*at), start, end, none) for at, (start, end) in ranges.items()]
+        return scala_sequence(self._session, kind, asked)
+
+    def _source(self, ranges: Any) -> Any:
         context = self._session.sparkContext._jsc.sc()
-        sequence = scala_sequence(self._session, kind, asked)
-        found = self._kafka.KafkaSourceRDD(context, self._params, sequence, _POLL_TIMEOUT_MS, True)
-        records = sum(end - start for start, end in ranges.values())
-        return Rows(self._task.rows(found, self._to_row, records, self._confs))
+        return self._kafka.KafkaSourceRDD(context, self._params, ranges, _POLL_TIMEOUT_MS, True)
