@@ -12,14 +12,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.engine.kept import Plans
 from headrace.engine.landing import KafkaSource
-from headrace.engine.records import SCHEMA, RecordReader
+from headrace.engine.records import SCHEMA, Ranges, RecordReader
 from headrace.project.model import Kafka
 from tests.kafka.cluster import Cluster
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.kafka
-
-Ranges = dict[tuple[str, int], tuple[int, int]]
 
 
 def spark_reads(spark: SparkSession, options: dict[str, str], ranges: Ranges) -> DataFrame:

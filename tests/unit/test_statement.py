@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,30 +51,18 @@ def test_watermark_with_a_parameter_takes_ticks(calls: Model) -> None:
         ("a", "in (:names)"),
     ],
 )
-def test_list_stands_in_brackets_as_its_values(value: object, expected: str) -> None:
-    assert bind(query("select x in (:names) as y from silver.a"), values={"names": value}).sql.startswith(
-        f"select x {expected} as y"
-    )
+def test_list_stands_in_brackets_as_its_values(calls: Model, value: object, expected: str) -> None:
+    model = query(calls, "select x in (:names) as y from silver.a")
+    assert bind(model, values={"names": value}).sql.startswith(f"select x {expected} as y")
 
 
 @pytest.mark.parametrize("text", ["in (:names, 'c')", "in (upper(:names))", "= any(:names)"])
-def test_list_elsewhere_stays_a_parameter(text: str) -> None:
-    assert f"select x {text} as y" in bind(query(f"select x {text} as y from silver.a"), values={"names": ["a"]}).sql
+def test_list_elsewhere_stays_a_parameter(calls: Model, text: str) -> None:
+    model = query(calls, f"select x {text} as y from silver.a")
+    assert f"select x {text} as y" in bind(model, values={"names": ["a"]}).sql
 
 
-def query(text: str) -> Model:
-    """A model of a text."""
+def query(calls: Model, text: str) -> Model:
+    """A model of another text."""
     found = sqltext.read(text, "m.sql")
-    return Model(
-        layer="gold",
-        name="m",
-        domain="d",
-        path="m.sql",
-        text=text,
-        description="",
-        materialized="view",
-        run="micro_batch",
-        query=None,
-        inputs=found.inputs,
-        lists=found.lists,
-    )
+    return replace(calls, text=text, inputs=found.inputs, intervals=found.intervals, lists=found.lists)

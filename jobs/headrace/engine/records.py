@@ -8,7 +8,7 @@ before it makes a row of them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, StructType
@@ -47,6 +47,7 @@ class RecordReader:
         jvm: Any = session._jvm
         self._jvm = jvm
         self._session = session
+        self._spark: Any = session._jsparkSession
         self._kafka = jvm.org.apache.spark.sql.kafka010
         given = scala_object(jvm.scala.collection.immutable, "Map").empty()
         for name, value in options.items():
@@ -57,7 +58,6 @@ class RecordReader:
         self._to_row = self._kafka.KafkaRecordToRowConverter().toInternalRowWithHeaders()
         self._task = driver_task(session)
         self._confs = confs_of(session)
-        self._schema = cast(Any, session)._jsparkSession.parseDataType(SCHEMA.json())
 
     def rows(self, ranges: Ranges) -> Rows:
         """The records of these ranges, at once."""
@@ -66,14 +66,14 @@ class RecordReader:
 
     def frame(self, ranges: Ranges) -> DataFrame:
         """The records of these ranges, in at least as many parts as there are cores."""
-        option, spark = self._jvm.scala.Option, self._session._jsparkSession
+        option, spark = self._jvm.scala.Option, self._spark
         cores = option.apply(self._session.sparkContext.defaultParallelism)
         calculator = self._kafka.KafkaOffsetRangeCalculator(cores, option.empty())
         parts = calculator.getRanges(self._asked(ranges), scala_sequence(self._session, self._jvm.java.lang.String, ()))
         kind = self._jvm.java.lang.Class.forName("org.apache.spark.sql.catalyst.InternalRow")
         tag = scala_object(self._jvm.scala.reflect, "ClassTag").apply(kind)
         rows = self._source(parts).map(self._to_row, tag)
-        return DataFrame(spark.internalCreateDataFrame(rows, self._schema, False), self._session)
+        return DataFrame(spark.internalCreateDataFrame(rows, spark.parseDataType(SCHEMA.json()), False), self._session)
 
     def _asked(self, ranges: Ranges) -> Any:
         none = self._jvm.scala.Option.empty()

@@ -12,13 +12,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sqlglot import exp
 
 from headrace.engine.body import body_type, quoted, read, typed
 from headrace.engine.session import DELTA
-from headrace.engine.statement import bind, listed, literal
+from headrace.engine.statement import bind, literal
 from headrace.environment.jars import resolve
 from headrace.layout import Layout
 from headrace.project import calls, dialect, sqltext
@@ -125,12 +124,8 @@ def _with_values(project: Project, text: str) -> str:
     for parameter in reversed(calls.parameters(dialect.parse(text, ""))):
         line, start = parameter.place.line - 1, parameter.place.column - 1
         rest = lines[line][start + 1 + len(parameter.name) :]
-        lines[line] = f"{lines[line][:start]}{_value(project.vars[parameter.name], parameter.is_list)}{rest}"
+        lines[line] = f"{lines[line][:start]}{literal(project.vars[parameter.name], parameter.is_list)}{rest}"
     return "".join(lines)
-
-
-def _value(value: Any, is_list: bool) -> str:
-    return listed(value) if is_list and isinstance(value, (list, tuple)) else literal(value)
 
 
 def _spec(project: Project, folder: Path) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,21 +51,24 @@ def literals(model: Model, values: Mapping[str, Any]) -> Iterator[Edit]:
         if parameter.name in values:
             yield parameter.start, parameter.end, f"'{values[parameter.name]}'"
     for parameter in model.lists:
-        value = values.get(parameter.name)
-        if isinstance(value, (list, tuple)):
-            yield parameter.start, parameter.end, listed(value)
+        if is_list(value := values.get(parameter.name)):
+            yield parameter.start, parameter.end, literal(value, in_brackets=True)
 
 
-def listed(values: Sequence[Any]) -> str:
-    """Values as they stand in an `in (...)`; it cannot be empty, and nothing is in a list of null."""
-    return ", ".join(map(literal, values)) or "null"
+def literal(value: Any, in_brackets: bool = False) -> str:
+    """The value of a parameter as SQL; of a list in the brackets of an IN, the values alone.
+
+    Nothing can be empty there, and nothing is in a list of null.
+    """
+    if not is_list(value):
+        return quoted(value) if isinstance(value, str) else "null" if value is None else str(value).lower()
+    values = ", ".join(map(literal, value))
+    return values or "null" if in_brackets else f"array({values})"
 
 
-def literal(value: Any) -> str:
-    """The value of a parameter as SQL."""
-    if isinstance(value, (list, tuple)):
-        return f"array({', '.join(map(literal, value))})"
-    return quoted(value) if isinstance(value, str) else "null" if value is None else str(value).lower()
+def is_list(value: Any) -> bool:
+    """Whether the value of a parameter is a list."""
+    return isinstance(value, (list, tuple))
 
 
 def edited(model: Model, edits: Iterable[Edit]) -> Statement:
