@@ -126,9 +126,10 @@ def _second(number: int, chance: random.Random) -> Iterator[tuple[str | None, st
     for each in range(5):
         order_id = f"o{number}-{each}-{now}"
         customer = chance.randrange(50)
-        payment = {"id": f"p{order_id}", "orderId": order_id, "ccy": "EUR", "amount": 1}
+        payment_id = f"p{order_id}"
+        payment = {"id": payment_id, "orderId": order_id, "ccy": "EUR", "amount": 1}
         ordered = _order(order_id, customer, chance.choice(PRODUCTS))
-        yield "order_outcomes", order_id, [ordered, ("payments", payment["id"], json.dumps(payment))]
+        yield "order_outcomes", order_id, [ordered, ("payments", payment_id, json.dumps(payment))]
         yield "shipment_ready", f"x{order_id}", list(load.messages(f"x{order_id}"))
         yield None, "", [("sales-events-v1", f"product{each}", json.dumps({"value": 100}))]
         half = {"user1": f"u{chance.randrange(30)}", "user2": "b", "timestamp": now}

@@ -37,6 +37,8 @@ TOPICS = dict.fromkeys(
     ),
     1,
 )
+STEP = 100_000
+"""Orders that are made up at a time: a million of them, with their records, need not be in memory."""
 FIRST_TWO = ("--select", "shipping", "--select", "sales")
 
 
@@ -167,25 +169,36 @@ def idle(folder: Path, seconds: float) -> Figures:
 
 
 def state(folder: Path, orders: int) -> Figures:
-    """Time of small batches after few and after many finished orders."""
-    figures: Figures = {}
+    """Time of small batches after few and after many finished orders: two jobs beside each other, in one minute."""
+    few, many = orders // 100, orders
+    with _finished(folder / "many", many) as after_many, _finished(folder / "few", few) as after_few:
+        times = _small_batches([after_few, after_many])
+        figures = {f"batch_s_after_{number}": median for number, median in zip((few, many), times, strict=True)}
+        return {**figures, "growth": round(times[1] / times[0], 2), "peak_mib": after_many[1].peak_bytes >> 20}
+
+
+@contextmanager
+def _finished(folder: Path, orders: int) -> Iterator[tuple[str, Job]]:
+    """A broker and a job that has shipped so many orders."""
     with stage(folder) as bootstrap, contest(HEADRACE, bootstrap, folder) as running:
-        done = 0
-        for upto in (orders // 100, orders):
-            load.send_all(bootstrap, [m for n in range(done, upto) for m in load.messages(f"f{n:08d}")])
-            wait_for(lambda upto=upto: shipped(HEADRACE, folder) >= upto, f"{upto} orders", deadline=3000)
-            done = upto
-            figures[f"batch_s_after_{upto}"] = _small_batches(bootstrap, running)
-        first, last = figures.values()
-        return {**figures, "growth": round(last / first, 2), "peak_mib": running.peak_bytes >> 20}
+        for at in range(0, orders, STEP):
+            step = range(at, min(at + STEP, orders))
+            load.send_all(bootstrap, [message for n in step for message in load.messages(f"f{n:08d}")])
+        wait_for(lambda: bool(running.cpu()) and shipped(HEADRACE, folder) >= orders, f"{orders} orders", deadline=3000)
+        yield bootstrap, running
 
 
-def _small_batches(bootstrap: str, running: Job) -> float:
-    skip = len(running.log.read_text())
-    for _ in load.paced(bootstrap, 60):
-        running.cpu()
-    said = running.log.read_text()[skip:].splitlines()
-    lines = [line for line in said if " batch " in line and "query=shipping" in line]
+def _small_batches(places: Sequence[tuple[str, Job]]) -> list[float]:
+    """Median time of each job's batch of one order, in seconds, in the second half of a minute."""
+    skips = [len(running.log.read_text()) for _, running in places]
+    for _ in zip(*(load.paced(bootstrap, 60) for bootstrap, _ in places), strict=True):
+        for _, running in places:
+            running.cpu()
+    return [_median(running.log.read_text()[skip:]) for (_, running), skip in zip(places, skips, strict=True)]
+
+
+def _median(said: str) -> float:
+    lines = [line for line in said.splitlines() if " batch " in line and "query=shipping" in line]
     return round(statistics.median(float(line.rsplit("s=", 1)[1]) for line in lines[-30:]), 3)
 
 
@@ -206,7 +219,7 @@ def _watched(bootstrap: str, folder: Path, seconds: float) -> tuple[Times, Times
     while time.time() < until and (feeder.is_alive() or not (sent.keys() <= kafka.keys() & delta.keys())):
         message = consumer.poll(0.02)
         if message is not None and not message.error():
-            kafka.setdefault(message.key().decode(), time.time())
+            kafka.setdefault((message.key() or b"").decode(), time.time())
         for order_id in rows.new():
             delta.setdefault(order_id, time.time())
     consumer.close()
@@ -229,7 +242,7 @@ class DeltaRows:
             number = batch.get("headrace", {}).get("batch", -1)
             sql = f"select {self._column} as found from t where _batch = {number}"
             rows = QueryBuilder().register("t", table).execute(sql).read_all()
-            found += [value.as_py() for value in rows["found"]]
+            found += rows["found"].to_pylist()
         return found
 
 
