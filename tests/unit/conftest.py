@@ -73,9 +73,11 @@ class Store:
         """One commit of a row that failed a data test of a query."""
         self._append(self.layout.failed(query), f"select {row}")
 
-    def change(self, batch: int, *changes: tuple[str, int, int, bool]) -> None:
-        """One commit of (order id, offset, made, deleted) to the change log of silver.open_orders."""
-        self._append(self.layout.changes("silver.open_orders"), _open_orders(batch, changes))
+    def change(
+        self, batch: int, *changes: tuple[str, int, int, bool], table: str = "silver.open_orders"
+    ) -> None:
+        """One commit of (order id, offset, made, deleted) to the change log of a table."""
+        self._append(self.layout.changes(table), _open_orders(batch, changes))
 
     def fold(self, batch: int, *rows: tuple[str, int, int, bool], marked: bool = True) -> None:
         """Replace the current table of silver.open_orders, folded up to a batch."""
@@ -115,6 +117,7 @@ def store(tmp_path: Path) -> Store:
     models = (
         _model("silver", "orders", "view"),
         _model("silver", "open_orders", "upsert", unique_key=("order_id",)),
+        _model("silver", "versions", "upsert", unique_key=("order_id", "_arrival")),
         _model("gold", "shipment_ready", "append", once_per=("order_id",)),
         _model("gold", "order_checks", "append", once_per=("order_id", "check_type")),
         _model("gold", "unkeyed", "append"),

@@ -163,7 +163,7 @@ def test_halves_of_characters_do_no_harm(office: Office, path: Path) -> None:
 
 
 def test_order_of_several_lines_lists_them(office: Office, path: Path) -> None:
-    items = [{"product": "JUMPERS", "quantity": 1}, {"product": "STOCKINGS", "quantity": 3}]
+    items = [{"product": "JUMPERS", "quantity": 1}, None, {"product": "STOCKINGS", "quantity": 3}]
     made = letter("a", value(order={"items": items, "product": None}, payment=None))
     assert made.text.split("\n")[2:6] == ["your order a is confirmed.", "", "1 x JUMPERS", "3 x STOCKINGS"]
 

@@ -52,7 +52,8 @@ def test_lines_make_up_for_quantity_and_price() -> None:
         ({"quantity": 2**31}, "quantity"),
         ({"quantity": None}, "quantity"),
         ({"price": "9.5"}, "price"),
-        ({"price": 0.123456789}, "price"),
+        ({"price": 1e-19}, "price"),
+        ({"price": 1e20}, "price"),
         ({"price": None}, "price"),
         ({"state": "VALIDATED"}, "state"),
         ({"product": 3}, "product"),
@@ -61,6 +62,30 @@ def test_lines_make_up_for_quantity_and_price() -> None:
 )
 def test_wrong_field_is_named(fields: dict[str, Any], field: str) -> None:
     assert wrong(given(**fields)) == {("body", field)}
+
+
+@pytest.mark.parametrize("price", ["59.699999999999996", "0.30000000000000004", "33.333333333333336"])
+def test_any_price_of_a_double_is_taken(price: str) -> None:
+    assert price in text_of(parse(ORDER.replace("9.50", price).encode()))
+
+
+@pytest.mark.parametrize(
+    ("member", "field"),
+    [
+        (r'"note": "\ud800"', "note"),
+        (r'"gift": {"cards": [1, "\udc00 and more"]}', "gift"),
+        (r'"\ud83d": 1', "?"),
+        (r'"n": 1e5000', "n"),
+        (r'"n": [-1e-999999999]', "n"),
+    ],
+)
+def test_what_cannot_be_written_is_named(member: str, field: str) -> None:
+    assert wrong(ORDER.replace("}", f", {member}}}")) == {("body", field)}
+
+
+def test_whole_characters_and_zero_of_any_size_are_written() -> None:
+    body = ORDER.replace("}", r', "note": "\ud83d\ude00", "n": 0e9999}')
+    assert "\N{GRINNING FACE}" in text_of(parse(body.encode()))
 
 
 def test_field_of_a_line_is_named() -> None:
@@ -102,11 +127,20 @@ def test_true_is_not_one() -> None:
     assert not same('{"x": true}', '{"x": 1}')
 
 
+def test_true_is_no_text() -> None:
+    assert not same('{"x": true}', '{"x": "True"}')
+
+
 @pytest.mark.parametrize(
-    "value", [None, b"", b"7", b"{}", b'{"id": "a", "customerId": 1, "quantity": 1, "price": 1}', b"\xff"]
-)
+    "value", [None, b"", b"7", b"{}", b'{"id": "a", "customerId": 1, "quantity": 1, "price": 1}', b"\xff",
+     given(state="CREATED", note="\ud800").encode()],
+)  # fmt: skip
 def test_record_that_landing_rejects_is_not_usable(value: bytes | None) -> None:
     assert usable(value) is None
+
+
+def test_record_with_an_empty_line_is_usable() -> None:
+    assert usable(given(state="CREATED", items=[None]).encode()) is not None
 
 
 def test_record_of_any_state_is_usable() -> None:

@@ -85,6 +85,11 @@ def test_rows_that_come_meanwhile_move_no_page(store: Store) -> None:
     assert [row["order_id"] for row in (*first["rows"], *rest["rows"])] == ["b", "d", "e", "f"]
 
 
+def test_rows_page_by_a_key_that_holds_their_arrival(store: Store) -> None:
+    store.change(0, ("a", 2, 2, False), ("a", 10, 3, False), ("a", 1, 1, False), table="silver.versions")
+    assert [row["made"] for rows in pages(store, "silver.versions", 1) for row in rows] == [1, 2, 3]
+
+
 def test_landed_rows_page_in_arrival_order(store: Store) -> None:
     store.land("shipping", 1, ("orders", 1, "c", None))
     store.land("shipping", 0, ("orders", 9, "b", None), ("orders", 0, "a", "not_json"))

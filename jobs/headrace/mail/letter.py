@@ -56,7 +56,8 @@ def _part(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _details(order: Mapping[str, Any], payment: Mapping[str, Any]) -> list[str]:
     lines = order["items"] if isinstance(order.get("items"), list) else [order]
-    told = [f"{line['quantity']} x {line['product']}" for line in lines if line.get("product")]
+    named = [line for line in lines if isinstance(line, Mapping) and line.get("product")]
+    told = [f"{line.get('quantity')} x {line['product']}" for line in named]
     paid = payment.get("amount")
     amount = [] if paid is None else [f"Paid: {_number(paid)} {payment.get('ccy') or ''}".rstrip()]
     return ["", *told, *amount] if told or amount else []

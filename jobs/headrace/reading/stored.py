@@ -20,6 +20,7 @@ FAILED_ROWS = "bronze.failed_rows"
 LATE_ROWS = "bronze.late_rows"
 
 _ARRIVAL = ("landing_batch", "topic", "partition", "offset")
+_ARRIVAL_PARTS = tuple(f"_arrival['{part}']" for part in _ARRIVAL)
 _LATE_ORDER = ("model", "_batch", "event_time", "key")
 _NO_LATE_ROWS = (
     "select cast(null as string) as model, cast(null as string) as key, "
@@ -213,7 +214,7 @@ def _current(layout: Layout, model: Model) -> Relation:
     changed = _newest(tail, model.unique_key, _order(log), folded)
     if current is None or folded is None:
         sql = f"select * except (_deleted) from ({changed}) where not _deleted"
-        return Relation(model.table, sql, {tail: log}, model.unique_key, model.unique_key)
+        return Relation(model.table, sql, {tail: log}, model.unique_key, _by(model.unique_key))
     columns = ", ".join(f"`{name}`" for name in _names(log) if name in _names(current) and name != "_deleted")
     # Brackets: `is not distinct from x and y` would be read as `from (x and y)`.
     same = " and ".join(f"(kept.`{name}` is not distinct from changed.`{name}`)" for name in model.unique_key)
@@ -221,7 +222,12 @@ def _current(layout: Layout, model: Model) -> Relation:
         f"with changed as ({changed}) select {columns} from {rows} as kept left anti join changed on {same} "
         f"union all select {columns} from changed where not _deleted"
     )
-    return Relation(model.table, sql, {tail: log, rows: current}, model.unique_key, model.unique_key)
+    return Relation(model.table, sql, {tail: log, rows: current}, model.unique_key, _by(model.unique_key))
+
+
+def _by(key: Iterable[str]) -> tuple[str, ...]:
+    """What orders rows by their key; DataFusion compares no structs, as the arrival is one."""
+    return tuple(part for column in key for part in (_ARRIVAL_PARTS if column == "_arrival" else (column,)))
 
 
 def _newest(log: str, key: Iterable[str], order: Iterable[str], after: int | None) -> str:
@@ -247,7 +253,7 @@ def _order(table: DeltaTable) -> tuple[str, ...]:
     """What orders stored rows: the batch, then the arrival where a row carries it."""
     known = _names(table)
     batch = ("_batch",) if "_batch" in known else ()
-    return batch + (tuple(f"_arrival['{part}']" for part in _ARRIVAL) if "_arrival" in known else ())
+    return batch + (_ARRIVAL_PARTS if "_arrival" in known else ())
 
 
 def _names(table: DeltaTable) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -30,6 +31,9 @@ from headrace.version import __version__
 LONGEST_MS = 3_600_000
 BODY_BYTES = 900_000
 """Less than what a broker takes by default: 1 MiB."""
+
+_LINE_END = re.compile("\r\n|\r|\n")
+"""What ends a line of an event stream, and nothing else does (HTML standard, section 9.2.6)."""
 
 TABLE_READERS = 2
 TABLE_QUEUE = 64
@@ -241,7 +245,7 @@ async def _lines(events: AsyncIterator[Event | None]) -> AsyncIterator[str]:
         if event is None:
             yield ": still here\n\n"
         else:
-            data = "".join(f"data: {line}\n" for line in event.body.splitlines())
+            data = "".join(f"data: {line}\n" for line in _LINE_END.split(event.body))
             yield f"id: {event.partition}-{event.offset}\nevent: {_word(event.state)}\n{data}\n"
 
 

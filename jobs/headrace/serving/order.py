@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -21,6 +23,10 @@ from pydantic_core import PydanticCustomError
 from headrace.reading.rows import to_json
 
 CREATED = "CREATED"
+
+_HALF = re.compile(r"[\ud800-\udfff]")
+_DOUBLE_DIGITS = 308
+"""A double goes up to 1.8e308 (IEEE 754)."""
 
 Finding = dict[str, Any]
 """One thing wrong with a request: `loc` names the field, `msg` says what, `type` is a stable code."""
@@ -43,7 +49,7 @@ def _number(value: Any) -> Any:
 
 Price = Annotated[
     Decimal,
-    Field(max_digits=28, decimal_places=8),
+    Field(max_digits=38, decimal_places=18),
     BeforeValidator(_number),
     WithJsonSchema({"type": "number"}),
 ]
@@ -70,7 +76,7 @@ class Record(BaseModel):
     customerId: Number
     state: str = CREATED
     product: str | None = None
-    items: list[Line] | None = None
+    items: list[Line | None] | None = None
     quantity: Annotated[Quantity | None, Field(validate_default=True)] = None
     price: Annotated[Price | None, Field(validate_default=True)] = None
 
@@ -100,7 +106,7 @@ class Order(Record):
 def parse(body: bytes) -> Order:
     """Read the body of a request; InvalidOrder names each field that is wrong."""
     try:
-        return Order.model_validate(loads(body))
+        return Order.model_validate(_writable(loads(body)))
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=False, include_input=False)
         raise InvalidOrder([{**detail, "loc": ("body", *detail["loc"])} for detail in details]) from None
@@ -114,7 +120,8 @@ def usable(value: bytes | None) -> Record | None:
     """Read a record of the topic; None for one that its landing rejects."""
     try:
         found: Any = None if value is None else loads(value)
-        return Record.model_validate(found) if isinstance(found, dict) and found.get("state") is not None else None
+        is_order = isinstance(found, dict) and found.get("state") is not None and all(map(_is_text, _leaves(found)))
+        return Record.model_validate(found) if is_order else None
     except (ValueError, RecursionError):
         return None
 
@@ -132,6 +139,38 @@ def same(one: str, other: str) -> bool:
 def loads(text: bytes) -> Any:
     """Read JSON with exact numbers; a field that is given twice is refused."""
     return json.loads(text, parse_float=Decimal, parse_constant=_refused, object_pairs_hook=_object)
+
+
+def _writable(found: Any) -> Any:
+    """What was read, if it can be written again; InvalidOrder names each field that cannot."""
+    members = found.items() if isinstance(found, dict) else ()
+    wrong = [name for name, value in members if not all(_is_text(leaf) and _is_short(leaf) for leaf in _leaves({name: value}))]
+    if wrong:
+        message = "Field holds half a character, or a number beyond those of a double"
+        raise InvalidOrder([_finding(name, "not_writable", message) for name in wrong])
+    return found
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """All names and scalars in what was read."""
+    match value:
+        case dict():
+            yield from value
+            yield from (leaf for member in value.values() for leaf in _leaves(member))
+        case list():
+            yield from (leaf for member in value for leaf in _leaves(member))
+        case _:
+            yield value
+
+
+def _is_text(leaf: Any) -> bool:
+    """Whether a text has no half of a character (RFC 8259, section 8.2), which UTF-8 cannot hold."""
+    return not isinstance(leaf, str) or leaf.isascii() or _HALF.search(leaf) is None
+
+
+def _is_short(leaf: Any) -> bool:
+    """Whether a number may be written with all its digits: 1e999999999 is short only as it came."""
+    return not isinstance(leaf, Decimal) or not leaf or abs(leaf.adjusted()) <= _DOUBLE_DIGITS
 
 
 class _Twice(ValueError):
@@ -154,7 +193,7 @@ def _refused(word: str) -> None:
 
 
 def _finding(field: str, code: str, message: str) -> Finding:
-    return {"loc": ("body", field), "type": code, "msg": message}
+    return {"loc": ("body", field.encode("utf-8", "replace").decode()), "type": code, "msg": message}
 
 
 def _without_nulls(value: Any) -> Any:
@@ -164,6 +203,6 @@ def _without_nulls(value: Any) -> Any:
         case list():
             return [_without_nulls(member) for member in value]
         case bool():
-            return str(value)  # True is 1 to Python, not to JSON
+            return (value,)  # True is 1 to Python, not to JSON
         case _:
             return value
