@@ -180,6 +180,24 @@ def test_latest_begins_with_what_comes(pier: Pier) -> None:
     assert pier.landed == [(0, 1)]
 
 
+def test_latest_stays_where_it_was_when_it_was_asked_for(pier: Pier) -> None:
+    pier.send(0)
+    pier.topic = replace(pier.topic, start="latest")
+    pier.landing().settle()
+    pier.send(1)
+    pier.landing().step(EVERYTHING)
+    assert pier.landed == [(0, 1)]
+
+
+def test_other_start_is_looked_for_anew(pier: Pier) -> None:
+    pier.send(0)
+    pier.topic = replace(pier.topic, start="latest")
+    pier.landing().settle()
+    pier.topic = replace(pier.topic, start="earliest")
+    pier.landing().step(EVERYTHING)
+    assert pier.landed == [(0, 0)]
+
+
 def test_large_batch_reaches_readers_as_it_was_read(pier: Pier):
     shelf, session = Shelf(), pier.spark.newSession()
     pier.send(*range(SMALL_BATCH_ROWS + 1))

@@ -69,7 +69,7 @@ class Oracle:
             return _no("null_key")
         if value is None and not self.topic.null_value:
             return _no("null_value")
-        if key is not None and not _is_utf8(key):
+        if not self.topic.null_key and not _is_utf8(key or b""):
             return _no("bad_key")
         if value is not None:
             try:
@@ -85,13 +85,14 @@ class Oracle:
         if moment is None or not datetime(2000, 1, 1, tzinfo=UTC) <= moment <= landed_at + timedelta(days=1):
             return _no("time_out_of_range")
         for name, broken in self.rules.items():
-            if data is not None and broken((key or b"").decode(), data):
+            if name != "missing_field" and data is not None and broken((key or b"").decode(), data):
                 return _no(name)
         return Opinion(frozenset({None}), moment, data)
 
     def _faults(self, kind: t.DataType, body: Any) -> list[str]:
         members = body.last if isinstance(body, Members) else {}
-        if any(f.required and members.get(f.name) is None for f in self.topic.fields):
+        lacks = self.rules.get("missing_field", lambda *_: False)
+        if any(f.required and members.get(f.name) is None for f in self.topic.fields) or lacks("", members):
             return ["missing_field"]
         found = set(_token_faults(kind, body))
         if self.topic.scalar and body is None:

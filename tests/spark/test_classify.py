@@ -65,6 +65,11 @@ ORDERS = topic(
     reject=(("key_mismatch", "id <> key"), ("empty_order", "size(items) = 0")),
 )
 SALES = topic("sales", "product string", "value bigint!", null_value=True)
+EITHER = topic(
+    *("either", "id string!", "n bigint", "day date", "list array<int>"),
+    reject=(("missing_field", "list is null and (n is null or day is null)"),),
+    null_key=True,
+)
 FUZZED: Mapping[Topic, Mapping[str, Rule]] = {
     ORDERS: {
         "key_mismatch": lambda key, order: order["id"] != key,
@@ -74,6 +79,9 @@ FUZZED: Mapping[Topic, Mapping[str, Rule]] = {
         "key_mismatch": lambda key, row: row["id"] not in (None, key),
         "too_small": lambda key, row: bool(row["n"]) and 10 / row["n"] > 5,
         "no_number": lambda key, row: row["id"] == "7",
+    },
+    EITHER: {
+        "missing_field": lambda _, row: row.get("list") is None and None in (row.get("n"), row.get("day")),
     },
     **{t: {} for t in (SALES, THING, LOOSE, NEEDY, ISO, MILLIS, ANY, ROW, RATIO)},
     **{topic(f"bare_{i}", scalar=ddl): {} for i, ddl in enumerate(("bigint", "string", "decimal(10,2)", "timestamp"))},
@@ -117,6 +125,11 @@ def test_cases_have_names_of_their_own():
 def test_record_by_hand(judged: Mapping[str, Verdict], case: Case):
     verdict = judged[case.name]
     assert (verdict.reason, verdict.data) == (case.reason, case.data)
+
+
+def test_key_that_means_nothing_is_kept_as_it_came(judged: Mapping[str, Verdict]):
+    verdict = judged["key_of_any_kind"]
+    assert (verdict.key, verdict.key_bytes) == ("\0\0\0\N{REPLACEMENT CHARACTER}", bytes([0, 0, 0, 200]))
 
 
 @pytest.mark.parametrize(("name", "expected"), [(name, moment) for name, _, _, moment in EVENT_TIMES])

@@ -93,6 +93,23 @@ UPSERT = "materialized: upsert\nunique_key: order_id"
 
 
 @pytest.mark.parametrize(
+    ("path", "old", "new", "expected"),
+    [
+        ("sql/bronze/shipping.yml", "event_time:", "idle_after: :limt\n    event_time:", "4:3 missing-parameter"),
+        ("sql/bronze/shipping.yml", "event_time:", "idle_after: :word\n    event_time:", "4:3 bad-value"),
+        (OPEN, "unique_key:", "remember: :limt\nunique_key:", "5:11 missing-parameter"),
+        (OPEN, "unique_key:", "remember: :no\nunique_key:", "5:11 bad-value"),
+        ("manifest.yml", "limit: 2", "idle_tick: often, limit: 2", "1:1 bad-value"),
+        ("manifest.yml", "limit: 2", "idle_tick: 0, limit: 2", "1:1 bad-value"),
+    ],
+)
+def test_duration_has_a_number(project_files, path, old, new, expected):
+    project_files.edit("manifest.yml", "limit: 2", "word: w, no: null, limit: 2")
+    project_files.edit(path, old, new)
+    assert project_files.findings() == [f"{path}:{expected}"]
+
+
+@pytest.mark.parametrize(
     ("query", "keys", "expected"),
     [
         (ROWS, "once_per: order_id", []),

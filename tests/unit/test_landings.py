@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from datetime import datetime
+
 import pytest
+
+from headrace.errors import InvalidProject
 
 PATH = "sql/bronze/shipping.yml"
 TOPIC = "landing: shipping\ntopics:\n  orders:\n    schema: {id: string, items: array<int>, ts: bigint}\n"
+
+
+@pytest.fixture
+def in_tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine that is nine hours ahead."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
 
 
 def test_topics_are_read(project_files):
@@ -53,7 +69,11 @@ def test_source_cannot_be_named_as_a_clock(project_files):
     [
         ("latest", "latest"),
         ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05+00:00"),
-        ("2026-01-02", "2026-01-02"),
+        ("2026-01-02T03:04:05+09:00", "2026-01-02T03:04:05+09:00"),
+        ("5", 5),
+        ("0", 0),
+        ("20240115", 20240115),
+        ("1704067200000", 1704067200000),
         ("{0: 120, 1: 5}", {"0": 120, "1": 5}),
         ('{"orders": {"0": 120}}', {"0": 120}),
     ],
@@ -63,11 +83,41 @@ def test_start_takes_what_reset_takes(project_files, start, expected):
     assert project_files.load().topic("orders")[1].start == expected
 
 
+@pytest.mark.parametrize("quote", ["", '"'])
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        ("2024-01-01 12:00:00", 1704110400),
+        ("2024-01-01T12:00:00.5", 1704110400.5),
+        ("2024-01-01 12:00", 1704110400),
+        ("2024-01-01", 1704067200),
+        ("2024-01-01T12:00:00+09:00", 1704078000),
+    ],
+)
+def test_time_without_a_zone_is_utc(project_files, in_tokyo, start, expected, quote):
+    """YAML makes a time or a date of some of them if they are not in quotes."""
+    project_files.edit(PATH, "    event_time: orderDate\n", f"    start: {quote}{start}{quote}\n")
+    assert datetime.fromisoformat(project_files.load().topic("orders")[1].start).timestamp() == expected
+
+
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [
         ("start: sometime", "5:12 bad-value"),
+        ("start: -5", "5:12 bad-value"),
+        ("start: 5.0", "5:12 bad-value"),
+        ("start: true", "5:12 bad-value"),
+        ("start: '5'", "5:12 bad-value"),
+        ("start: '20240115'", "5:12 bad-value"),
+        ("start: 20240115T10", "5:12 bad-value"),
+        ("start: 2024-01", "5:12 bad-value"),
+        ("start: '2024-13-01'", "5:12 bad-value"),
+        ("start: {}", "5:12 bad-value"),
         ("start: {0: -1}", "5:12 bad-value"),
+        ("start: {0: true}", "5:12 bad-value"),
+        ("start: {-1: 5}", "5:12 bad-value"),
+        ("start: {'²': 5}", "5:12 bad-value"),
+        ("start: {orders: {}}", "5:12 bad-value"),
         ("start: {manufactured: {0: 1}}", "5:12 bad-value"),
         ("event_time: tz", "5:17 unknown-column"),
         ("event_time: id", "5:17 bad-value"),
@@ -82,6 +132,12 @@ def test_start_takes_what_reset_takes(project_files, start, expected):
 def test_broken_topic_has_findings(project_files, keys, expected):
     project_files.write(PATH, f"{TOPIC}    {keys}\n  manufactured: {{schema: {{a: int}}}}\n")
     assert f"{PATH}:{expected}" in project_files.findings()
+
+
+def test_start_that_is_misspelt_has_advice(project_files):
+    project_files.write(PATH, f"{TOPIC}    start: earlyest\n")
+    with pytest.raises(InvalidProject, match=r"Did you mean earliest\?$"):
+        project_files.load()
 
 
 @pytest.mark.parametrize(

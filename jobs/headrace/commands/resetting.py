@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from deltalake import DeltaTable
 
@@ -15,25 +16,24 @@ from headrace.engine.inputs import InputLog
 from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode, UsageError, did_you_mean
 from headrace.layout import Layout
-from headrace.project import graph, resets
+from headrace.project import graph, landings, resets
 from headrace.project.model import Landing, Model, Project, Query
 from headrace.project.resets import ResetNote, Start, read_note, stored
 
 
 def reset(workspace: Workspace, name: str, yes: bool, start: str | None, republish: bool) -> int:
     """Remove what a query has stored; without `yes` only say what that is."""
-    project, layout = workspace.declared, workspace.layout
+    project = workspace.declared
     chosen = _chosen(project, name)
-    if isinstance(chosen, Query) and start is not None:
-        raise UsageError(f"--from says where a landing starts; {name} reads tables, reset its landing instead")
-    paths = [path for path in _stored(layout, chosen) if path.exists()]
-    for path in paths:
-        print(f"{'removing' if yes else 'would remove'} {path}", file=sys.stderr)
+    begin = _start(chosen, start)
+    layout = workspace.layout
     if not yes:
+        _say("would remove", layout, chosen)
         print("nothing was changed; say --yes to do it", file=sys.stderr)
         return ExitCode.OK
     with runner_lock(layout.locks):
-        forget(project, layout, chosen, _start(start), republish)
+        _say("removing", layout, chosen)
+        forget(project, layout, chosen, begin, republish)
     return ExitCode.OK
 
 
@@ -55,14 +55,50 @@ def _chosen(project: Project, name: str) -> Query | Landing:
     return known[name]
 
 
-def _start(text: str | None) -> Start | None:
-    if text is None or text in ("earliest", "latest"):
+def _say(what: str, layout: Layout, chosen: Query | Landing) -> None:
+    for path in _stored(layout, chosen):
+        if path.exists():
+            print(f"{what} {path}", file=sys.stderr)
+
+
+def _start(chosen: Query | Landing, text: str | None) -> Start | None:
+    """What `--from` says; it is refused before anything is removed, for what is gone would be read from elsewhere."""
+    if isinstance(chosen, Query) and text is not None:
+        raise UsageError(f"--from says where a landing starts; {chosen.name} reads tables, reset its landing instead")
+    if isinstance(chosen, Query) or text is None or text in ("earliest", "latest"):
         return text
+    told = _json(text)
+    if not isinstance(told, Mapping) or not told:
+        near = did_you_mean(text, ("earliest", "latest"))
+        raise UsageError(f'--from takes earliest, latest or offsets such as {{"logs": {{"0": 120}}}}.{near}')
+    start = {_topic(chosen, name): _offsets(name, given) for name, given in told.items()}
+    if len(start) < len(told):
+        raise UsageError(f"--from names a topic twice: {', '.join(told)}; a source and its Kafka topic are one")
+    return start
+
+
+def _json(text: str) -> Any:
     try:
-        told = json.loads(text)
-        return {str(topic): {str(p): int(o) for p, o in offsets.items()} for topic, offsets in told.items()}
-    except (ValueError, AttributeError, TypeError):
-        raise UsageError('--from takes earliest, latest or offsets such as {"logs": {"0": 120}}') from None
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _topic(landing: Landing, name: str) -> str:
+    """Kafka's name of a topic that is given by this name, or by that of its source."""
+    known = {topic.name: topic.topic for topic in landing.topics}
+    known |= {topic.topic: topic.topic for topic in landing.topics}
+    if name not in known:
+        there = f"--from: landing {landing.name} has no topic {name}; there are {', '.join(known)}"
+        raise UsageError(f"{there}.{did_you_mean(name, known)}")
+    return known[name]
+
+
+def _offsets(topic: str, given: Any) -> Mapping[str, int]:
+    offsets = landings.offsets_of(given)
+    if offsets is None:
+        raise UsageError(f'--from: {topic} takes offsets by partition, whole numbers from 0 on, such as {{"0": 120}}')
+    return offsets
 
 
 def _barrier(project: Project, layout: Layout, chosen: Query | Landing) -> dict[str, int]:

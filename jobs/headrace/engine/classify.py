@@ -37,7 +37,7 @@ from headrace.engine.body import (
     worst,
 )
 from headrace.engine.columns import lit
-from headrace.project.expressions import with_values
+from headrace.project.expressions import columns_of, with_values
 from headrace.project.model import Topic
 
 _EARLIEST = "timestamp'2000-01-01 00:00:00Z'"
@@ -45,6 +45,8 @@ _LATEST_MILLIS = "253402300799999"  # 9999-12-31; clamped to it, a number of any
 _ON_THE_WAY = ("_document", "_written", "_reads_back", "_fault", "_event_time", "_verdict")
 _RECORDS = "_records"
 _NO_FAULT = "cast(null as int)"
+_REJECTED = "_verdict < 0"
+_MISSING = "missing_field"
 _STRICT = f"try_parse_json(concat('[', {VALUE}, ']')) is not null"
 # What is looked for begins with one sign, and looks behind after it: most places are passed by at once.
 _LAST_ZEROS = r"[.](?<=[0-9][.])0+(?![0-9])|([.](?<=[0-9][.])[0-9]*[1-9])0+(?![0-9])"
@@ -86,7 +88,7 @@ def _steps(topics: Sequence[Topic], reasons: Sequence[str]) -> Iterator[Mapping[
     yield {_body(topic): _read_at_last(topic) for topic in topics if safe_to_read(body_type(topic))}
     yield {"_event_time": _by_topic(topics, _event_time)}
     yield {"_verdict": _by_topic(topics, lambda topic: _verdict(topic, reasons))}
-    yield {**_columns(reasons), **{data_column(topic): _data(topic) for topic in topics}}
+    yield {**_columns(topics, reasons), **{data_column(topic): _data(topic) for topic in topics}}
 
 
 def data_column(topic: Topic) -> str:
@@ -132,16 +134,18 @@ def _by_topic(topics: Iterable[Topic], value: Callable[[Topic], str]) -> str:
     return f"case topic {' '.join(f'when {quoted(topic.topic)} then {value(topic)}' for topic in topics)} end"
 
 
-def _columns(reasons: Sequence[str]) -> dict[str, str]:
+def _columns(topics: Sequence[Topic], reasons: Sequence[str]) -> dict[str, str]:
     """What a verdict says: event time in microseconds, or a reason's number below zero."""
+    any_key = ", ".join(quoted(topic.topic) for topic in topics if topic.null_key)
+    unsure = {"key": f"(_verdict < 0 or topic in ({any_key}))" if any_key else _REJECTED, "value": _REJECTED}
     columns = {
         "event_time": "timestamp_micros(nullif(greatest(_verdict, 0), 0))",
         "reject_reason": f"get(array({', '.join(map(quoted, reasons))}), int(-1 - least(_verdict, 0)))",
     }
-    for column in ("key", "value"):  # a usable row's are known to be text
+    for column, condition in unsure.items():  # else they are known to be text
         text = f"cast({column} as string)"
-        columns[column] = f"if(_verdict < 0, make_valid_utf8({text}), {text})"
-        columns[f"_{column}_bytes"] = f"if(_verdict < 0 and try_validate_utf8({text}) is null, {column}, null)"
+        columns[column] = f"if({condition}, make_valid_utf8({text}), {text})"
+        columns[f"_{column}_bytes"] = f"if({condition} and try_validate_utf8({text}) is null, {column}, null)"
     return columns
 
 
@@ -161,16 +165,29 @@ def _first(cases: Iterable[tuple[str, str]], reasons: Sequence[str]) -> str:
 def _fault(topic: Topic) -> str:
     """Number of the first fault in a record, null if there is none."""
     body = body_type(topic)
-    cases = [] if topic.null_key else [("key is null", "null_key")]
+    cases = [] if topic.null_key else [("key is null", "null_key")]  # else any key will do
     cases += [] if topic.null_value else [("value is null", "null_value")]
-    cases += [("key is not null and try_validate_utf8(cast(key as string)) is null", "bad_key")]
+    cases += [] if topic.null_key else [("try_validate_utf8(cast(key as string)) is null", "bad_key")]
+    lacking = f"if({_lacks(topic, f'{_place(topic)}.v')}, {FAULTS[_MISSING]}, null)"
     return (
         f"case {' '.join(f'when {condition} then {FAULTS[reason]}' for condition, reason in cases)}"
         f" when value is null then null"
-        f" when _reads_back then {worst(body, f'{_place(topic)}.v', text_fault) or _NO_FAULT}"
+        f" when _reads_back then coalesce({lacking}, {worst(body, f'{_place(topic)}.v', text_fault) or _NO_FAULT})"
         f" when try_validate_utf8({VALUE}) is null then {FAULTS['not_json']}"
-        f" else {_close_look(topic, body)} end"
+        f" else {_close_look(topic, body, lacking)} end"
     )
+
+
+def _is_of_presence(topic: Topic, reason: str, rule: str) -> bool:
+    """Whether a rule only says which fields must be there: it is judged where missing fields are."""
+    return reason == _MISSING and {*columns_of(rule)} <= {field.name for field in topic.fields}
+
+
+def _lacks(topic: Topic, place: str) -> str:
+    """Whether fields are missing by the topic's own rule."""
+    values = {field.name: f"{place}.{name(field.name)}" for field in topic.fields}
+    rules = [rule for reason, rule in topic.reject if _is_of_presence(topic, reason, rule)]
+    return " or ".join(_holds_true(_filled(rule, values)) for rule in rules) or "false"
 
 
 def _given(topic: Topic, body: DataType) -> str:
@@ -205,23 +222,24 @@ def _bare_numbers(text: str, is_written: bool) -> str:
     return f"if({may_hold}, regexp_replace({blankless}, r'(?=[.E])({zeros})', '$2'), {blankless})"
 
 
-def _close_look(topic: Topic, body: DataType) -> str:
+def _close_look(topic: Topic, body: DataType, lacking: str) -> str:
     """The check token by token, in two kinds of brackets: no text can close both of them and go on."""
     # a variant is not read where a field in it is repeated, its token is
     scalar = "_tokens.v" if isinstance(body, VariantType) else f"{_place(topic)}.v"
     null_scalar = f"{scalar} is null" if topic.scalar else "false"
     inside = worst(body, "_tokens.v", token_fault) or _NO_FAULT
     found = f"if(_tokens._bad is not null or {null_scalar}, {FAULTS['wrong_type']}, {inside})"
-    verdict = f"if(_worst is null and {_given(topic, body)} and {_STRICT}, null, {_diagnosis(topic)})"
+    verdict = f"if(_worst is null and {_given(topic, body)} and {_STRICT}, {lacking}, {_diagnosis(topic)})"
     return let("_tokens", tokens(body), let("_worst", found, verdict))
 
 
 def _diagnosis(topic: Topic) -> str:
     """The first reason why a record did not pass; all of them may be wrong alarms."""
-    required = [name(field.name) for field in topic.fields if field.required]
-    shape = f"struct<{', '.join(f'{field}: string' for field in required or ['_'])}>" if topic.fields else "string"
+    required = [f"_raw.v[0].{name(field.name)} is null" for field in topic.fields if field.required]
+    members = ", ".join(f"{name(field.name)}: string" for field in topic.fields)
+    shape = f"struct<{members}>" if members else "string"
     no_object = "_raw.v[0] is null" if topic.fields else "false"
-    missing = " or ".join(f"_raw.v[0].{field} is null" for field in required) or "false"
+    missing = " or ".join([*required, _lacks(topic, "_raw.v[0]")])
     unpaired = f"contains(regexp_replace({VALUE}, {_PAIRED_ESCAPES}, ''), r'\\')"
     no_json = f"_raw._bad is not null or size(_raw.v) <> 1 or {no_object} or {unpaired}"
     unwrapped = f"{lenient(DOCUMENT, 'v string')}._bad is not null"
@@ -250,7 +268,8 @@ def _broken_rule(topic: Topic, reasons: Sequence[str]) -> str:
     members = body.fields if isinstance(body, StructType) else []
     fields = {member.name: typed(member.dataType, f"{_place(topic)}.v.{name(member.name)}") for member in members}
     values = {"event_time": "_event_time", "key": "cast(key as string)", "value": VALUE, **fields}
-    return _first([(_holds_true(_filled(text, values)), rule) for rule, text in topic.reject], reasons)
+    rules = [(rule, text) for rule, text in topic.reject if not _is_of_presence(topic, rule, text)]
+    return _first([(_holds_true(_filled(text, values)), rule) for rule, text in rules], reasons)
 
 
 def _filled(rule: str, values: Mapping[str, str]) -> str:

@@ -23,6 +23,7 @@ from headrace.engine.records import SCHEMA, Ranges, RecordReader
 from headrace.engine.session import child
 from headrace.engine.shelf import Shared, Shelf
 from headrace.engine.slot import Rows
+from headrace.engine.starts import Start, Starts
 from headrace.errors import HeadraceError
 from headrace.layout import Layout
 from headrace.project.model import LANDING_COLUMNS, SEED_PARTITION, TICK_TOPIC, InputBounds, Kafka, Landing, Topic
@@ -95,6 +96,7 @@ class LandingQuery:
         self._plans = Plans(self.session)
         self.table = CommitTable(self.session, layout.landing(landing.name), landing_schema())
         self._note = read_note(layout.checkpoint(landing.query))
+        self._starts = Starts(layout.checkpoint(landing.query))
         self._kafka = kafka
         self._records = RecordReader(self.session, kafka.spark_options)
         self._bounds = bounds or InputBounds()
@@ -134,6 +136,11 @@ class LandingQuery:
         if not behind or max_rows <= 0:
             return None
         return self._land(_share(behind, max_rows))
+
+    def settle(self) -> None:
+        """Decide where topics begin that were never read: what is sent from now on is read, whatever dies when."""
+        if not self._ready:
+            self._recover()
 
     def ends(self) -> Offsets:
         """How far the topics go now."""
@@ -183,7 +190,7 @@ class LandingQuery:
         found = rows.where(F.col("topic") != TICK_TOPIC).agg(F.max("event_time"), F.max("landed_at")).first()
         self._timed = version
         if found and found[0] is not None:
-            event_time, landed_at = (moment.replace(tzinfo=timezone.utc) for moment in found)
+            event_time, landed_at = (moment.astimezone(timezone.utc) for moment in found)
             self._newest = (max(event_time, self._newest[0]) if self._newest else event_time, landed_at)
 
     def _recover(self) -> None:
@@ -215,28 +222,35 @@ class LandingQuery:
         return {name: topic.partitions for name, topic in found.items()}
 
     def _start(self, topic: Topic, numbers: tuple[int, ...]) -> dict[int, int]:
-        partitions, start = {topic.topic: numbers}, self._declared_start(topic)
+        start = self._declared_start(topic)
         if isinstance(start, Mapping):
             return {int(p): o for p, o in start.items()}
-        if start == "earliest":
-            found = self._admin.starts(partitions)
-        elif start == "latest":
-            found = self._admin.ends(partitions, self._kafka.committed)
-        else:
-            moment = datetime.fromisoformat(start.replace("Z", "+00:00"))
-            found = self._admin.at(partitions, int(moment.timestamp() * 1000))
-        return found.get(topic.topic, {})
+        if isinstance(start, int):
+            return dict.fromkeys(numbers, start)
+        if start == "earliest":  # retention may move it before the first commit, so it is asked for again
+            return self._admin.starts({topic.topic: numbers}).get(topic.topic, {})
+        told, topic_id = str(start), self._ids.get(topic.topic, "")
+        found = self._starts.find(topic.topic, topic_id, told)
+        if found is None:
+            found = self._sought({topic.topic: numbers}, start).get(topic.topic, {})
+            self._starts.keep(topic.topic, Start(topic_id, told, found))
+        return found
 
-    def _declared_start(self, topic: Topic) -> str | Mapping[str, int]:
-        """Where the last reset says, else the target, else where the source declares."""
+    def _sought(self, partitions: Mapping[str, tuple[int, ...]], start: str | float) -> Offsets:
+        """Where topics end, or the first offsets at or after a moment or since so many seconds ago."""
+        if start == "latest":
+            return self._admin.ends(partitions, self._kafka.committed)
+        since = datetime.now(timezone.utc) - timedelta(seconds=start) if isinstance(start, float) else _moment(start)
+        return self._admin.at(partitions, max(0, int(since.timestamp() * 1000)))  # below 0 are words of Kafka's own
+
+    def _declared_start(self, topic: Topic) -> str | int | float | Mapping[str, int]:
+        """Where the last reset says, else the target (a float: seconds back), else the source (an int: an offset)."""
         told = self._note.start
         if isinstance(told, Mapping):
             return told.get(topic.topic) or told.get(topic.name) or topic.start
         if told or self._bounds.start is None:
             return told or topic.start
-        if isinstance(self._bounds.start, str):
-            return self._bounds.start
-        return (datetime.now(timezone.utc) - timedelta(seconds=self._bounds.start)).isoformat()
+        return self._bounds.start
 
     def _next(self, topic: str, partition: int) -> int:
         """Partitions that appear later are read from their beginning."""
@@ -318,6 +332,12 @@ class LandingQuery:
             return count_where(landed, "reject_reason is not null")
         rows = landed.frame
         return int(self._plans.text("rejected", lambda: rows.select(F.count("reject_reason").cast("string")), rows))
+
+
+def _moment(text: str) -> datetime:
+    """A moment in ISO 8601; one without a zone is UTC."""
+    moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
 
 
 def _classified(records: DataFrame, topics: Sequence[Topic], more: Iterable[str] = ()) -> DataFrame:

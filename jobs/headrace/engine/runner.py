@@ -6,10 +6,12 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+from confluent_kafka import KafkaException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
@@ -29,11 +31,12 @@ from headrace.engine.supervisor import Failure, Supervised, Supervisor, wait_unt
 from headrace.engine.tasks import Bells, GroupTask, LandingTask, NativeTask, PublisherTask, Say, SnapshotTask, Task
 from headrace.engine.turns import Turns
 from headrace.environment import swap
-from headrace.errors import Finding, InvalidProject
+from headrace.errors import Finding, HeadraceError, InvalidProject
 from headrace.layout import Layout
 from headrace.planning import declared
 from headrace.planning.declared import Declared
 from headrace.project import macros, resets
+from headrace.project.duration_rules import IDLE_TICK
 from headrace.project.model import Model, Project
 from headrace.reading.status import ProjectStatus, RunnerState, RunnerStatus
 from headrace.reading.topics import client_options, ensure
@@ -98,6 +101,7 @@ class Run:
                 if made.model.publish:
                     made.catch_up()
         self._create_topics()
+        self._settle()
         self._publishers = [self._publisher(model, schemas) for model in running if model.publish]
         self._open_publishers()
 
@@ -150,7 +154,7 @@ class Run:
         task.comparing = lambda: any(
             reader.waits and reader.compares_times for reader in readers if isinstance(reader, NativeQuery)
         )
-        task.tick_after = float(self.project.vars.get("idle_tick", 5))
+        task.tick_after = float(self.project.vars.get(IDLE_TICK, 5))
         after = {topic.name: topic.idle_after for topic in query.landing.topics}
         task.idle_after = {
             name: task.tick_after if given is None else seconds(self.project, given) for name, given in after.items()
@@ -169,8 +173,10 @@ class Run:
 
     def _create_topics(self) -> None:
         kafka = self.project.target.kafka
-        wanted = {topic.topic: topic.partitions for landing in self.project.landings for topic in landing.topics}
-        published = [model.publish for model in self.project.models if model.publish]
+        landed = [topic for query in self._landings for topic in query.landing.topics]
+        wanted = {topic.topic: topic.partitions for topic in landed}
+        running = [model for query in self.project.queries for model in query.models]
+        published = [model.publish for model in running if model.publish]
         wanted |= {publish.topic: 1 for publish in published if publish.topic and publish.topic not in wanted}
         ensure(kafka, wanted)
         if published:  # compacted: the broker's retention must never take what tells how far a table has been sent
@@ -179,6 +185,12 @@ class Run:
     @property
     def _progress_topic(self) -> str:
         return f"{PROGRESS_TOPIC}{self.project.target.suffix}"
+
+    def _settle(self) -> None:
+        """Decide where topics begin; what keeps a landing from knowing is told as its own failure, when it runs."""
+        for landing in self._landings:
+            with suppress(HeadraceError, KafkaException):
+                landing.settle()
 
     def _open_publishers(self) -> None:
         """Let every publisher find its place, all at once since each waits for the broker; then tell what is wrong."""

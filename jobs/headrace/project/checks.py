@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from headrace.errors import Finding
 from headrace.project import allowances
 from headrace.project.draft import Draft
+from headrace.project.duration_rules import durations
 from headrace.project.engine_rules import (
     cycles,
     micro_batch_limits,
@@ -57,6 +58,7 @@ RULES: tuple[Rule, ...] = (
     unknown_tables,
     unknown_columns,
     missing_parameters,
+    durations,
     stars_from_tables,
     missing_streams,
     cycles,

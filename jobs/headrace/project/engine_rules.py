@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from headrace.errors import Finding, Place, did_you_mean
+from headrace.errors import Finding, Place
 from headrace.project import expressions, graph
 from headrace.project.calls import Call
 from headrace.project.draft import Draft
@@ -69,22 +69,10 @@ def snapshot_limits(draft: Draft) -> Iterator[Finding]:
         if model.every is None:
             message = "say how often the rows are taken: `every: 5`, in seconds, or `every: :snapshot_every`"
             yield Finding(Place(model.path), "missing-key", message)
-        elif isinstance(model.every, str) and draft.vars is not None:
-            yield from _every_findings(draft, model, model.every)
         for ref in model.inputs:
             if ref.stream:
                 message = "a snapshot takes whole tables as they stand; drop the word `stream`"
                 yield Finding(ref.place, "wrong-engine", message)
-
-
-def _every_findings(draft: Draft, model: Model, name: str) -> Iterator[Finding]:
-    known, place = draft.vars or {}, draft.place(model, "every")
-    if name not in known:
-        advice = did_you_mean(name, known) or " Add it to vars in manifest.yml or conf/."
-        yield Finding(place, "missing-parameter", f"no value for :{name}.{advice}")
-    elif not (known[name] is None or (isinstance(known[name], (int, float)) and known[name] > 0)):
-        message = f":{name} is {known[name]!r}; give a number of seconds, or null for no snapshots"
-        yield Finding(place, "bad-value", message)
 
 
 def two_landings(draft: Draft) -> Iterator[Finding]:

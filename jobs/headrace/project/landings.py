@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -20,6 +21,11 @@ from headrace.project.shapes import Every, Expression, Name, Type, canonical_typ
 
 RESERVED = ("dead_letters", "late_rows", "failed_rows")
 """Relations that bronze has of itself."""
+
+_STARTS = (
+    "start at `earliest`, `latest`, an offset, `{partition: offset}` or a time such as `2024-01-31T12:00:00Z`; "
+    "offsets are whole numbers from 0 on"
+)
 
 
 @dataclass(frozen=True)
@@ -122,8 +128,8 @@ def _topic(root: Path, document: Document, name: str) -> Topic:
     found += _reject_findings(document, name, given)
     start = _start(given.start, given.topic or name)
     if start is None:
-        message = "start at `earliest`, `latest`, a timestamp or `{partition: offset}`"
-        found.append(Finding(document.value_place(*at, "start"), "bad-value", message))
+        near = did_you_mean(str(given.start), ("earliest", "latest"))
+        found.append(Finding(document.value_place(*at, "start"), "bad-value", f"{_STARTS}.{near}"))
     if found or start is None:
         raise InvalidProject(found)
     topic = Topic(
@@ -182,22 +188,39 @@ def _reject_findings(document: Document, name: str, given: TopicShape) -> Iterat
                 yield Finding(place, "unknown-column", message)
 
 
-def _start(value: Any, topic: str) -> str | dict[str, int] | None:
+def _start(value: Any, topic: str) -> str | int | dict[str, int] | None:
     """Return where a source starts, or None for what is no start; `{topic: {partition: offset}}` is as good."""
     if isinstance(value, Mapping):
-        offsets = value[topic] if [*value] == [topic] and isinstance(value[topic], Mapping) else value
-        return {str(partition): offset for partition, offset in offsets.items()} if _are_offsets(offsets) else None
-    if isinstance(value, (datetime.datetime, datetime.date)):
-        return value.isoformat()
+        return offsets_of(value[topic] if [*value] == [topic] and isinstance(value[topic], Mapping) else value)
+    if isinstance(value, int):
+        return value if _is_offset(value) else None
     if value in ("earliest", "latest"):
         return str(value)
+    return _moment(str(value))  # YAML makes times of some texts; their text is a time again
+
+
+def offsets_of(value: Any) -> dict[str, int] | None:
+    """Return the first offset of each partition, or None for what is no such mapping."""
+    if not isinstance(value, Mapping) or not value:
+        return None
+    offsets = {str(partition): offset for partition, offset in value.items()}
+    fit = all(re.fullmatch("0|[1-9][0-9]*", partition) and _is_offset(offset) for partition, offset in offsets.items())
+    return offsets if fit else None
+
+
+def _is_offset(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _moment(text: str) -> str | None:
+    """Return an ISO time with its zone, or None for what is no time; without a zone it is UTC, whatever the machine's.
+
+    Python also takes `20240115` for a date, which is more likely an offset in quotes.
+    """
+    if not re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        return None
     try:
-        return datetime.datetime.fromisoformat(str(value).replace("Z", "+00:00")).isoformat()
+        moment = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
         return None
-
-
-def _are_offsets(offsets: Mapping[Any, Any]) -> bool:
-    return bool(offsets) and all(
-        str(partition).isdigit() and isinstance(offset, int) and offset >= 0 for partition, offset in offsets.items()
-    )
+    return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.timezone.utc)).isoformat()

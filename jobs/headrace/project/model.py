@@ -83,7 +83,8 @@ class Topic:
 
     `fields` is empty where the value is a bare JSON scalar; `scalar` then holds its Spark type.
     `event_time` names a body field: a timestamp, or a bigint of epoch milliseconds.
-    `start` is `earliest`, `latest`, a timestamp text, or `{partition: offset}`. `seeds` land before any record.
+    `start` is `earliest`, `latest`, an offset that holds for every partition, `{partition: offset}`, or the ISO text of
+    a time with its zone. `seeds` land before any record.
     `idle_after` is after how many seconds without records it is idle: a number, or a parameter's name.
     """
 
@@ -97,7 +98,7 @@ class Topic:
     reject: tuple[tuple[str, str], ...] = ()
     null_key: bool = False
     null_value: bool = False
-    start: str | Mapping[str, int] = "earliest"
+    start: str | int | Mapping[str, int] = "earliest"
     partitions: int = 1
     idle_after: float | str | None = None
     seeds: tuple[Seed, ...] = ()
