@@ -5,11 +5,14 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from headrace import faults
 from headrace.errors import ExitCode, HeadraceError, InvalidProject, UsageError
 from headrace.version import __version__
 
@@ -63,7 +66,18 @@ _OBJECTS = 100_000
 def main(words: list[str] | None = None) -> None:
     """Run one command; every failure of the user's world is one line on stderr, without a traceback."""
     gc.set_threshold(_OBJECTS)
-    words = sys.argv[1:] if words is None else words
+    try:
+        code = _run(sys.argv[1:] if words is None else words)
+        _write_out()
+    except Exception as error:
+        code = _unforeseen(error)
+    with suppress(OSError):
+        _write_out()
+    sys.exit(code)
+
+
+def _run(words: list[str]) -> int:
+    """Run one command and tell what it has foreseen to fail."""
     command = typer.main.get_command(app)
     try:
         code = command.main(words, prog_name="headrace", standalone_mode=False)
@@ -72,15 +86,42 @@ def main(words: list[str] | None = None) -> None:
 
         code = checking.report(error, _folder(words))
     except HeadraceError as error:
-        print(f"headrace: {error}", file=sys.stderr)
+        _tell(f"headrace: {error}")
         code = error.exit_code
     except typer.TyperException as error:
-        print(_misuse(error.format_message()), file=sys.stderr)
+        _tell(_misuse(error.format_message()))
         code = ExitCode.USAGE
     except (KeyboardInterrupt, typer.Abort):
         code = 130
-    sys.stdout.flush()
-    sys.exit(int(code) if isinstance(code, int) else ExitCode.OK)
+    return int(code) if isinstance(code, int) else ExitCode.OK
+
+
+def _unforeseen(error: Exception) -> int:
+    """Tell a failure of the user's world; one of ours keeps its traceback."""
+    if isinstance(error, BrokenPipeError):
+        return ExitCode.FAILED  # whoever would read of it has gone
+    line = faults.told(error)
+    if line is None:
+        raise error
+    _tell(f"headrace: {line}")
+    return ExitCode.ENVIRONMENT
+
+
+def _tell(line: str) -> None:
+    """Say why a command ends; where stderr cannot be written the exit code has to do."""
+    with suppress(OSError):
+        print(line, file=sys.stderr)
+
+
+def _write_out() -> None:
+    """Write what is printed to stdout, if there is one; that its reader has gone is no failure."""
+    try:
+        print(end="", flush=True)
+    except OSError as error:
+        # Python flushes stdout once more at exit, and would fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise
 
 
 def submitted(words: list[str]) -> None:
@@ -129,6 +170,7 @@ def settings(
     from headrace.commands.workspace import Workspace
 
     os.environ["TZ"] = "UTC"
+    time.tzset()
     context.obj = Workspace(project, target)
 
 

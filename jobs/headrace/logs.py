@@ -7,6 +7,7 @@ import logging
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timezone
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -15,20 +16,58 @@ from typing import Any
 import structlog
 
 
+class Attempt:
+    """What writes a file again and again: what keeps it from that is told when it begins, changes or ends."""
+
+    def __init__(self, write: Callable[..., None], file: Path, say: Callable[..., None]) -> None:
+        self._write = write
+        self._file = str(file)
+        self._say = say
+        self._cause: str | None = None
+
+    def __call__(self, *values: Any) -> None:
+        """Write once; a failure of the file system is left to the next time."""
+        cause = None
+        try:
+            self._write(*values)
+        except OSError as error:
+            cause = str(error)
+        if cause != self._cause:
+            told = {"cause": cause} if cause else {}
+            self._say("unwritten" if cause else "written", file=self._file, **told)
+        self._cause = cause
+
+
+class _File(RotatingFileHandler):
+    """A log file whose failures come out, instead of a traceback on stderr for each line."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        raise
+
+
 def speaker(folder: Path, quiet: bool = False, name: str = "headrace") -> Callable[..., None]:
     """Return the function that logs events: to a file of that name always, to stderr unless told to be quiet."""
     folder.mkdir(parents=True, exist_ok=True)
-    file = RotatingFileHandler(folder / f"{name}.log", maxBytes=20_000_000, backupCount=3)
+    file = _File(folder / f"{name}.log", maxBytes=20_000_000, backupCount=3)
     file.setFormatter(logging.Formatter("%(message)s"))
     render = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=10, sort_keys=False)
     lock = threading.Lock()
 
+    def show(event: str, **values: Any) -> None:
+        if not quiet:
+            with suppress(OSError):  # whoever reads it may go, and what runs must not end by that
+                print(render(None, event, {"event": event, "timestamp": _now()[11:-1], **values}), file=sys.stderr)
+
+    keep = Attempt(file.emit, Path(file.baseFilename), show)
+
     def say(event: str, **values: Any) -> None:
-        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        entry = {"timestamp": now, "event": event, **values}
+        entry = {"timestamp": _now(), "event": event, **values}
         with lock:
-            file.emit(logging.LogRecord("headrace", logging.INFO, "", 0, json.dumps(entry, default=str), None, None))
-            if not quiet:
-                print(render(None, event, {"event": event, "timestamp": now[11:-1], **values}), file=sys.stderr)
+            keep(logging.LogRecord("headrace", logging.INFO, "", 0, json.dumps(entry, default=str), None, None))
+            show(event, **values)
 
     return say
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -198,6 +198,19 @@ def test_other_start_is_looked_for_anew(pier: Pier) -> None:
     assert pier.landed == [(0, 0)]
 
 
+def test_few_large_records_land_as_many(pier: Pier) -> None:
+    padding = "x" * 900_000
+    pier.cluster.send((pier.topic.topic, str(n), json.dumps({"n": n, "more": padding})) for n in range(80))
+    shelf = Shelf()
+    landing = pier.landing(shelf)
+    landing.step(EVERYTHING)
+    (commit,) = landing.table.commits(0)
+    assert shelf.take(pier.spark, landing.table, [commit]) is None
+    pier.send(80)
+    landing.step(EVERYTHING)
+    assert pier.landed == [*((0, n) for n in range(80)), (1, 80)]
+
+
 def test_large_batch_reaches_readers_as_it_was_read(pier: Pier):
     shelf, session = Shelf(), pier.spark.newSession()
     pier.send(*range(SMALL_BATCH_ROWS + 1))

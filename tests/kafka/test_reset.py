@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from headrace.engine.landing import KafkaSource, LandingQuery
+from headrace.engine.publisher import Publisher
 from headrace.layout import Layout
 from tests.kafka import outcome
 from tests.kafka.events import made, order, sale
@@ -66,6 +67,20 @@ def test_rows_that_nobody_has_processed_are_sent_after_a_reset(processed: Stage)
     assert sorted(record.key for record in processed.committed("shipping")) == sorted([*before, "late"])
 
 
+def test_rows_that_are_not_sent_yet_are_not_lost(processed: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = [record.key for record in processed.committed("shipping")]
+    processed.send([order("unsent", 1), made("unsent", 1)])
+    with monkeypatch.context() as patched:
+        patched.setattr(Publisher, "step", lambda _: None)
+        processed.process_all()
+    refused = processed.call("reset", "shipping", "--yes")
+    assert (refused.returncode, "1 rows of gold.shipment_ready are not sent yet" in refused.stderr) == (2, True)
+    processed.process_all()
+    reset(processed, "shipping")
+    processed.process_all()
+    assert sorted(record.key for record in processed.committed("shipping")) == sorted([*before, "unsent"])
+
+
 def test_rows_are_sent_again_when_asked_for(processed: Stage) -> None:
     before = [record.key for record in processed.committed("shipping")]
     reset(processed, "shipping", "--republish")
@@ -80,6 +95,7 @@ def half(one: str, other: str, minute: int) -> tuple[str, None, str]:
 
 
 def test_streaming_query_tells_only_what_is_new(processed: Stage) -> None:
+    processed.create({"analyticsTopic": 1, "metricsTopic": 1})
     processed.send([half("a", "b", 0), half("c", "d", 10)])
     assert processed.failures("calls") == ()
     assert [record.key for record in processed.committed("outputTopic")] == ['["a","b"]']

@@ -73,9 +73,7 @@ class Store:
         """One commit of a row that failed a data test of a query."""
         self._append(self.layout.failed(query), f"select {row}")
 
-    def change(
-        self, batch: int, *changes: tuple[str, int, int, bool], table: str = "silver.open_orders"
-    ) -> None:
+    def change(self, batch: int, *changes: tuple[str, int, int, bool], table: str = "silver.open_orders") -> None:
         """One commit of (order id, offset, made, deleted) to the change log of a table."""
         self._append(self.layout.changes(table), _open_orders(batch, changes))
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import signal
 import socket
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from headrace.environment import broker as module
-from headrace.environment import kafka
+from headrace.environment import guard, kafka
 from headrace.environment.broker import Broker, BrokerState
 from headrace.environment.kafka import Ports
 from headrace.errors import EnvironmentFault
+from tests.waiting import wait_for
 
 
 def remember(data: Path, ports: Ports, pid: int | None) -> None:
@@ -42,6 +48,37 @@ def pretend_server(monkeypatch: pytest.MonkeyPatch, last_words: str) -> list[Por
     monkeypatch.setattr(kafka, "spawn", spawn)
     monkeypatch.setattr(module, "answers", lambda bootstrap: False)
     return prepared
+
+
+@pytest.fixture
+def living(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Kafka replaced by processes that only live, as children of this one; their ids."""
+    pids: list[int] = []
+
+    def spawn(data: Path) -> int:
+        command = [sys.executable, "-c", "import signal; signal.pause()", *kafka.identity(data)]
+        pids.append(os.posix_spawn(command[0], command, os.environ))
+        # for a moment it has no words at all; Kafka answers much later
+        wait_for(lambda: psutil.Process(pids[-1]).cmdline() == command, "the process", every=0.01)
+        return pids[-1]
+
+    monkeypatch.setattr(kafka, "prepare", lambda data, ports: None)
+    monkeypatch.setattr(kafka, "spawn", spawn)
+    monkeypatch.setattr(module, "answers", lambda bootstrap: True)
+    yield pids
+    for pid in pids:
+        with suppress(psutil.NoSuchProcess):
+            guard.end(psutil.Process(pid))
+
+
+def kill(pid: int) -> None:
+    """End a child at once, and leave it a zombie."""
+    os.kill(pid, signal.SIGKILL)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+
+
+def disk_full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_never_started_broker_is_stopped(tmp_path: Path) -> None:
@@ -124,3 +161,62 @@ def test_long_log_is_cut(tmp_path: Path) -> None:
 
 def test_silent_address_does_not_answer() -> None:
     assert not module.answers(kafka.choose_ports().bootstrap, timeout=0.1)
+
+
+def test_run_stops_what_it_started(tmp_path: Path, living: list[int]) -> None:
+    with Broker(tmp_path).running() as ours:
+        assert Broker(tmp_path).status() == ours
+    assert (Broker(tmp_path).status().state, psutil.pid_exists(living[0])) == ("stopped", False)
+
+
+def test_run_spares_what_was_up(tmp_path: Path, living: list[int]) -> None:
+    theirs = Broker(tmp_path).start(daemon=True)
+    with Broker(tmp_path).running() as found:
+        assert found == theirs
+    assert Broker(tmp_path).status() == theirs
+
+
+def test_run_spares_what_came_after(tmp_path: Path, living: list[int]) -> None:
+    with Broker(tmp_path).running() as ours:
+        kill(ours.pid or 0)
+        theirs = Broker(tmp_path).start(daemon=True)
+    assert theirs.pid == living[1]
+    assert Broker(tmp_path).status() == theirs
+
+
+def test_killed_broker_is_noted_as_stopped(tmp_path: Path, living: list[int]) -> None:
+    with Broker(tmp_path).running():
+        kill(living[0])
+    assert json.loads((tmp_path / "broker.json").read_text())["pid"] is None
+
+
+def test_used_again_pid_is_another_broker(tmp_path: Path, living: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = Broker(tmp_path).start(daemon=True)
+    former = psutil.Process(living[0])
+    monkeypatch.setattr(former, "_ident", (former.pid, 0.0))  # as if it had begun long before
+    Broker(tmp_path)._end(former)
+    assert Broker(tmp_path).status() == theirs
+
+
+def test_start_that_cannot_be_noted_leaves_nothing(
+    tmp_path: Path, living: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as full:
+        full.setattr(os, "replace", disk_full)
+        with pytest.raises(OSError, match="No space left"):
+            Broker(tmp_path).start(daemon=True)
+    assert not psutil.pid_exists(living[0])
+
+
+def test_full_disk_does_not_keep_a_broker_up(
+    tmp_path: Path, living: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as full, Broker(tmp_path).running():
+        full.setattr(os, "replace", disk_full)
+    assert (Broker(tmp_path).status().state, psutil.pid_exists(living[0])) == ("stopped", False)
+
+
+def test_no_free_port_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka, "is_free", lambda port: port == kafka.PORTS.start)
+    with pytest.raises(EnvironmentFault, match="are free"):
+        kafka.choose_ports()

@@ -1,17 +1,46 @@
-"""What the command line makes of words that it does not understand, and of a broken project."""
+"""What the command line makes of words that it does not understand, of a broken project and of other failures."""
 
 from __future__ import annotations
 
+import errno
+import os
+import subprocess
+import sys
+
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from headrace import cli
+from headrace.commands import upkeep
 from headrace.errors import ExitCode
+
+ENVIRON = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": ""}
 
 
 def ended(*words: str) -> int:
     with pytest.raises(SystemExit) as caught:
         cli.main([*words])
     return int(caught.value.code or 0)
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> int:
+    """The exit code of a command that fails in a way."""
+
+    def fail() -> int:
+        raise error
+
+    monkeypatch.setattr(upkeep, "setup", fail)
+    return ended("setup")
+
+
+def versioned(stdout: int) -> tuple[int, str]:
+    """The exit code and stderr of a process that says its version there."""
+    try:
+        command = [sys.executable, "-m", "headrace", "--version"]
+        done = subprocess.run(command, env=ENVIRON, stdout=stdout, stderr=subprocess.PIPE, text=True)
+    finally:
+        os.close(stdout)
+    return done.returncode, done.stderr
 
 
 @pytest.mark.parametrize(
@@ -48,3 +77,42 @@ def test_finding_shows_its_line_from_anywhere(option, project_files, capsys):
     project_files.edit("sql/silver/shipping/orders.sql", "bronze.orders", "bronze.order")
     code = ended(*(word.format(project_files.root) for word in option), "check", "--offline")
     assert (code, "from stream bronze.order\n" in capsys.readouterr().err) == (ExitCode.INVALID, True)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "/d/x"), "headrace: /d/x: No space left on device; free "),
+        (FileNotFoundError(errno.ENOENT, "No such file or directory", "/proc/x"), "headrace: /proc/x: No such file"),
+        (KafkaException(KafkaError(KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)), "headrace: Kafka says: Broker"),
+    ],
+    ids=str,
+)
+def test_unforeseen_failure_is_one_line(error, said, monkeypatch, capsys):
+    code = failing(monkeypatch, error)
+    told = capsys.readouterr().err
+    assert (code, told.count("\n"), told.startswith(said)) == (ExitCode.ENVIRONMENT, 1, True)
+
+
+def test_error_of_ours_has_its_traceback(monkeypatch):
+    with pytest.raises(ZeroDivisionError):
+        failing(monkeypatch, ZeroDivisionError())
+
+
+def test_gone_reader_is_no_failure():
+    reader, writer = os.pipe()
+    os.close(reader)
+    assert versioned(writer) == (ExitCode.OK, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a file that is always full")
+def test_full_output_is_told():
+    code, said = versioned(os.open("/dev/full", os.O_WRONLY))
+    assert (code, said.count("\n"), said.startswith("headrace: No space left")) == (ExitCode.ENVIRONMENT, 1, True)
+
+
+def test_failure_costs_no_kafka_client():
+    look = (
+        "import sys; from headrace import cli, faults; faults.told(OSError()); print('confluent_kafka' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", look], env=ENVIRON, capture_output=True, text=True).stdout == "False\n"

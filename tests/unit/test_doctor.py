@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
@@ -73,14 +77,79 @@ def test_stopped_embedded_broker_is_a_warning(tmp_path: Path) -> None:
     assert doctor.broker(Facts(tmp_path)).ok is None
 
 
-def test_silent_broker_of_the_target_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "answers", lambda bootstrap, options, timeout: False)
-    assert doctor.broker(Facts(tmp_path, "kafka.example:9092")).ok is False
+SECURED = {
+    "security.protocol": "SASL_SSL",
+    "sasl.mechanism": "PLAIN",
+    "sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required username=ana password=x;",
+    "ssl.truststore.type": "PEM",
+    "ssl.truststore.location": "ca.pem",
+    "max.poll.records": "10",
+}
+
+
+class FakeClient:
+    """Takes what librdkafka would take."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.__class__.config = config
+
+    def list_topics(self, timeout: float) -> None:
+        """It answers."""
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of what takes connections and speaks no Kafka."""
+    monkeypatch.setattr(doctor, "ANSWER_SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_silent_broker_of_the_target_is_wrong(tmp_path: Path, silent: str) -> None:
+    found = doctor.broker(Facts(tmp_path, silent))
+    assert (found.ok, found.detail.startswith(f"{silent} does not answer: ")) == (False, True)
 
 
 def test_answering_broker_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "answers", lambda bootstrap, options, timeout: bootstrap == "kafka.example:9092")
+    monkeypatch.setattr(doctor, "AdminClient", FakeClient)
     assert doctor.broker(Facts(tmp_path, "kafka.example:9092")) == Check("broker", True, "kafka.example:9092 answers")
+
+
+def test_secured_broker_is_asked_by_librdkafkas_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "AdminClient", FakeClient)
+    assert doctor.broker(Facts(tmp_path, "kafka.example:9092", SECURED)).ok
+    told = {name: value for name, value in FakeClient.config.items() if name.startswith(("sasl", "ssl", "max"))}
+    assert told == {
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "ana",
+        "sasl.password": "x",
+        "ssl.ca.location": "ca.pem",
+    }
+
+
+@pytest.mark.parametrize("bootstrap", ["127.0.0.1:1", "embedded"])
+def test_options_that_make_no_client_are_told(tmp_path: Path, bootstrap: str) -> None:
+    missing = {**SECURED, "ssl.truststore.location": str(tmp_path / "ca.pem")}
+    found = doctor.broker(Facts(tmp_path, bootstrap, missing))
+    assert (found.ok, found.fix) == (False, "Correct `kafka.options` in conf/.")
+    assert found.detail.startswith("`kafka.options` cannot be used: ") and "ssl.ca.location" in found.detail
+
+
+def test_options_that_the_broker_refuses_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "ANSWER_SECONDS", 2.0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_speak_plainly, args=(server,), daemon=True).start()
+        found = doctor.broker(Facts(tmp_path, f"127.0.0.1:{server.getsockname()[1]}", {"security.protocol": "SSL"}))
+    assert (found.ok, found.fix) == (False, "Correct `kafka.options` in conf/.")
+
+
+def _speak_plainly(server: socket.socket) -> None:
+    """Answer as a listener without TLS does."""
+    with suppress(OSError):
+        while True:
+            with server.accept()[0] as connection:
+                connection.recv(1000)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
 
 @pytest.mark.parametrize(("free", "ok"), [(doctor.ENOUGH_DISK, True), (doctor.ENOUGH_DISK - 1, False)])

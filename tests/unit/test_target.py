@@ -29,13 +29,13 @@ def findings(conf, text: str, **environ: str) -> list[tuple[int, int, str]]:
 
 def test_values_are_read(conf, tmp_path):
     read = conf(
-        "kafka: {bootstrap: 'h:1', create_topics: true, options: {session.timeout.ms: 6000, enable.x: true}}\n"
+        "kafka: {bootstrap: 'h:1', create_topics: true, options: {session.timeout.ms: 6000, check.crcs: true}}\n"
         "data_dir: data\nspark: {master: 'local[2]', conf: {a.b: 1}}\n"
         "trigger: {ingest: 500ms, max_rows: 7}\nvars: {x: [1]}"
     )
     assert read.kafka.bootstrap == "h:1"
     assert read.kafka.create_topics
-    assert read.kafka.options == {"session.timeout.ms": "6000", "enable.x": "true"}
+    assert read.kafka.options == {"session.timeout.ms": "6000", "check.crcs": "true"}
     assert read.data_dir == tmp_path / "data"
     assert (read.spark_master, read.spark_conf) == ("local[2]", {"a.b": "1"})
     assert (read.ingest_interval, read.max_rows, read.vars) == (0.5, 7, {"x": [1]})
@@ -66,11 +66,12 @@ def test_references_are_resolved(conf, tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("s3cret\n", encoding="utf-8")
     read = conf(
-        f"kafka: {{options: {{a: env:USER_NAME, b: file:{secret}}}}}\ntrigger: {{max_rows: env:ROWS}}",
+        f"kafka: {{options: {{client.id: env:USER_NAME, sasl.password: file:{secret}}}}}\n"
+        "trigger: {max_rows: env:ROWS}",
         USER_NAME="u",
         ROWS="5",
     )
-    assert read.kafka.options == {"a": "u", "b": "s3cret"}
+    assert read.kafka.options == {"client.id": "u", "sasl.password": "s3cret"}
     assert read.max_rows == 5
 
 
@@ -87,6 +88,10 @@ def test_secrets_do_not_show_in_repr(conf):
     [
         ("kafka: {options: {a: env:NOT_SET}}", (1, 22, "missing-reference")),
         ("kafka: {options: {a: file:/no/such/file}}", (1, 22, "missing-reference")),
+        ("kafka:\n  options:\n    isolation.lvl: x", (3, 5, "unknown-key")),
+        ("kafka:\n  options:\n    isolation.level: read_comitted", (3, 22, "bad-value")),
+        ("kafka: {options: {session.timeout.ms: 6s}}", (1, 39, "bad-value")),
+        ("kafka: {options: {ssl.truststore.location: /ca.jks}}", (1, 44, "bad-value")),
         ("trigger: {ingest: 5}", (1, 19, "bad-value")),
         ("trigger: {max_rows: 0}", (1, 21, "bad-value")),
         ("trigger: {ingets: 5s}", (1, 11, "unknown-key")),
@@ -96,6 +101,17 @@ def test_secrets_do_not_show_in_repr(conf):
 )
 def test_broken_target_has_findings(conf, text, expected):
     assert findings(conf, text) == [expected]
+
+
+def test_unknown_kafka_option_has_the_nearest(conf):
+    with pytest.raises(InvalidProject, match=r"conf/local.yml:1:19: unknown-key: .* Did you mean isolation.level\?"):
+        conf("kafka: {options: {isolation.lvl: read_committed}}")
+
+
+def test_credentials_do_not_show_in_findings(conf):
+    with pytest.raises(InvalidProject, match=r"1:37: bad-value: `kafka.options.sasl.jaas.config`: ") as caught:
+        conf("kafka: {options: {sasl.jaas.config: env:JAAS}}", JAAS='Plain required username="u" password="s3cret"')
+    assert "s3cret" not in str(caught.value)
 
 
 def test_unknown_target_lists_the_others(conf, tmp_path):
@@ -121,7 +137,7 @@ DEV = """
 like: local
 suffix: _ann
 input: {start: 1h, max_records: 50}
-kafka: {options: {b: 2}}
+kafka: {options: {client.rack: 2}}
 vars: {y: 2}
 """
 
@@ -129,7 +145,7 @@ vars: {y: 2}
 @pytest.fixture
 def dev(tmp_path: Path, conf):
     def read(text: str):
-        conf("kafka: {bootstrap: 'h:1', options: {a: 1}}\ndata_dir: data\nvars: {x: 1, y: 1}")
+        conf("kafka: {bootstrap: 'h:1', options: {client.id: 1}}\ndata_dir: data\nvars: {x: 1, y: 1}")
         (tmp_path / "conf" / "dev.yml").write_text(text, encoding="utf-8")
         return target.read(tmp_path, "dev", {})
 
@@ -138,7 +154,7 @@ def dev(tmp_path: Path, conf):
 
 def test_target_takes_from_the_one_it_is_like_what_it_does_not_say(dev):
     read = dev(DEV)
-    assert (read.kafka.bootstrap, read.kafka.options) == ("h:1", {"a": "1", "b": "2"})
+    assert (read.kafka.bootstrap, read.kafka.options) == ("h:1", {"client.id": "1", "client.rack": "2"})
     assert read.vars == {"x": 1, "y": 2}
 
 
@@ -174,3 +190,11 @@ def test_broken_likeness_has_findings(dev, text, expected):
     with pytest.raises(InvalidProject) as caught:
         dev(text)
     assert [(found.place.line, found.place.column, found.code) for found in caught.value.findings] == [expected]
+
+
+def test_kafka_option_of_the_other_target_is_told_there(tmp_path):
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "dev.yml").write_text("like: local", encoding="utf-8")
+    (tmp_path / "conf" / "local.yml").write_text("kafka: {options: {grup.id: x}}", encoding="utf-8")
+    with pytest.raises(InvalidProject, match=r"conf/local.yml:1:19: unknown-key: .* Did you mean group.id\?"):
+        target.read(tmp_path, "dev", {})

@@ -64,14 +64,19 @@ def accepted(project: Project, layout: Layout, why: str | None, rebuild: bool) -
 
 
 def rebuild(project: Project, layout: Layout, with_mixes: bool) -> tuple[str, ...]:
-    """Reset the queries that cannot go on, and those that stream them; the runner's lock must be held."""
+    """Reset the queries that cannot go on, and those that stream them; the runner's lock must be held.
+
+    Nothing is reset if rows of one of them are still to be sent.
+    """
     found = _running(plan.make(project, layout, known.types(project)), project)
     wanted = set(found.queries(Verdict.RESET))
     wanted |= set(found.queries(Verdict.MIX)) if with_mixes else set()
     names = graph.with_readers(project.queries, project.models, wanted & {query.name for query in project.queries})
-    for query in project.queries:
-        if query.name in names:
-            resetting.forget(project, layout, query)
+    queries = [query for query in project.queries if query.name in names]
+    for query in queries:
+        resetting.refuse_unsent(project, layout, query)
+    for query in queries:
+        resetting.forget(project, layout, query)
     return names
 
 

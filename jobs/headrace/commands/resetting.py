@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from deltalake import DeltaTable
 from headrace.commands.workspace import Workspace
 from headrace.engine.delta import MARKER
 from headrace.engine.inputs import InputLog
+from headrace.engine.outstanding import may_be_outstanding, outstanding
 from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode, UsageError, did_you_mean
 from headrace.layout import Layout
@@ -31,7 +33,8 @@ def reset(workspace: Workspace, name: str, yes: bool, start: str | None, republi
         _say("would remove", layout, chosen)
         print("nothing was changed; say --yes to do it", file=sys.stderr)
         return ExitCode.OK
-    with runner_lock(layout.locks):
+    with runner_lock(layout.locks), _connected(workspace, chosen, republish) as connected:
+        refuse_unsent(connected, layout, chosen, republish)
         _say("removing", layout, chosen)
         forget(project, layout, chosen, begin, republish)
     return ExitCode.OK
@@ -45,6 +48,31 @@ def forget(
     name = chosen.query if isinstance(chosen, Landing) else chosen.name
     note = ResetNote(start, {} if republish else _barrier(project, layout, chosen))
     resets.reset(layout, name, _stored(layout, chosen), note)
+
+
+def refuse_unsent(project: Project, layout: Layout, chosen: Query | Landing, republish: bool = False) -> None:
+    """UsageError if rows would be lost: those that stand in a table and not yet in its topic; all are sent again, else.
+
+    The project's broker must be up if anything may be outstanding.
+    """
+    for model in [] if republish else _published(layout, chosen):
+        if rows := outstanding(project, layout, model):
+            raise UsageError(
+                f"{rows} rows of {model.table} are not sent yet, and would be lost: send them with "
+                f"`headrace run --select {model.query} --available-now` and the text that made them, "
+                f"or send all rows again with `headrace reset {model.query} --republish --yes`"
+            )
+
+
+def _published(layout: Layout, chosen: Query | Landing) -> list[Model]:
+    models = chosen.models if isinstance(chosen, Query) else ()
+    return [model for model in models if may_be_outstanding(layout, model)]
+
+
+def _connected(workspace: Workspace, chosen: Query | Landing, republish: bool) -> AbstractContextManager[Project]:
+    """The project with its broker, if that has to be asked."""
+    asks = not republish and _published(workspace.layout, chosen)
+    return workspace.with_broker() if asks else nullcontext(workspace.declared)
 
 
 def _chosen(project: Project, name: str) -> Query | Landing:

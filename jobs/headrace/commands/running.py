@@ -17,14 +17,16 @@ from headrace.commands import planning
 from headrace.commands.workspace import Workspace
 from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode
+from headrace.faults import naming
 from headrace.layout import Layout
-from headrace.logs import speaker
+from headrace.logs import Attempt, speaker
 from headrace.project import selection
 from headrace.project.model import Project
 from headrace.reading.status import ProjectStatus
 
 if TYPE_CHECKING:
     from headrace.engine.runner import Run
+    from headrace.engine.supervisor import Failure
 
 STATUS_SECONDS = 1.0
 
@@ -47,9 +49,10 @@ def run(
     mixes = planning.accepted(project, layout, accept_mix, rebuild)
     say = speaker(layout.logs)
     with runner_lock(layout.locks), stop_on_signals() as stopped, workspace.with_broker() as connected:
+        project = replace(project, target=connected.target)
         for query in planning.rebuild(project, layout, accept_mix is None) if rebuild else ():
             say("reset", query=query, cause="its edited text cannot go on with what was stored")
-        return run_project(replace(project, target=connected.target), {**options, "accepted": mixes}, stopped, say)
+        return run_project(project, {**options, "accepted": mixes}, stopped, say)
 
 
 def run_project(
@@ -64,23 +67,35 @@ def run_project(
     from headrace.engine.runner import Options, Run
 
     layout, began = Layout(project.target.data_dir), time.monotonic()
-    artifacts.write(layout.artifacts, "manifest.json", artifacts.manifest(project))
+    with naming(layout.data_dir):
+        artifacts.write(layout.artifacts, "manifest.json", artifacts.manifest(project))
     say("starting", project=project.name, target=project.target.name, kafka=project.target.kafka.bootstrap)
-    with session.start(project.target, layout.spark_log()) as spark, jvm_lock.held(spark, layout.locks):
+    with (
+        naming(layout.data_dir),
+        session.start(project.target, layout.spark_log()) as spark,
+        jvm_lock.held(spark, layout.locks),
+    ):
         running = Run(spark, project, Options(**options), say)
         running.prepare()
         running.start()
         say("started", queries=len(running.supervisor.members))
-        with _telling(running):
-            if during is not None:
-                during(running, stopped)
-            failures = running.wait(stopped.event)
-        running.write_status("failed" if failures else "stopped")
-        _record(project, running.status(), time.monotonic() - began)
+        failures = _followed(running, stopped, say, during)
+        Attempt(_record, layout.artifacts, say)(project, running.status(), time.monotonic() - began)
     for failure in failures:
         say("failed", query=failure.task, cause=failure.cause)
     say("stopped")
     return ExitCode.FAILED if failures else stopped.exit_code  # whoever stops a run is told what it lacks
+
+
+def _followed(running: Run, stopped: Stopped, say: Callable[..., None], during: During | None) -> tuple[Failure, ...]:
+    """Leave word of a run until it is over; a full disk keeps `headrace status` from it, not the run from its end."""
+    write_status = Attempt(running.write_status, running.layout.status, say)
+    with _telling(write_status):
+        if during is not None:
+            during(running, stopped)
+        failures = running.wait(stopped.event)
+    write_status("failed" if failures else "stopped")
+    return failures
 
 
 def _record(project: Project, told: ProjectStatus, seconds: float) -> None:
@@ -124,15 +139,15 @@ def stop_on_signals() -> Iterator[Stopped]:
 
 
 @contextmanager
-def _telling(running: Run) -> Iterator[None]:
+def _telling(write: Callable[[], None]) -> Iterator[None]:
     """Write the status file every second while the block runs."""
     over = threading.Event()
 
     def tell() -> None:
         while not over.wait(STATUS_SECONDS):
-            running.write_status()
+            write()
 
-    running.write_status()
+    write()
     thread = threading.Thread(target=tell, name="status", daemon=True)
     thread.start()
     try:

@@ -13,6 +13,7 @@ import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.memory.TaskMemoryManager;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.datasources.OutputWriter;
 import org.apache.spark.sql.execution.datasources.OutputWriterFactory;
 import org.apache.spark.sql.internal.SQLConf;
@@ -39,21 +40,28 @@ public class DriverTask {
      * Without `confs` Spark would make some for each value that an expression takes from a row.
      */
     public static InternalRow[] rows(final RDD rdd, final Function1 toRow, final int atMost, SQLConf confs) {
+        return rows(rdd, toRow, atMost, Long.MAX_VALUE, confs);
+    }
+
+    /** The same, but null once their second columns, which are bytes then, hold more than so many. */
+    public static InternalRow[] rows(
+            final RDD rdd, final Function1 toRow, final int atMost, final long bytes, SQLConf confs) {
         final List found = new ArrayList();
+        final long[] left = {bytes};
         SQLConf$.MODULE$.withExistingConf(confs, new AbstractFunction0() {
             public Object apply() {
                 Partition[] parts = rdd.partitions();
                 for (int part = 0; part < parts.length; part++) {
-                    read(rdd, parts[part], toRow, atMost, found);
+                    read(rdd, parts[part], toRow, atMost, left, found);
                 }
                 return found;
             }
         });
-        return (InternalRow[]) found.toArray(new InternalRow[found.size()]);
+        return left[0] < 0 ? null : (InternalRow[]) found.toArray(new InternalRow[found.size()]);
     }
 
     /** A partition is computed as by a task: with memory and locks of its own, that are given back whatever happens. */
-    private static void read(RDD rdd, Partition part, Function1 toRow, int atMost, List found) {
+    private static void read(RDD rdd, Partition part, Function1 toRow, int atMost, long[] left, List found) {
         SparkEnv env = SparkEnv.get();
         long attempt = ATTEMPTS.getAndIncrement();
         TaskMemoryManager memory = new TaskMemoryManager(env.memoryManager(), attempt);
@@ -64,9 +72,13 @@ public class DriverTask {
         TaskContext$.MODULE$.setTaskContext(task);
         try {
             Iterator rows = rdd.iterator(part, task);
-            while (found.size() < atMost && rows.hasNext()) {
+            while (found.size() < atMost && left[0] >= 0 && rows.hasNext()) {
                 Object next = rows.next();
-                found.add(toRow == null ? ((InternalRow) next).copy() : toRow.apply(next));
+                InternalRow row = toRow == null ? ((InternalRow) next).copy() : (InternalRow) toRow.apply(next);
+                if (left[0] < Long.MAX_VALUE && !row.isNullAt(1)) {
+                    left[0] -= row.getBinary(1).length;
+                }
+                found.add(row);
             }
         } finally {
             try {
@@ -98,6 +110,17 @@ public class DriverTask {
         } finally {
             writer.close();
         }
+    }
+
+    /** How much memory rows take, as far as they are Spark's own kind. */
+    public static long bytes(InternalRow[] rows) {
+        long bytes = 0;
+        for (int row = 0; row < rows.length; row++) {
+            if (rows[row] instanceof UnsafeRow) {
+                bytes += ((UnsafeRow) rows[row]).getSizeInBytes();
+            }
+        }
+        return bytes;
     }
 
     /** The rows of two arrays, in order. */

@@ -31,6 +31,8 @@ from headrace.errors import HeadraceError
 MARKER = "headrace"
 CHECKPOINT_INTERVAL = 100
 _WRITER_VERSION = 2
+_USUAL_ROW_BYTES = 1_024
+"""More than a row of some hundred bytes takes in a file."""
 
 _CHECKPOINTS = {"delta.checkpointInterval": str(CHECKPOINT_INTERVAL)}
 _APPENDS = {
@@ -43,16 +45,27 @@ _APPENDS = {
 
 @dataclass(frozen=True)
 class Commit:
-    """One version of a table: what its writer said of it and the data files it added."""
+    """One version of a table: what its writer said of it, and the data files it added with their size in all."""
 
     version: int
     marker: Mapping[str, Any] = field(default_factory=dict)
     files: tuple[str, ...] = ()
+    bytes: int = 0
 
     @property
     def batch(self) -> int:
         """The writer's number of this batch; -1 for a commit that is none."""
         return int(self.marker.get("batch", -1))
+
+    @property
+    def records(self) -> int:
+        """How many rows it holds, as its writer says."""
+        return int(self.marker.get("records", self.marker.get("rows", 0)))
+
+    @property
+    def weight(self) -> int:
+        """How many usual rows it is worth: large ones count as many."""
+        return max(self.records, self.bytes // _USUAL_ROW_BYTES)
 
     @property
     def has_rows(self) -> bool:
@@ -121,8 +134,8 @@ class CommitTable:
         actions = self._actions(version)
         info: dict[str, Any] = next((a["commitInfo"] for a in actions if "commitInfo" in a), {})
         marker = json.loads(info.get("userMetadata") or "{}").get(MARKER, {})
-        added = tuple(a["add"]["path"] for a in actions if "add" in a and a["add"]["dataChange"])
-        return Commit(version, marker, added)
+        added = [a["add"] for a in actions if "add" in a and a["add"]["dataChange"]]
+        return Commit(version, marker, tuple(add["path"] for add in added), sum(int(add["size"]) for add in added))
 
     def newest_marker(self, query: str) -> Commit | None:
         """The newest commit written by `query`, walking back from the newest version."""

@@ -24,7 +24,7 @@ from headrace.engine.outputs import Output, UpsertOutput, commit, output_for
 from headrace.engine.routine import Routine
 from headrace.engine.session import SMALL_BATCH_ROWS, child
 from headrace.engine.shelf import Shelf
-from headrace.engine.sources import Source, Tables, plain, records_in, source_name
+from headrace.engine.sources import Source, Tables, plain, records_in, source_name, weight_of
 from headrace.errors import HeadraceError
 from headrace.layout import Layout
 from headrace.project.model import Project, Query
@@ -153,9 +153,9 @@ class Group:
         return None if last is None or is_finished else self._fitted(last)
 
     def _rows_before(self, batch: int) -> int:
-        """How many rows an output had at most before a batch; many where its log is too long to be read here."""
+        """How many usual rows an output had at most before a batch; many where its log is too long to be read here."""
         logs = [output.table.past(batch) for output in self.outputs.values()]
-        return max((SMALL_BATCH_ROWS + 1 if log is None else records_in(log) for log in logs), default=0)
+        return max((SMALL_BATCH_ROWS + 1 if log is None else weight_of(log) for log in logs), default=0)
 
     def _fitted(self, last: Inputs) -> Inputs:
         """The inputs of a batch to be run again, with what the models read since they were edited."""
@@ -230,8 +230,8 @@ class Group:
         if not replay:
             self._inputs.record(inputs)
         commits = {name: self.sources[name].commits(a, b) for name, (a, b) in inputs.ranges.items() if a < b}
-        records = records_in(c for found in commits.values() for c in found)
-        self.plans.begin(inputs.batch, records)
+        taken = [commit for found in commits.values() for commit in found]
+        self.plans.begin(inputs.batch, weight_of(taken))
         shelf = Shelf() if replay else self.shelf  # what failed may have failed for what lay there
         read = {name: self.sources[name].read(self.plans, name, found, shelf) for name, found in commits.items()}
         done = self._already_committed(inputs.batch) if replay else {}
@@ -244,7 +244,7 @@ class Group:
             self.sources[name].done = upto
         for rows in read.values():
             rows.release()
-        return BatchReport(inputs.batch, records, counts, time.monotonic() - started, lines, failed)
+        return BatchReport(inputs.batch, records_in(taken), counts, time.monotonic() - started, lines, failed)
 
     def _plan(self, max_rows: int) -> Inputs | None:
         ranges = {}

@@ -20,7 +20,7 @@ from headrace.engine.delta import CommitTable
 from headrace.engine.kept import Plans
 from headrace.engine.materialized import Materialized, count_where
 from headrace.engine.records import SCHEMA, Ranges, RecordReader
-from headrace.engine.session import child
+from headrace.engine.session import SMALL_BATCH_ROWS, child
 from headrace.engine.shelf import Shared, Shelf
 from headrace.engine.slot import Rows
 from headrace.engine.starts import Start, Starts
@@ -298,8 +298,10 @@ class LandingQuery:
         now = self._now()
         records = sum(end - start for start, end in ranges.values())
         self._plans.begin(self._batch, records)
-        few = self._plans.are_kept
-        landed = self._judged_few(self._records.rows(ranges), now) if few else self._judged_many(ranges, now)
+        fetched = self._records.rows(ranges) if self._plans.are_kept else None
+        if fetched is None:
+            self._plans.begin(self._batch, max(records, SMALL_BATCH_ROWS + 1))  # few large ones are as many
+        landed = self._judged_many(ranges, now) if fetched is None else self._judged_few(fetched, now)
         done = {t: dict(offsets) for t, offsets in self._done.items()}
         for (topic, p), (_, end) in ranges.items():
             done.setdefault(topic, {})[p] = end

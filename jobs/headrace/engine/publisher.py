@@ -25,9 +25,12 @@ from headrace.engine.set_aside import Notes
 from headrace.engine.shelf import Shelf
 from headrace.engine.slot import Rows
 from headrace.errors import EnvironmentFault, Finding, InvalidProject, Place
-from headrace.project.model import Model, Publish
+from headrace.project.model import Model, Project, Publish
+from headrace.reading.topics import client_options
 
+PROGRESS_TOPIC = "headrace-progress"
 CHUNK_ROWS = 5_000
+CHUNK_BYTES = 16 << 20
 FEW_ROWS = 1_000
 _MESSAGE = Row("topic", "key", "value")
 TIMEOUT = 30.0
@@ -44,6 +47,13 @@ class Outlet:
     progress_topic: str
     name: str
     rules: Rules = field(default_factory=Rules)
+
+    @classmethod
+    def of(cls, project: Project, model: Model, rules: Rules | None = None) -> Outlet:
+        """The outlet of a model as a project's target names things."""
+        target = project.target
+        name = f"{project.name}.{target.identity}.{model.name}"
+        return cls(client_options(target.kafka), f"{PROGRESS_TOPIC}{target.suffix}", name, rules or Rules())
 
 
 @dataclass(frozen=True)
@@ -101,7 +111,7 @@ class Publisher:
             return None
         sent = 0
         for commit in commits:
-            if commit.batch >= 0 and not self._sent_before_reset(commit):
+            if commit.batch >= 0 and not was_sent_before(commit.marker, self._barrier):
                 sent += self._send_commit(commit)
             self._progress = replace(self._progress, version=commit.version + 1, position=0)
         self.sent += sent
@@ -111,13 +121,6 @@ class Publisher:
     def version(self) -> int:
         """Every version before this one has been sent."""
         return self._progress.version
-
-    def _sent_before_reset(self, commit: Commit) -> bool:
-        """Whether all that caused a commit had been processed, and so sent, before the query was reset."""
-        ranges = commit.marker.get("inputs", {}).get("ranges", {})
-        return bool(self._barrier and ranges) and all(
-            upto <= self._barrier.get(name, -1) for name, (_, upto) in ranges.items()
-        )
 
     def close(self) -> None:
         """Give up the producer; the next step opens another and reads the progress again."""
@@ -188,7 +191,7 @@ class Publisher:
         rows = enumerate(islice(found, begun.position, None), begun.position)
         messages = (Message(row, replace(begun, position=position)) for position, row in rows)
         sent = 0
-        while chunk := list(islice(messages, CHUNK_ROWS)):
+        while chunk := list(_chunk(messages)):
             last = chunk[-1].place
             sent += self._send(self._routed(chunk), replace(last, position=last.position + 1))
         return sent
@@ -202,13 +205,12 @@ class Publisher:
         return [message for message in chunk if message.row.topic not in refused]
 
     def _messages(self, commit: Commit) -> Iterator[Row]:
-        count = int(commit.marker.get("rows", 0))
-        kept = self._shelf.take(self.session, self._table, [commit]) if count <= FEW_ROWS else None
+        kept = self._shelf.take(self.session, self._table, [commit]) if commit.weight <= FEW_ROWS else None
         if kept is not None:
             return self._told(kept)
-        self._plans.begin(0, count)
+        self._plans.begin(0, commit.weight)
         rows = message_rows(self._table.rows(self.session, commit), self._publish)
-        return iter(rows.collect()) if count <= CHUNK_ROWS else one_by_one(rows)
+        return iter(rows.collect()) if commit.weight <= CHUNK_ROWS else one_by_one(rows)
 
     def _told(self, kept: Rows) -> Iterator[Row]:
         """The messages of few rows that are in memory, by a plan that is made once."""
@@ -263,6 +265,22 @@ class Publisher:
         told = {"topic": row.topic, "key": row.key, "bytes": len(row.value or ""), "reason": reason}
         version = -1 if place.replaced else place.version
         self._notes.add((place.table_id, version, place.position), told)
+
+
+def _chunk(messages: Iterator[Message]) -> Iterator[Message]:
+    """The next messages, as many as go into one transaction: they are in memory until it ends."""
+    size = 0
+    for message in islice(messages, CHUNK_ROWS):
+        yield message
+        size += len(message.row.value or "")
+        if size > CHUNK_BYTES:
+            return
+
+
+def was_sent_before(marker: Mapping[str, Any], barrier: Mapping[str, int]) -> bool:
+    """Whether all that caused a commit had been processed before a reset, which waits until all of that is sent."""
+    ranges = marker.get("inputs", {}).get("ranges", {})
+    return bool(barrier and ranges) and all(upto <= barrier.get(name, -1) for name, (_, upto) in ranges.items())
 
 
 def _history_finding(model: Model, commits: int) -> Finding:

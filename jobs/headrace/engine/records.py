@@ -15,6 +15,7 @@ from pyspark.sql.types import ArrayType, StructType
 
 from headrace.engine.driver_java import driver_task
 from headrace.engine.jvm import confs_of, scala_object, scala_sequence
+from headrace.engine.session import SMALL_BATCH_BYTES
 from headrace.engine.slot import Rows
 
 _HEADER = StructType().add("key", "string").add("value", "binary")
@@ -59,10 +60,11 @@ class RecordReader:
         self._task = driver_task(session)
         self._confs = confs_of(session)
 
-    def rows(self, ranges: Ranges) -> Rows:
-        """The records of these ranges, at once."""
-        records = sum(end - start for start, end in ranges.values())
-        return Rows(self._task.rows(self._source(self._asked(ranges)), self._to_row, records, self._confs))
+    def rows(self, ranges: Ranges) -> Rows | None:
+        """The records of these ranges, at once; None if their values are too large for that."""
+        records, source = sum(end - start for start, end in ranges.values()), self._source(self._asked(ranges))
+        found = self._task.rows(source, self._to_row, records, SMALL_BATCH_BYTES, self._confs)
+        return None if found is None else Rows(found)
 
     def frame(self, ranges: Ranges) -> DataFrame:
         """The records of these ranges, in at least as many parts as there are cores."""

@@ -21,7 +21,7 @@ from headrace.engine.delta import CommitTable
 from headrace.engine.group import Group
 from headrace.engine.landing import KafkaSource, LandingQuery
 from headrace.engine.native import NativeQuery
-from headrace.engine.publisher import Outlet, Publisher
+from headrace.engine.publisher import PROGRESS_TOPIC, Outlet, Publisher
 from headrace.engine.routes import Rules
 from headrace.engine.sent import kept
 from headrace.engine.shelf import Shelf
@@ -39,9 +39,7 @@ from headrace.project import macros, resets
 from headrace.project.duration_rules import IDLE_TICK
 from headrace.project.model import Model, Project
 from headrace.reading.status import ProjectStatus, RunnerState, RunnerStatus
-from headrace.reading.topics import client_options, ensure
-
-PROGRESS_TOPIC = "headrace-progress"
+from headrace.reading.topics import ensure
 
 
 @dataclass(frozen=True)
@@ -214,9 +212,7 @@ class Run:
         return {table.id() for table in tables if table is not None}
 
     def _publisher(self, model: Model, schemas: Mapping[str, StructType]) -> Publisher:
-        project, target = self.project, self.project.target
-        name = f"{project.name}.{target.identity}.{model.name}"
-        outlet = Outlet(client_options(target.kafka), self._progress_topic, name, self._rules())
+        outlet = Outlet.of(self.project, model, self._rules())
         table = stored(self._spark, self.layout, model, schemas[model.table])
         barrier = resets.read_note(self.layout.checkpoint(model.query or model.name)).barrier
         former, notes = kept(self._spark, self.layout, model), self.layout.data_dir / "set_aside"

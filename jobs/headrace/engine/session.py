@@ -15,16 +15,22 @@ from typing import Any, cast
 from py4j.java_gateway import get_method
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from headrace.engine import compiler
+from headrace.engine.failures import told
 from headrace.engine.gateway import mend
-from headrace.environment import classes
+from headrace.environment import classes, java
 from headrace.environment.jars import resolve
+from headrace.errors import EnvironmentFault
 from headrace.project.model import Macro, Target
 
 SMALL_BATCH_ROWS = 20_000
 """Up to here generating code costs more than it saves (see docs/speed.md)."""
+
+SMALL_BATCH_BYTES = 64 << 20
+"""What a small batch may hold: it lies on the driver's heap, and parts of it more than once."""
 
 DELTA: Mapping[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -129,6 +135,7 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
     outside = "SPARK_ENV_LOADED" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
     builder = SparkSession.builder.appName("headrace")
     if not outside:
+        java.program()  # where there is none, Spark's own scripts say so in many lines
         os.environ.setdefault("SPARK_LAUNCHER_OPTS", _LAUNCHER_OPTIONS)
         for key, value in _launch_confs(target, log_file).items():
             builder = builder.config(key, value)
@@ -138,11 +145,26 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
             builder = builder.config(key, value)
     if given is not None and not given.contains("spark.jars"):
         builder = builder.config("spark.jars", _jars_for_running_jvm())
-    with _interrupts_as_they_are():
+    with _interrupts_as_they_are(), _failures_told():
         spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
     _forget_sources(spark)
     return spark
+
+
+@contextmanager
+def _failures_told() -> Iterator[None]:
+    """Tell in one line why Spark does not start; Java is asked for its version only then, as that takes a while."""
+    try:
+        yield
+    except PySparkRuntimeError as error:
+        if error.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise
+        found = java.find_java()  # tells what is wrong with it
+        message = f"Spark's JVM does not start on {found.program} (Java {found.major}); what it says stands above."
+        raise EnvironmentFault(f"{message} Look at `spark:` in conf/, and at the memory that is free.") from error
+    except Py4JJavaError as error:
+        raise EnvironmentFault(f"Spark does not start: {told(error)}. Look at `spark:` in conf/.") from error
 
 
 def _forget_sources(spark: SparkSession) -> None:

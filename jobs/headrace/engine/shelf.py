@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from headrace.engine.delta import Commit, CommitTable, nullable
 from headrace.engine.materialized import Materialized
-from headrace.engine.session import SMALL_BATCH_ROWS
+from headrace.engine.session import SMALL_BATCH_BYTES, SMALL_BATCH_ROWS
 from headrace.engine.slot import Filled, Rows
 
 
@@ -68,13 +68,18 @@ class _Kept:
     version: int
     schema: StructType
     rows: Rows
+    bytes: int
+
+
+def _bytes(kept: Iterable[_Kept]) -> int:
+    return sum(each.bytes for each in kept)
 
 
 class Shelf:
     """Rows that writers have just committed, so that readers in the same process need not read the files.
 
-    The newest commits of a table are kept as long as they have few rows in all, and of large ones the newest until
-    the next but one commit. Whatever is not here is in the files.
+    The newest commits of a table are kept as long as they have few rows in all, and take little memory; of large ones
+    the newest is kept until the next but one commit. Whatever is not here is in the files.
     """
 
     def __init__(self) -> None:
@@ -88,8 +93,9 @@ class Shelf:
             self._put_large(table, version, rows)
             kept = self._newest.setdefault(table, deque())
             if isinstance(rows, Filled):
-                kept.append(_Kept(version, rows.slot.schema, rows.rows))
-            while sum(len(each.rows) for each in kept) > SMALL_BATCH_ROWS:
+                size = rows.rows.bytes(rows.frame.sparkSession)
+                kept.append(_Kept(version, rows.slot.schema, rows.rows, size))
+            while sum(len(each.rows) for each in kept) > SMALL_BATCH_ROWS or _bytes(kept) > SMALL_BATCH_BYTES:
                 kept.popleft()
 
     def _put_large(self, table: Path, version: int, rows: Materialized) -> None:

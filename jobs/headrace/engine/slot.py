@@ -60,6 +60,10 @@ class Rows:
         """All rows of several, in order."""
         return cls(reduce(driver_task(session).joined, [part.array for part in parts]))
 
+    def bytes(self, session: SparkSession) -> int:
+        """How much memory they take."""
+        return int(driver_task(session).bytes(self.array))
+
     def __len__(self) -> int:
         return len(self.array)
 

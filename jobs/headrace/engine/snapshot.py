@@ -16,7 +16,7 @@ from headrace.engine.inputs import InputLog, Inputs
 from headrace.engine.kept import Plans
 from headrace.engine.materialized import materialize, with_batch
 from headrace.engine.session import child, tune
-from headrace.engine.sources import Tables, records_in, source_name, stored
+from headrace.engine.sources import Tables, source_name, stored, weight_of
 from headrace.engine.state import KeyedState
 from headrace.layout import Layout
 from headrace.project.model import Input, Model, Project, Query
@@ -158,7 +158,7 @@ class FollowedState:
             self._state.load(self._batches_until(version))
             self._version = version
         changed = [self._log.commit(number) for number in range(self._version + 1, version + 1)]
-        tune(self._session, max(records_in(changed), self._state.count))
+        tune(self._session, max(weight_of(changed), self._state.count))
         if changed:
             changes = materialize(self._log.rows(self._session, *changed))
             self._state.apply(changes)

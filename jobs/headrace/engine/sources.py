@@ -95,17 +95,19 @@ class Source:
     limit: int | None = None
 
     def next_range(self, max_rows: int, ticks: bool = False) -> tuple[int, bool]:
-        """Up to which version the next batch reads (at least one commit, then up to `max_rows`), and whether to skip.
+        """Up to which version the next batch reads, and whether to skip.
+
+        It reads at least one commit, then up to `max_rows`; large rows count as many.
 
         A range without batches (a table's creation, an upkeep commit) is skipped, not run as a batch; so are ticks
         for those who do not wait for time to pass.
         """
-        upto, records, empty = self.done, 0, True
+        upto, weight, empty = self.done, 0, True
         for commit in self.table.commits(self.done):
-            records += records_in([commit])
+            weight += commit.weight
             if self.limit is not None and commit.version > self.limit:
                 break
-            if records > max_rows and not empty:
+            if weight > max_rows and not empty:
                 break
             upto, empty = commit.version, empty and not (commit.has_rows or (ticks and commit.batch >= 0))
             if upto == self.barrier and not empty:
@@ -130,4 +132,9 @@ class Source:
 
 def records_in(commits: Iterable[Commit]) -> int:
     """How many records commits say they hold."""
-    return sum(int(c.marker.get("records", c.marker.get("rows", 0))) for c in commits)
+    return sum(commit.records for commit in commits)
+
+
+def weight_of(commits: Iterable[Commit]) -> int:
+    """How many usual rows commits are worth."""
+    return sum(commit.weight for commit in commits)

@@ -20,6 +20,7 @@ from rich.console import Console
 from headrace.environment import guard, kafka
 from headrace.environment.kafka import Ports
 from headrace.errors import EnvironmentFault
+from headrace.faults import naming
 
 STARTS_WITHIN = 60.0
 ATTEMPTS = 3
@@ -60,7 +61,7 @@ class Broker:
         with self._held():
             process = self._process(self._read())
             if process:
-                self._end(process.pid)
+                self._end(process)
             return self.status()
 
     def ports_free(self) -> bool:
@@ -71,33 +72,34 @@ class Broker:
     @contextmanager
     def running(self) -> Iterator[BrokerState]:
         """Have a broker while the block runs: the one that is up, else one that ends with the block."""
-        state, ours = self._ensure(daemon=False)
+        state, started = self._ensure(daemon=False)
         try:
             yield state
         finally:
-            if ours:
-                self.stop()
+            if started:
+                with self._held():
+                    self._end(started)
 
-    def _ensure(self, daemon: bool) -> tuple[BrokerState, bool]:
-        """Return a broker that answers, and whether it was started for that."""
+    def _ensure(self, daemon: bool) -> tuple[BrokerState, psutil.Process | None]:
+        """Return a broker that answers and, if it was started for that, its process."""
         with self._held():
             state = self.status()
             if state.pid is None or state.bootstrap is None:
-                return self._launch(daemon), True
+                return self._launch(daemon)
             if not _await_answer(state.pid, state.bootstrap):
                 raise EnvironmentFault(f"The broker (pid {state.pid}) does not answer. Stop it and start it again.")
-            return state, False
+            return state, None
 
-    def _launch(self, daemon: bool) -> BrokerState:
+    def _launch(self, daemon: bool) -> tuple[BrokerState, psutil.Process]:
         for _ in range(ATTEMPTS):
             ports = self._choose_ports()
             kafka.prepare(self._data, ports)
-            pid = self._spawn(ports, daemon)
-            if self._comes_up(pid, ports.bootstrap):
-                return BrokerState(ports.bootstrap, pid, "running")
+            process = psutil.Process(kafka.spawn(self._data))  # it knows when it began: its id may be used again
+            if self._comes_up(process, ports, daemon):
+                return BrokerState(ports.bootstrap, process.pid, "running"), process
             if not kafka.lost_a_port(self._data):
                 break
-        said = kafka.last_words(self._data)
+        said = kafka.last_words(self._data) or "nothing. Is the disk full?"
         raise EnvironmentFault(f"The broker did not start. The end of {self._data / kafka.LOG} says:\n{said}")
 
     def _choose_ports(self) -> Ports:
@@ -111,32 +113,32 @@ class Broker:
             Console(stderr=True).print(moved, soft_wrap=True)
         return ports
 
-    def _spawn(self, ports: Ports, daemon: bool) -> int:
-        pid = kafka.spawn(self._data)
-        if not daemon:
-            self._leash = guard.tie(pid)
-        self._write(_Record(ports, pid))
-        return pid
-
-    def _comes_up(self, pid: int, bootstrap: str) -> bool:
+    def _comes_up(self, process: psutil.Process, ports: Ports, daemon: bool) -> bool:
         """Wait for the broker's first answer; a start that fails or is broken off leaves no process."""
         up = False
         try:
-            up = _await_answer(pid, bootstrap)
+            if not daemon:
+                self._leash = guard.tie(process.pid)
+            self._write(_Record(ports, process.pid))
+            up = _await_answer(process.pid, ports.bootstrap)
         finally:
             if not up:
-                self._end(pid)
+                self._end(process)
         return up
 
-    def _end(self, pid: int) -> None:
-        with suppress(psutil.NoSuchProcess):
-            guard.end(psutil.Process(pid))
+    def _end(self, process: psutil.Process) -> None:
+        """End one broker; what is noted of another, that somebody has started in its place, stays."""
+        guard.end(process)
+        self._let_go()
+        record = self._read()
+        if record and self._process(record) is None:
+            with suppress(OSError):  # the id of a process that is gone says the same
+                self._write(_Record(record.ports, None))
+
+    def _let_go(self) -> None:
         if self._leash:
             self._leash.release()
             self._leash = None
-        record = self._read()
-        if record:
-            self._write(_Record(record.ports, None))
 
     def _process(self, record: _Record | None) -> psutil.Process | None:
         if record is None or record.pid is None:
@@ -157,7 +159,8 @@ class Broker:
 
     def _write(self, record: _Record) -> None:
         fresh = self._state_file.with_suffix(".new")
-        fresh.write_text(json.dumps(record.as_json()), "utf-8")
+        with naming(fresh):
+            fresh.write_text(json.dumps(record.as_json()), "utf-8")
         os.replace(fresh, self._state_file)
 
     @property
@@ -171,7 +174,10 @@ class Broker:
             lock = FileLock(self._data / "broker.lock")
             lock.acquire()
         except OSError as error:
-            raise EnvironmentFault(f"The broker's data directory cannot be written: {error}.") from error
+            message = (
+                f"The broker's data directory cannot be written: {error}. Set HEADRACE_DATA_DIR to another folder."
+            )
+            raise EnvironmentFault(message) from error
         try:
             yield
         finally:

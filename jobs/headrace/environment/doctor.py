@@ -9,19 +9,28 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
 
 from headrace.environment import jars
-from headrace.environment.broker import Broker, answers
+from headrace.environment.broker import Broker
 from headrace.environment.java import VECTOR_MODULE, find_java, modules
 from headrace.errors import EnvironmentFault
 from headrace.layout import Layout
+from headrace.project.client_properties import translated
 
 GIB = 1024**3
 ENOUGH_DISK = 2 * GIB
 ENOUGH_MEMORY = 3 * GIB
 OLDEST_PYTHON = (3, 10)
+ANSWER_SECONDS = 5.0
+
+_QUIET = {"log_level": 0, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100}
+_OF_OPTIONS = frozenset((KafkaError._INVALID_ARG, KafkaError._AUTHENTICATION, KafkaError._SSL))
+"""Errors that another address does not mend."""
 
 
 @dataclass(frozen=True)
@@ -98,12 +107,39 @@ def broker(facts: Facts) -> Check:
     """The broker answers."""
     embedded = facts.bootstrap == "embedded"
     bootstrap = Broker(Layout(facts.data_dir).broker).status().bootstrap if embedded else facts.bootstrap
-    if bootstrap and answers(bootstrap, facts.options, timeout=5.0):
+    fault = _fault(bootstrap, translated(facts.options or {}))
+    said = "" if fault is None else " ".join(fault.str().split())
+    if fault is not None and fault.code() in _OF_OPTIONS:
+        return Check("broker", False, f"`kafka.options` cannot be used: {said}", "Correct `kafka.options` in conf/.")
+    if bootstrap and fault is None:
         return Check("broker", True, f"{bootstrap} answers")
     if embedded:
         return Check("broker", None, "the embedded broker is not running", "`headrace run` starts it when needed.")
     fix = "Start it, or correct `kafka:` in conf/ or HEADRACE_KAFKA_BOOTSTRAP."
-    return Check("broker", False, f"{bootstrap} does not answer", fix)
+    return Check("broker", False, f"{bootstrap} does not answer: {said}", fix)
+
+
+def _fault(bootstrap: str | None, options: Mapping[str, str]) -> KafkaError | None:
+    """What keeps our clients from the broker; without an address, only whether they can be made is tried."""
+    heard: list[KafkaError] = []
+    ours: dict[str, Any] = {**_QUIET, "bootstrap.servers": bootstrap or "", "error_cb": heard.append}
+    try:
+        client = AdminClient({**options, **ours})
+        if not bootstrap:
+            return None
+    except KafkaException as error:
+        return _error(error)
+    try:
+        client.list_topics(timeout=ANSWER_SECONDS)
+    except KafkaException as error:
+        client.poll(0)  # hear why
+        return next((each for each in heard if each.code() in _OF_OPTIONS), heard[0] if heard else _error(error))
+    return None
+
+
+def _error(raised: KafkaException) -> KafkaError:
+    error: KafkaError = raised.args[0]
+    return error
 
 
 def disk(facts: Facts) -> Check:

@@ -10,11 +10,13 @@ import socket
 import subprocess
 import uuid
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from headrace.environment import classes, jars
 from headrace.environment.java import find_java
 from headrace.errors import EnvironmentFault
+from headrace.faults import naming
 
 HOST = "127.0.0.1"
 PORTS = range(20000, 32000)
@@ -93,8 +95,10 @@ class Ports:
 
 def choose_ports() -> Ports:
     """Return two ports that are free just now."""
-    free = (port for port in random.sample(PORTS, len(PORTS)) if is_free(port))
-    return Ports(next(free), next(free))
+    free = [*islice((port for port in random.sample(PORTS, len(PORTS)) if is_free(port)), 2)]
+    if len(free) < 2:
+        raise EnvironmentFault(f"No ports of {HOST} from {PORTS.start} to {PORTS.stop} are free; end what uses them.")
+    return Ports(*free)
 
 
 def is_free(port: int) -> bool:
@@ -115,7 +119,8 @@ def properties(ports: Ports, logs: str) -> str:
 
 def prepare(data: Path, ports: Ports) -> None:
     """Write the configuration and, the first time, format the log directory; it appears whole or not at all."""
-    (data / PROPERTIES).write_text(properties(ports, "logs"), "utf-8")
+    with naming(data / PROPERTIES):
+        (data / PROPERTIES).write_text(properties(ports, "logs"), "utf-8")
     if not (data / "logs").exists():
         _format(data, ports)
 
@@ -144,13 +149,16 @@ def child_environment() -> dict[str, str]:
 
 def last_words(data: Path, lines: int = 30) -> str:
     """Return the end of the server's log, without the frames of its stack traces."""
-    said = [line for line in _log(data).splitlines() if not line.startswith("\t")]
-    return "\n".join(said[-lines:])
+    return _end_of(_log(data), lines)
 
 
 def lost_a_port(data: Path) -> bool:
     """True if the server ended because somebody else was on one of its ports."""
     return PORT_TAKEN in _log(data)
+
+
+def _end_of(said: str, lines: int) -> str:
+    return "\n".join([line for line in said.splitlines() if not line.startswith("\t")][-lines:])
 
 
 def _log(data: Path) -> str:
@@ -163,13 +171,15 @@ def _log(data: Path) -> str:
 def _format(data: Path, ports: Ports) -> None:
     fresh = data / "logs.new"
     shutil.rmtree(fresh, ignore_errors=True)
-    (data / "format.properties").write_text(properties(ports, fresh.name), "utf-8")
+    settings = data / "format.properties"
+    with naming(settings):
+        settings.write_text(properties(ports, fresh.name), "utf-8")
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     command = [*_java(), "-XX:TieredStopAtLevel=1", "-Xmx128m", *classes.BROKER.options(), "-cp", _class_path()]
-    command += ["kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", "format.properties"]
+    command += ["kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", settings.name]
     done = subprocess.run(command, cwd=data, env=child_environment(), capture_output=True, text=True)
     if done.returncode:
-        said = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
+        said = _end_of(done.stdout + done.stderr, 30)
         raise EnvironmentFault(f"Kafka cannot format {data}. Is the disk full or read-only? It says:\n{said}")
     fresh.rename(data / "logs")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from headrace.errors import Locked
+from headrace.faults import naming
 
 
 @contextmanager
@@ -27,10 +28,11 @@ def runner_lock(folder: Path) -> Iterator[None]:
         raise Locked(f"another runner holds {folder.parent}: {_holder(note)}; stop it first") from None
     try:
         me = {"pid": os.getpid(), "host": socket.gethostname(), "since": datetime.now(timezone.utc).isoformat()}
-        note.write_text(json.dumps(me))
+        with naming(note):
+            note.write_text(json.dumps(me))
         yield
     finally:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):  # the lock counts, not the note
             note.unlink()
         lock.release()
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from headrace.errors import Finding, InvalidProject, UsageError, did_you_mean
-from headrace.project import documents
+from headrace.project import client_properties, documents
 from headrace.project.documents import Document, Keys, Shape, refuse
 from headrace.project.files import read_text
 from headrace.project.model import Compiler, InputBounds, Kafka, Mail, Target
@@ -92,7 +92,8 @@ def read(root: Path, name: str, environ: Mapping[str, str]) -> Target:
     file = documents.validate(_resolved(document, root, environ), FileShape)
     data_dir = _data_dir(root, name, file)
     broker_of = _data_dir(root, other.name, other.file) if other else None
-    if found := [*_like_findings(document, file, data_dir, broker_of)]:
+    found = [*_like_findings(document, file, data_dir, broker_of), *_option_findings(document, file)]
+    if found:
         raise InvalidProject(found)
     return Target(
         name=name,
@@ -139,6 +140,8 @@ def _other(root: Path, document: Document, names: list[str], environ: Mapping[st
     if file.like is not None:
         message = f"`like`: {name} is itself like {file.like}; name that one"
         raise InvalidProject([Finding(document.value_place("like"), "bad-value", message)])
+    if found := [*_option_findings(other, file)]:
+        raise InvalidProject(found)
     return _Other(name, other.value or {}, file)
 
 
@@ -167,6 +170,17 @@ def _like_findings(document: Document, file: FileShape, data_dir: Path, other: P
         if key in file.model_fields_set:
             message = f"`{key}` is for a target that shares topics with another; add `like: <target>`"
             yield Finding(document.key_place(key), "bad-value", message)
+
+
+def _option_findings(document: Document, file: FileShape) -> Iterator[Finding]:
+    """What no Kafka client could use."""
+    options = file.kafka.options
+    for name in options.keys() - client_properties.KNOWN:
+        message = f"no Kafka client knows `{name}`.{did_you_mean(name, client_properties.KNOWN)}"
+        yield Finding(document.key_place("kafka", "options", name), "unknown-key", message)
+    for name, reason in client_properties.refused(options):
+        message = f"`kafka.options.{name}`: {reason}"
+        yield Finding(document.value_place("kafka", "options", name), "bad-value", message)
 
 
 def _overridden(value: Any, environ: Mapping[str, str]) -> Any:

@@ -12,8 +12,8 @@ from confluent_kafka.cimpl import NewTopic
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from headrace.errors import EnvironmentFault, UsageError, did_you_mean
+from headrace.project import client_properties
 from headrace.project.model import Kafka, Project
-from headrace.reading import client_properties
 
 ANSWER_SECONDS = 5.0
 """How long a broker may take to answer before it counts as unreachable."""

@@ -144,7 +144,7 @@ def loads(text: bytes) -> Any:
 def _writable(found: Any) -> Any:
     """What was read, if it can be written again; InvalidOrder names each field that cannot."""
     members = found.items() if isinstance(found, dict) else ()
-    wrong = [name for name, value in members if not all(_is_text(leaf) and _is_short(leaf) for leaf in _leaves({name: value}))]
+    wrong = [name for name, value in members if not all(map(_is_writable, _leaves({name: value})))]
     if wrong:
         message = "Field holds half a character, or a number beyond those of a double"
         raise InvalidOrder([_finding(name, "not_writable", message) for name in wrong])
@@ -161,6 +161,10 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield from (leaf for member in value for leaf in _leaves(member))
         case _:
             yield value
+
+
+def _is_writable(leaf: Any) -> bool:
+    return _is_text(leaf) and _is_short(leaf)
 
 
 def _is_text(leaf: Any) -> bool:

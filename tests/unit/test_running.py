@@ -1,0 +1,76 @@
+"""What a run leaves word of, also where a disk does not take it."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from headrace.commands import running
+from headrace.layout import Layout
+from tests.waiting import wait_for
+
+DISK_FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+@dataclass
+class FakeRun:
+    """A run whose status file can be written or not, and that ends once it has been written so often."""
+
+    layout: Layout
+    until: int = 1
+    full: bool = False
+    states: list[str] = field(default_factory=list)
+    tries: int = 0
+
+    def write_status(self, state: str = "running") -> None:
+        self.tries += 1
+        if self.full:
+            raise DISK_FULL
+        self.states.append(state)
+
+    def wait(self, stop: threading.Event) -> tuple[()]:
+        wait_for(lambda: len(self.states) >= self.until, "the status")
+        return ()
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+def follow(run: FakeRun, said: list[str], during: Any = None) -> None:
+    """Follow a run to its end."""
+    running._followed(cast(Any, run), running.Stopped(), lambda event, **_: said.append(event), during)
+
+
+@pytest.fixture(autouse=True)
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "STATUS_SECONDS", 0.01)
+
+
+def test_status_is_written_until_the_end(tmp_path: Path, said: list[str]) -> None:
+    run = FakeRun(Layout(tmp_path), until=3)
+    follow(run, said)
+    assert (run.states[:3], run.states[-1], said) == (["running"] * 3, "stopped", [])
+
+
+def test_status_is_written_again_after_full_disk(tmp_path: Path, said: list[str]) -> None:
+    run = FakeRun(Layout(tmp_path), full=True)
+
+    def room(*_: object) -> None:
+        wait_for(lambda: run.tries >= 3, "another try")
+        run.full = False
+
+    follow(run, said, room)
+    assert (run.states[-1], said) == ("stopped", ["unwritten", "written"])
+
+
+def test_full_disk_does_not_disturb_the_end(tmp_path: Path, said: list[str]) -> None:
+    run = FakeRun(Layout(tmp_path), until=0, full=True)
+    follow(run, said)
+    assert (run.states, said) == ([], ["unwritten"])

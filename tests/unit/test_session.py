@@ -1,0 +1,100 @@
+"""The start of Spark's JVM where it cannot start: no JVM is started here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
+
+from headrace.engine import session
+from headrace.errors import EnvironmentFault
+from headrace.project.model import Target
+
+EXITED = PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
+
+
+class Refused:
+    """An exception of Java's."""
+
+    _target_id = "o1"
+
+    def __str__(self) -> str:
+        return "org.apache.spark.SparkException: Could not parse Master URL: 'x'"
+
+
+def java_home(folder: Path, version: str) -> Path:
+    """Make a JAVA_HOME of a version that runs nothing."""
+    program = folder / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+    program.chmod(0o755)
+    return folder
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
+    """What the start of Spark fails with; without any there is no start."""
+    errors: list[Exception] = []
+
+    def start(_: object) -> None:
+        raise errors.pop(0)
+
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", start)
+    monkeypatch.setattr(session, "resolve", lambda name: ())
+    monkeypatch.setattr(session, "mend", lambda: None)
+    for variable in ("SPARK_ENV_LOADED", "PYSPARK_GATEWAY_PORT"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable in ("TZ", "SPARK_LAUNCHER_OPTS"):
+        monkeypatch.setenv(variable, "")  # set by a start
+    return errors
+
+
+def refusal(tmp_path: Path) -> str:
+    with pytest.raises(EnvironmentFault) as caught:
+        session.start(Target("local", tmp_path))
+    return str(caught.value)
+
+
+def test_java_of_another_version_is_told(
+    tmp_path: Path, failing: list[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(java_home(tmp_path, "11.0.2")))
+    failing.append(EXITED)
+    assert "is Java 11, which Spark 4.2 does not run on" in refusal(tmp_path)
+
+
+def test_jvm_that_ends_on_right_java_is_told(
+    tmp_path: Path, failing: list[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(java_home(tmp_path, "17.0.15")))
+    failing.append(EXITED)
+    assert "does not start on" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize("variables", [{"JAVA_HOME": "/nope"}, {"PATH": "/nope"}])
+def test_missing_java_is_told_before_the_start(
+    tmp_path: Path, failing: list[Exception], monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
+) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert "Install Java 17 or 21" in refusal(tmp_path)
+
+
+def test_start_does_not_ask_for_the_version(
+    tmp_path: Path, failing: list[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session.java, "find_java", lambda: pytest.fail("asked"))
+    monkeypatch.setenv("JAVA_HOME", str(java_home(tmp_path, "17.0.15")))
+    failing.append(ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        session.start(Target("local", tmp_path))
+
+
+def test_what_spark_refuses_is_told(tmp_path: Path, failing: list[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(java_home(tmp_path, "17.0.15")))
+    failing.append(Py4JJavaError("", Refused()))
+    assert "Could not parse Master URL: 'x'" in refusal(tmp_path)
