@@ -1,5 +1,5 @@
 /*
-Records of shop orders as they landed, typed: one row per record, whatever its state.
+Records of shop orders as they landed, typed: one row per record, whatever its state. Prices are kept to 8 decimals.
 */
 with landed as (
     select data, value, event_time, landed_at, _arrival
@@ -12,8 +12,12 @@ typed as (
         data.state as state,
         data.product as product,
         data.quantity as quantity,
-        data.price as price,
-        data.items as items,
+        try_cast(data.price as decimal(28, 8)) as price,
+        transform(data.items, line -> if(line is null, null, named_struct(
+            'product', line.product,
+            'quantity', line.quantity,
+            'price', try_cast(line.price as decimal(28, 8))
+        ))) as items,
         value as body,
         event_time as ordered_at,
         landed_at,
