@@ -71,38 +71,60 @@ return slice(
                         array(),
                         element_at(latest, -1),
                         (last, nothing) -> last,
-                        last -> concat(latest, array(aggregate(
-                            filter(
-                                last.sessions,
-                                session -> next.at between session.started_at - gap and session.ended_at + gap
-                                    and not coalesce(next.at < last.newest_at - kept, false)
-                            ),
-                            named_struct('started_at', next.at, 'ended_at', next.at, 'total', next.amount),
-                            (joined, session) -> named_struct(
-                                'started_at', least(joined.started_at, session.started_at),
-                                'ended_at', greatest(joined.ended_at, session.ended_at),
-                                'total', try_cast(joined.total + session.total as decimal(37, 8))
-                            ),
-                            joined -> named_struct(
-                                'made', next.made,
-                                'session', joined,
-                                'is_late', coalesce(next.at < last.newest_at - kept, false),
-                                'newest_at', greatest(last.newest_at, next.at),
-                                'sessions', if(
-                                    coalesce(next.at < last.newest_at - kept, false),
+                        last -> concat(latest, array(case
+                            -- the usual case: the newest order goes on with the only session
+                            when size(last.sessions) = 1
+                                and next.at >= last.newest_at
+                                and next.at <= last.sessions[0].ended_at + gap
+                                then aggregate(
+                                    array(),
+                                    named_struct(
+                                        'started_at', last.sessions[0].started_at,
+                                        'ended_at', next.at,
+                                        'total', try_cast(next.amount + last.sessions[0].total as decimal(37, 8))
+                                    ),
+                                    (joined, nothing) -> joined,
+                                    joined -> named_struct(
+                                        'made', next.made,
+                                        'session', joined,
+                                        'is_late', false,
+                                        'newest_at', next.at,
+                                        'sessions', array(joined)
+                                    )
+                                )
+                            else aggregate(
+                                filter(
                                     last.sessions,
-                                    concat(
-                                        filter(
-                                            last.sessions,
-                                            session -> session.ended_at >= greatest(last.newest_at, next.at) - kept
-                                                and not next.at between session.started_at - gap
-                                                    and session.ended_at + gap
-                                        ),
-                                        array(joined)
+                                    session -> next.at between session.started_at - gap and session.ended_at + gap
+                                        and not coalesce(next.at < last.newest_at - kept, false)
+                                ),
+                                named_struct('started_at', next.at, 'ended_at', next.at, 'total', next.amount),
+                                (joined, session) -> named_struct(
+                                    'started_at', least(joined.started_at, session.started_at),
+                                    'ended_at', greatest(joined.ended_at, session.ended_at),
+                                    'total', try_cast(joined.total + session.total as decimal(37, 8))
+                                ),
+                                joined -> named_struct(
+                                    'made', next.made,
+                                    'session', joined,
+                                    'is_late', coalesce(next.at < last.newest_at - kept, false),
+                                    'newest_at', greatest(last.newest_at, next.at),
+                                    'sessions', if(
+                                        coalesce(next.at < last.newest_at - kept, false),
+                                        last.sessions,
+                                        concat(
+                                            filter(
+                                                last.sessions,
+                                                session -> session.ended_at >= greatest(last.newest_at, next.at) - kept
+                                                    and not next.at between session.started_at - gap
+                                                        and session.ended_at + gap
+                                            ),
+                                            array(joined)
+                                        )
                                     )
                                 )
                             )
-                        )))
+                        end))
                     )
                 ),
                 2,

@@ -60,6 +60,17 @@ def test_valid_project_has_no_findings(project_files):
         (READY, "publish:", "tests: {rows: {good: words > 1}}\npublish:", "5:22 unknown-column"),
         (READY, "publish:", f"{RELATED}{{to: silver.open, field: x}}}}}}}}\npublish:", "5:29 unknown-table"),
         (READY, "publish:", f"{RELATED}{{to: silver.orders, field: x}}}}}}}}\npublish:", "5:29 unknown-table"),
+        (READY, "publish:", f"{RELATED}{{to: silver.open_orders, field: id}}}}}}}}\npublish:", "5:77 unknown-column"),
+        (READY, "publish:", f"{RELATED}{{to: bronze.orders, field: data.id}}}}}}}}\npublish:", "5:72 unknown-column"),
+        (READY, "select order_id, _arrival", "select order_id, item_count + 1", "7:18 unnamed-column"),
+        (READY, "select order_id, _arrival", "select order_id, null", "7:8 unnamed-column"),
+        (
+            OPEN,
+            "orders.item_count + coalesce(open_orders.item_count, 0) as item_count",
+            "count(*)",
+            "13:9 unnamed-column",
+        ),
+        (ORDERS, "size(data.items) as item_count", "size(data.items)", "4:29 unnamed-column"),
         (OPEN, "unique_key:", "delete_when: done\nunique_key:", "5:14 unknown-column"),
         (OPEN, "unique_key:", "close_when: size(missing) = 0\nunique_key:", "5:13 unknown-column"),
         (OPEN, "unique_key:", "delete_when: reflect('a', 'b') = order_id\nunique_key:", "5:14 not-allowed"),
@@ -84,6 +95,7 @@ def test_edit_gives_one_finding(project_files, path, old, new, expected):
     assert len(found) == 1
 
 
+SALES = "landing: sales\ntopics: {sales: {schema: {product: string}}}\n"
 ROWS = "select order_id, _arrival from stream silver.orders"
 SNAPSHOT = "select order_id, _arrival from silver.orders"
 WATERMARKED = "select key, timestamp from stream bronze.orders watermark timestamp delay of interval 1 minute"
@@ -95,18 +107,24 @@ UPSERT = "materialized: upsert\nunique_key: order_id"
 @pytest.mark.parametrize(
     ("path", "old", "new", "expected"),
     [
-        ("sql/bronze/shipping.yml", "event_time:", "idle_after: :limt\n    event_time:", "4:3 missing-parameter"),
-        ("sql/bronze/shipping.yml", "event_time:", "idle_after: :word\n    event_time:", "4:3 bad-value"),
-        (OPEN, "unique_key:", "remember: :limt\nunique_key:", "5:11 missing-parameter"),
-        (OPEN, "unique_key:", "remember: :no\nunique_key:", "5:11 bad-value"),
-        ("manifest.yml", "limit: 2", "idle_tick: often, limit: 2", "1:1 bad-value"),
-        ("manifest.yml", "limit: 2", "idle_tick: 0, limit: 2", "1:1 bad-value"),
+        ("sql/bronze/shipping.yml", "event_time:", "idle_after: :limt\n    event_time:", "6:17 missing-parameter"),
+        ("sql/bronze/shipping.yml", "event_time:", "idle_after: :word\n    event_time:", "6:17 bad-value"),
+        (OPEN, "unique_key:", "remember: :limt\nrun: streaming\nunique_key:", "5:11 missing-parameter"),
+        (OPEN, "unique_key:", "remember: :no\nrun: streaming\nunique_key:", "5:11 bad-value"),
+        ("manifest.yml", "limit: 2", "idle_tick: often, limit: 2", "7:27 bad-value"),
+        ("manifest.yml", "limit: 2", "idle_tick: 0, limit: 2", "7:27 bad-value"),
     ],
 )
 def test_duration_has_a_number(project_files, path, old, new, expected):
     project_files.edit("manifest.yml", "limit: 2", "word: w, no: null, limit: 2")
     project_files.edit(path, old, new)
     assert project_files.findings() == [f"{path}:{expected}"]
+
+
+def test_duration_of_a_target_is_told_there(project_files):
+    project_files.edit("manifest.yml", "limit: 2", "idle_tick: 5, limit: 2")
+    project_files.write("conf/local.yml", "data_dir: data\nvars: {idle_tick: 5s}\n")
+    assert project_files.findings() == ["conf/local.yml:2:8 bad-value"]
 
 
 @pytest.mark.parametrize(
@@ -135,6 +153,25 @@ def test_duration_has_a_number(project_files, path, old, new, expected):
         (WATERMARKED, f"tests: {{on_failure: stop, {KEY_IS_AN_ORDER}}}", []),
         (ROWS, "close_when: order_id is null", ["append-needs-no-close-when"]),
         (ROWS, f"{UPSERT}\nonce_per: order_id", ["upsert-needs-no-once-per"]),
+        (ROWS, "run: streaming\nonce_per: order_id", ["wrong-engine"]),
+        (ROWS, "run: streaming\nlog: order_id", ["wrong-engine"]),
+        (ROWS, "run: streaming\nclose_when: order_id is null", ["append-needs-no-close-when"]),
+        (ROWS, "run: streaming\nremember: 60", ["append-needs-no-remember"]),
+        (ROWS, "remember: 60", ["wrong-engine"]),
+        (ROWS, "materialized: view\nrun: streaming", ["view-needs-no-run"]),
+        (ROWS, "materialized: view\nremember: 60", ["view-needs-no-remember"]),
+        (SNAPSHOT, "materialized: snapshot\nevery: 5\nremember: 60", ["snapshot-needs-no-remember"]),
+        (f"{ROWS} tablesample (10 percent)", "tags: x", ["non-deterministic"]),
+        (f"{ROWS} tablesample (10 percent) repeatable (1)", "tags: x", ["non-deterministic"]),
+        (f"{ROWS} limit 5", "tags: x", ["non-deterministic"]),
+        (f"{ROWS} offset 5", "tags: x", ["non-deterministic"]),
+        (f"{SNAPSHOT} limit 5", "materialized: snapshot\nevery: 5", ["non-deterministic"]),
+        (f"with a as ({ROWS} limit 5) select * from a", "materialized: view", ["non-deterministic"]),
+        (f"{ROWS} order by _arrival limit 5", "tags: x", []),
+        (f"with a as (({ROWS} order by _arrival) limit 5) select * from a", "tags: x", []),
+        (f"{ROWS} limit all", "tags: x", []),
+        (f"{ROWS} tablesample (10 percent)", "run: streaming", ["non-deterministic"]),
+        (f"{ROWS} limit 5", "run: streaming", []),
         (SNAPSHOT, "materialized: snapshot\nevery: 5\nonce_per: order_id", ["snapshot-needs-no-once-per"]),
         (ROWS, f"{UPSERT}\nrun: streaming", []),
         (SNAPSHOT.replace(", _arrival", ""), UPSERT, ["no-order", "missing-stream"]),
@@ -150,6 +187,56 @@ def test_duration_has_a_number(project_files, path, old, new, expected):
 def test_new_model_is_judged(project_files, query, keys, expected):
     project_files.write(NEW, sql(query, keys))
     assert [finding.split(" ")[1] for finding in project_files.findings()] == expected
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select order_id, item_count + 1, _arrival from stream silver.orders",
+        "with a as (select order_id, item_count + 1, _arrival from stream silver.orders) select * from a",
+        "(select order_id, item_count + 1, _arrival from stream silver.orders) union all "
+        "select order_id, 1, _arrival from stream silver.orders",
+    ],
+)
+def test_column_without_a_name_hides_no_other_finding(project_files, query):
+    keys = "once_per: ordr_id\npublish: {topic: new, key: ordr_id, value: {a: itm}}\nquery: new"
+    project_files.write(NEW, sql(query, keys))
+    found = [finding.split(" ")[1] for finding in project_files.findings()]
+    assert found == [*["unknown-column"] * 3, "unnamed-column"]
+    assert "Did you mean order_id?" in messages(project_files)
+
+
+@pytest.mark.parametrize("made", ["(item_count)", "cast(item_count as bigint)", "explode(array(1))", "a.item_count"])
+def test_columns_that_spark_names_itself_are_fine(project_files, made):
+    project_files.write(NEW, sql(f"select order_id, {made}, _arrival from stream silver.orders as a"))
+    assert project_files.findings() == []
+
+
+@pytest.mark.parametrize(
+    ("clause", "expected"),
+    [
+        ("watermark timestmp delay of interval 1 minute", "6:65 unknown-column"),
+        ("watermark date_trunc('hour', timestmp) as timestamp delay of interval 1 minute", "6:84 unknown-column"),
+        ("as o watermark timestamp delay of interval 1 minute", "6:60 syntax"),
+        ("watermark timestamp delay of interval 1 minute as o", None),
+        ("watermark orders.timestamp delay of interval 1 minute", None),
+        ("watermark date_trunc('hour', event_time) as timestamp delay of interval 1 minute as o", None),
+    ],
+)
+def test_watermark_names_a_column_before_the_alias(project_files, clause, expected):
+    window = "group by window(timestamp, '1 minute')"
+    project_files.write(
+        NEW,
+        sql(f"with a as (select timestamp from stream bronze.orders {clause}) select count(*) as n from a {window}"),
+    )
+    assert project_files.findings() == ([f"{NEW}:{expected}"] if expected else [])
+
+
+def test_watermark_of_a_view_is_looked_at_there(project_files):
+    view = "select timestamp from stream bronze.orders watermark timestmp delay of interval 1 minute"
+    project_files.write("sql/silver/other/marked.sql", sql(view))
+    project_files.write(NEW, sql("select count(*) as n from stream silver.marked group by window(timestamp, '1 day')"))
+    assert project_files.findings() == ["sql/silver/other/marked.sql:6:54 unknown-column"]
 
 
 def test_table_has_one_writer(project_files):
@@ -175,13 +262,23 @@ def test_streaming_model_and_group_do_not_share_a_name(project_files):
 
 
 def test_streams_of_a_query_land_together(project_files):
-    project_files.write("sql/bronze/sales.yml", "landing: sales\ntopics: {sales: {schema: {product: string}}}\n")
+    project_files.write("sql/bronze/sales.yml", SALES)
     project_files.write(NEW, sql("select key from stream bronze.orders union all select key from stream bronze.sales"))
     assert project_files.findings() == [f"{NEW}:6:64 two-landings"]
 
 
+@pytest.mark.parametrize("path", ["sql/gold/shipping/another.sql", "sql/gold/shipping/zz.sql"])
+def test_stream_of_the_landing_that_fewer_models_stream_is_out_of_place(project_files, path):
+    project_files.write("sql/bronze/sales.yml", SALES)
+    project_files.write("sql/silver/sales/sales.sql", sql("select key, _arrival from stream bronze.sales"))
+    project_files.write("sql/gold/shipping/more.sql", sql("select order_id from stream silver.orders"))
+    project_files.write(path, sql("select key from stream silver.sales"))
+    assert project_files.findings() == [f"{path}:6:17 two-landings"]
+    assert "query shipping streams landing shipping too" in messages(project_files)
+
+
 def test_snapshot_of_another_landing_is_fine(project_files):
-    project_files.write("sql/bronze/sales.yml", "landing: sales\ntopics: {sales: {schema: {product: string}}}\n")
+    project_files.write("sql/bronze/sales.yml", SALES)
     project_files.write(
         NEW, sql("select orders.key from stream bronze.orders join bronze.sales on orders.key = sales.key")
     )
@@ -212,6 +309,7 @@ def test_view_of_streaming_models_may_be_unstable(project_files):
         (READY, ":limit", ":limits", "Did you mean limit?"),
         (READY, "once_per: order_id", "once_per: order", "Did you mean order_id?"),
         (READY, "once_per:", "once_pre:", "Did you mean once_per?"),
+        (READY, "publish:", f"{RELATED}{{to: bronze.orders, field: keys}}}}}}}}\npublish:", "Did you mean key?"),
     ],
 )
 def test_finding_suggests_the_nearest(project_files, path, old, new, words):

@@ -18,6 +18,7 @@ from headrace.project import checks, loader
 from headrace.project.header import HeaderKeys
 from headrace.project.landings import TopicShape as TopicKeys
 from headrace.project.model import LANDING_COLUMNS
+from tests.unit.test_cli import ended
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -130,7 +131,17 @@ def test_new_model_of_the_readme_is_right(tmp_path: Path) -> None:
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "manifest.yml", tmp_path)
     (tmp_path / "sql/gold/sales/big_sales.sql").write_text(blocks(ROOT / "README.md", "sql")[1], "utf-8")
-    assert loader.load(tmp_path, "local").model("gold.big_sales").query == "big_sales"
+    project = loader.load(tmp_path, "local")
+    assert project.model("gold.big_sales").query == "big_sales"
+    assert f"\n{len(project.models)} models, no findings\n" in text_of("README.md")
+
+
+@pytest.mark.parametrize("command", ["ls --select shipping", "lineage gold.shipment_ready.completed_at"])
+def test_sample_is_what_the_command_prints(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    samples = dict(block.split("\n", 1) for block in blocks(ROOT / "docs/commands.md", "console"))
+    ended("-C", str(ROOT), *command.split())
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert samples[f"$ headrace {command}"].splitlines() == printed
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

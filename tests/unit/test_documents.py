@@ -72,6 +72,44 @@ def test_findings_stand_at_key_or_value(text, expected):
     assert findings(text) == [expected]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("name: x\ninner: 2026-02-30", (2, 8)),
+        ("name: x\nparts:\n  - 2026-01-01T25:00:00Z", (3, 5)),
+        ("name: x\n2026-13-01: y", (2, 1)),
+        ("name: 2026-01-01T10:00:00+99:00", (1, 7)),
+        ("name: !!int x", (1, 7)),
+        ("name: !!bool x", (1, 7)),
+    ],
+)
+def test_value_that_is_none_is_told_where_it_stands(text, expected):
+    assert findings(text) == [(*expected, "bad-value")]
+
+
+def test_date_that_is_none_is_called_so():
+    assert message("name: 2026-02-30").startswith("`2026-02-30` is no date or time;")
+
+
+def test_all_dates_that_are_none_are_found():
+    assert findings("name: 2026-02-30\nnamed: {a: 2026-02-31}") == [(1, 7, "bad-value"), (2, 12, "bad-value")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("name:\ninner: {}", (1, 1)),
+        ("name: x\ninner:\n\n  # nothing\nparts: []", (2, 1)),
+        ("name: x\ninner: {size: }", (2, 9)),
+        ("name: x\ninner:", (2, 1)),
+        ("name: ''\ninner: ''", (2, 8)),
+        ("name: x\ninner: ~", (2, 8)),
+    ],
+)
+def test_empty_value_is_told_at_its_key(text, expected):
+    assert findings(text) == [(*expected, "bad-value")]
+
+
 def test_all_findings_of_a_file_come_at_once():
     assert findings("inner: {size: big, sise: 1}\nparts: 3\nother: 1") == [
         (1, 1, "missing-key"),
@@ -112,6 +150,6 @@ def test_any_text_is_a_document_or_a_finding(text):
     try:
         document = documents.parse(text, "a.yml")
     except InvalidProject as error:
-        assert {found.code for found in error.findings} <= {"syntax", "duplicate-key"}
+        assert {found.code for found in error.findings} <= {"syntax", "duplicate-key", "bad-value"}
     else:
         assert document.path == "a.yml"

@@ -77,6 +77,8 @@ def test_places_are_those_in_the_sql_file():
         ("/*\nOne row.\n\ncolumns: {a: strng}\n*/", (4, 14, "bad-value")),
         ("/*\nOne row.\n\npublish: {topic: t, key: k}\n*/", (4, 1, "missing-key")),
         ("/*\nOne row.\n\npublish: {topic: {}, key: k, value: {a: b}}\n*/", (4, 18, "bad-value")),
+        ("/*\nOne row.\n\npublish: {topic: a b!, key: k, value: {a: b}}\n*/", (4, 18, "bad-name")),
+        ("/*\nOne row.\n\npublish: {topic: {name: ..}, key: k, value: {a: b}}\n*/", (4, 25, "bad-name")),
         ("/*\nOne row.\n\npublish: {topic: {colum: c}, key: k, value: {a: b}}\n*/", (4, 19, "unknown-key")),
     ],
 )

@@ -40,6 +40,7 @@ def test_model_with_a_watermark_is_a_query_of_its_own(project_files):
     project_files.edit(READY, "silver.open_orders\n", "bronze.orders watermark timestamp delay of interval 1 minute\n")
     project_files.edit(READY, "order_id, _arrival", "key as order_id, _arrival")
     project_files.edit(READY, "item_count", "offset")
+    project_files.edit(READY, "once_per: order_id\n", "")
     model = project_files.load().model("gold.shipment_ready")
     assert (model.run, model.query) == ("streaming", "shipment_ready")
 
@@ -47,6 +48,7 @@ def test_model_with_a_watermark_is_a_query_of_its_own(project_files):
 def test_model_of_a_watermarked_view_streams_too(project_files):
     project_files.edit(ORDERS, "bronze.orders", "bronze.orders watermark timestamp delay of interval 1 minute")
     project_files.edit(READY, "silver.open_orders", "silver.orders")
+    project_files.edit(READY, "once_per: order_id\n", "")
     (project_files.root / OPEN).unlink()
     assert project_files.load().model("gold.shipment_ready").run == "streaming"
 
@@ -62,6 +64,7 @@ def test_null_query_leaves_the_group(project_files):
 
 
 def test_vars_of_the_target_win(project_files):
+    project_files.edit(READY, ":limit", ":limit + :more")
     project_files.write("conf/local.yml", "vars: {limit: 5, more: 1}\n")
     assert project_files.load().vars == {"limit": 5, "more": 1}
 

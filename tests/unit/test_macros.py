@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.errors import InvalidProject
 from headrace.project.macros import named_in
 
 
@@ -30,11 +31,26 @@ def test_macros_stand_after_those_they_call(project_files):
         (macro("F"), "1:1 bad-name"),
         (macro("f", "a +"), "1:57 syntax"),
         (macro("f", "rand()"), "1:55 non-deterministic"),
+        ("create temporary function f(a int) returns itn return a + 1", "1:44 syntax"),
+        ("create temporary function f(a itn) returns int return a + 1", "1:31 syntax"),
+        ("create temporary function f(a int) returns int retrun a + 1", "1:48 syntax"),
+        ("create temporary macro f(a int) a + 1", "1:18 syntax"),
     ],
 )
 def test_broken_macro_has_findings(project_files, text, expected):
     project_files.write("macros/f.sql", text)
     assert project_files.findings() == [f"macros/f.sql:{expected}"]
+
+
+@pytest.mark.parametrize(
+    "signature",
+    ["a int) returns itn", "a itn) returns int", "a int) returns array<itn>", "a map<string, itn>) returns int"],
+)
+def test_unknown_type_is_named_and_nothing_is_logged(project_files, caplog, signature):
+    project_files.write("macros/f.sql", f"create temporary function f({signature} return a")
+    with pytest.raises(InvalidProject, match=r"`itn` is no type\. Did you mean int\?"):
+        project_files.load()
+    assert caplog.records == []
 
 
 def test_circle_of_macros_is_a_finding(project_files):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -89,8 +88,7 @@ def test_death_in_between_repeats_one_letter_with_its_id(office: Office, path: P
                 raise KeyboardInterrupt
             super().write(order_id, outcome, reason)
 
-    path.parent.mkdir()
-    dying, post = Dying(sqlite3.connect(path)), office.post
+    dying, post = Dying.at(path), office.post
     with pytest.raises(KeyboardInterrupt):
         list(deliver([notice("a", 0)], dying, post))
     post.close()
@@ -181,3 +179,28 @@ def test_dry_run_shows_and_remembers_nothing(office: Office, path: Path) -> None
         1,
     )
     after.close()
+
+
+def test_full_disk_is_told(path: Path) -> None:
+    ledger = Ledger.at(path)
+    ledger._connection.execute("pragma max_page_count = 5")
+    with pytest.raises(EnvironmentFault, match=r"order-emails\.sqlite: database or disk is full; see whether"):
+        for number in range(1000):
+            ledger.write(f"order {number}", "sent")
+    assert ledger.counts()["sent"] > 0
+    ledger.close()
+
+
+@pytest.mark.parametrize("open_ledger", [Ledger.at, Ledger.copy_of])
+def test_file_that_is_no_ledger_is_told(open_ledger: Callable[[Path], Ledger], path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text("Dear Ada King, " * 100, "utf-8")
+    with pytest.raises(EnvironmentFault, match="it is no ledger"):
+        open_ledger(path)
+
+
+@pytest.mark.parametrize("open_ledger", [Ledger.at, Ledger.copy_of])
+def test_ledger_that_cannot_be_opened_is_told(open_ledger: Callable[[Path], Ledger], path: Path) -> None:
+    path.mkdir(parents=True)
+    with pytest.raises(EnvironmentFault, match="unable to open database file"):
+        open_ledger(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.errors import UsageError
+from headrace.errors import InvalidProject, UsageError
 from headrace.project import manifest
 
 
@@ -45,7 +45,19 @@ def test_folders_have_usual_names(project_files):
         ("name: Demo Project\n", "manifest.yml:1:7 bad-name"),
         ("name: x\nversion: 2\n", "manifest.yml:2:10 bad-value"),
         ("name: x\nsql_paths: [sql]\n", "manifest.yml:2:1 unknown-key"),
-        ("name: x\nsql-paths: [sgl]\n", "manifest.yml:2:12 bad-value"),
+        ("name: x\nsql-paths: [sgl]\n", "manifest.yml:2:13 bad-value"),
+        ("name: x\nsql-paths: [macros]\n", "manifest.yml:2:13 bad-value"),
+        ("name: x\nsql-paths: []\n", "manifest.yml:2:12 bad-value"),
+        ("name: x\nsql-paths:\n", "manifest.yml:2:1 bad-value"),
+        ("name: x\nsql-paths: [sql, ../x]\n", "manifest.yml:2:18 bad-value"),
+        ("name: x\nsql-paths: [sql, manifest.yml]\n", "manifest.yml:2:18 bad-value"),
+        ("name: x\nsql-paths: ['']\n", "manifest.yml:2:13 bad-value"),
+        ("name: x\nmacro-paths: [sql, /tmp]\n", "manifest.yml:2:20 bad-value"),
+        ("name: x\nmacro-paths: ../shared_macros\n", "manifest.yml:2:14 bad-value"),
+        ("name: x\nmacro-paths: [makros]\n", "manifest.yml:2:15 bad-value"),
+        ("name: x\nmacro-paths: [sql/.hidden]\n", "manifest.yml:2:15 bad-value"),
+        ("name: x\ntest-paths: [test/models]\n", "manifest.yml:2:14 bad-value"),
+        ("name: x\ntest-paths: []\n", "manifest.yml:2:13 bad-value"),
         ("name: x\nvars: {a: {b: 1}}\n", "manifest.yml:2:11 bad-value"),
         ("name: x\nmodels: {silver: {+materialised: view}}\n", "manifest.yml:2:19 unknown-key"),
         ("name: x\nmodels: {silver: {+materialized: vew}}\n", "manifest.yml:2:34 bad-value"),
@@ -57,6 +69,22 @@ def test_folders_have_usual_names(project_files):
 def test_broken_manifest_has_findings(project_files, text, expected):
     project_files.write("manifest.yml", text)
     assert project_files.findings() == [expected]
+
+
+def test_absolute_path_of_the_sql_itself_is_refused(project_files):
+    project_files.write("manifest.yml", f"name: x\nsql-paths: ['{project_files.root}/sql']\n")
+    assert project_files.findings() == ["manifest.yml:2:13 bad-value"]
+
+
+def test_folder_that_is_missing_has_the_nearest(project_files):
+    project_files.write("manifest.yml", "name: x\nsql-paths: [sqll]\n")
+    with pytest.raises(InvalidProject, match=r"there is no folder sqll. Did you mean sql\?"):
+        manifest.read(project_files.root)
+
+
+def test_usual_folders_of_macros_and_tests_may_be_missing(project_files):
+    project_files.edit("manifest.yml", "name: small", "name: small\nmacro-paths: macros\ntest-paths: [tests/models]")
+    assert project_files.findings() == []
 
 
 @pytest.mark.parametrize("folders", ["slver: {}", "shippping: {}", "gold: {sliver: {}}", "shipping: {silver: {}}"])

@@ -117,7 +117,7 @@ def test_type_that_spark_has_told_is_believed(live: Live) -> None:
 
 
 def test_query_that_is_not_understood_is_reset_unless_only_written_anew(live: Live) -> None:
-    strange = NEWS.replace("where total > 10", "where total > 10 limit 5")
+    strange = NEWS.replace("where total > 10", "where total > 10 order by id limit 5")
     project = live._load({**FILES, NEWS_FILE: strange})
     live.start(project)
     rewritten = live._load({**FILES, NEWS_FILE: strange.replace("where", "WHERE  -- only big ones\n")})
@@ -126,7 +126,7 @@ def test_query_that_is_not_understood_is_reset_unless_only_written_anew(live: Li
 
 
 def test_case_counts_in_what_is_quoted_and_in_names(live: Live) -> None:
-    strange = NEWS.replace("where total > 10", "where lower(id) <> 'Abc' limit 5")
+    strange = NEWS.replace("where total > 10", "where lower(id) <> 'Abc' order by id limit 5")
     live.start(live._load({**FILES, NEWS_FILE: strange}))
     shouted = live._load({**FILES, NEWS_FILE: strange.replace("select id", "SELECT id").replace("lower", "LOWER")})
     quoted = live._load({**FILES, NEWS_FILE: strange.replace("'Abc'", "'abc'")})
@@ -177,8 +177,8 @@ def test_expressions_that_only_look_alike_are_others(told: str, old: str, new: s
 @pytest.mark.parametrize(
     "query",
     [
-        "with t as ((select id, total, _arrival from stream silver.totals) limit 3) select * from t",
-        "select * from ((select id, total, _arrival from stream silver.totals) limit 3) as t",
+        "with t as ((select id, total, _arrival from stream silver.totals order by id) limit 3) select * from t",
+        "select * from ((select id, total, _arrival from stream silver.totals order by id) limit 3) as t",
         "select t.id, t.total, t._arrival from stream silver.totals as t, range(3)",
     ],
 )
@@ -189,18 +189,22 @@ def test_what_is_not_understood_is_no_crash(query: str, tmp_path: Path) -> None:
 
 
 def test_what_is_read_may_be_written_anew(live: Live) -> None:
-    strange = TOTALS.replace("select * from summed", "select * from summed limit 5")
-    live.start(live._load({**FILES, TOTALS_FILE: strange, NEWS_FILE: f"{NEWS.rstrip()} limit 5\n"}))
-    shouted = {TOTALS_FILE: strange.replace("left join", "LEFT JOIN"), NEWS_FILE: f"{NEWS.rstrip()} LIMIT 5\n"}
+    strange = TOTALS.replace("select * from summed", "select * from summed order by id limit 5")
+    live.start(live._load({**FILES, TOTALS_FILE: strange, NEWS_FILE: f"{NEWS.rstrip()} order by id limit 5\n"}))
+    shouted = {
+        TOTALS_FILE: strange.replace("left join", "LEFT JOIN"),
+        NEWS_FILE: f"{NEWS.rstrip()} order by id LIMIT 5\n",
+    }
     bronze = {"sql/silver/s/a.sql": FILES["sql/silver/s/a.sql"].replace("select", "SELECT")}
     found = live.plan(live._load({**FILES, **shouted, **bronze}))
     assert set(verdicts(found).values()) == {"SAME"}
 
 
 def test_edit_of_what_is_read_reaches_a_query_that_is_not_understood(live: Live) -> None:
-    live.start(live._load({**FILES, NEWS_FILE: f"{NEWS.rstrip()} limit 5\n"}))
-    files = {**FILES, NEWS_FILE: f"{NEWS.rstrip()} limit 5\n", TOTALS_FILE: TOTALS.replace("sum(a.x)", "sum(a.x * 2)")}
-    assert verdicts(live.plan(live._load(files)))["gold.news"] == "RESET"
+    files = {**FILES, NEWS_FILE: f"{NEWS.rstrip()} order by id limit 5\n"}
+    live.start(live._load(files))
+    edited = {**files, TOTALS_FILE: TOTALS.replace("sum(a.x)", "sum(a.x * 2)")}
+    assert verdicts(live.plan(live._load(edited)))["gold.news"] == "RESET"
 
 
 def test_macro_in_a_header_counts(tmp_path: Path) -> None:

@@ -88,6 +88,21 @@ def test_selecting_nothing_is_a_usage_error(project, selector):
         selection.select(project, [selector])
 
 
+@pytest.mark.parametrize("choose", [selection.select, selection.listed])
+@pytest.mark.parametrize(
+    ("selectors", "excludes"),
+    [(["ready,sums"], []), ([""], []), (["ready", " "], []), ([], [""]), (["gold"], ["gold"])],
+)
+def test_every_command_refuses_to_select_nothing(project, choose, selectors, excludes):
+    with pytest.raises(UsageError, match=r"nothing is selected|a selector is empty"):
+        choose(project, selectors, excludes)
+
+
+def test_views_alone_do_not_run(project):
+    with pytest.raises(UsageError, match="only views"):
+        selection.narrowed(project, ["silver.orders"])
+
+
 @pytest.mark.parametrize(
     ("selector", "expected"),
     [

@@ -169,7 +169,8 @@ def test_header_allows_with_a_reason(project_files, allow, expected):
         ("columns: {order_id: string}", []),
         ("columns: {order_id: string}\nextra_columns: refuse", ["contract"]),
         ("columns: {order_id: string, item_count: int}\nextra_columns: refuse", []),
-        ("extra_columns: refuse", []),
+        ("extra_columns: refuse", ["missing-key"]),
+        ("extra_columns: allow", []),
     ],
 )
 def test_contract_may_be_closed(project_files, keys, expected):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.errors import InvalidProject, UsageError
+from headrace.errors import EnvironmentFault, InvalidProject, UsageError
 from headrace.project import target
 from headrace.project.model import InputBounds
 
@@ -45,6 +45,15 @@ def test_empty_file_gives_the_defaults(conf, tmp_path):
     read = conf("")
     assert read.kafka.bootstrap == "embedded"
     assert read.data_dir == tmp_path / ".headrace" / "local"
+
+
+@pytest.mark.parametrize("bootstrap", ["a.b-c_d:9092", "h:1,10.0.0.1:65535", "h:1, [::1]:9092", "[fe80::1%eth0]:1"])
+def test_brokers_have_hosts_and_ports(conf, bootstrap):
+    assert conf(f"kafka: {{bootstrap: {bootstrap!r}}}").kafka.bootstrap == bootstrap
+
+
+def test_home_folder_has_its_short_name(conf):
+    assert conf("data_dir: ~/x").data_dir == Path.home() / "x"
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("1s", 1.0), ("500ms", 0.5), ("2m", 120.0), ("1.5h", 5400.0)])
@@ -96,11 +105,48 @@ def test_secrets_do_not_show_in_repr(conf):
         ("trigger: {max_rows: 0}", (1, 21, "bad-value")),
         ("trigger: {ingets: 5s}", (1, 11, "unknown-key")),
         ("kafka: here", (1, 8, "bad-value")),
+        ("kafka: {bootstrap: embeded}", (1, 20, "bad-value")),
+        ("kafka: {bootstrap: host}", (1, 20, "bad-value")),
+        ("kafka: {bootstrap: 'a:1,b'}", (1, 20, "bad-value")),
+        ("kafka: {bootstrap: '::1:9092'}", (1, 20, "bad-value")),
+        ("kafka: {bootstrap: 'a:0'}", (1, 20, "bad-value")),
+        ("kafka: {bootstrap: 'a:65536'}", (1, 20, "bad-value")),
+        ("kafka: {bootstrap: 'PLAINTEXT://a:1'}", (1, 20, "bad-value")),
+        ("kafka: {bootstrap: ''}", (1, 20, "bad-value")),
+        ("kafka: {topics: {a: b c}}", (1, 21, "bad-name")),
+        ("kafka: {topics: {a: headrace-progress}}", (1, 21, "bad-name")),
+        ("kafka: {topics: {a: }}", (1, 18, "bad-value")),
+        ("data_dir: s3://bucket/x", (1, 11, "bad-value")),
+        ("data_dir: dbfs:/x", (1, 11, "bad-value")),
+        ("data_dir: file:///x", (1, 11, "bad-value")),
+        ("data_dir: $HOME/x", (1, 11, "bad-value")),
+        ("data_dir: /x/${HOME}", (1, 11, "bad-value")),
+        ("data_dir: ~nobody/x", (1, 11, "bad-value")),
+        ("data_dir: ''", (1, 11, "bad-value")),
+        ("vars:", (1, 1, "bad-value")),
         ("- a", (1, 1, "bad-value")),
     ],
 )
 def test_broken_target_has_findings(conf, text, expected):
     assert findings(conf, text) == [expected]
+
+
+def test_embedded_that_is_misspelt_has_advice(conf):
+    with pytest.raises(InvalidProject, match=r"Did you mean embedded\?"):
+        conf("kafka: {bootstrap: env:BROKER}", BROKER="embeded")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("HEADRACE_DATA_DIR", "s3://b/x"), ("HEADRACE_KAFKA_BOOTSTRAP", "embeded")]
+)
+def test_variable_that_cannot_be_used_is_named(conf, variable, value):
+    with pytest.raises(EnvironmentFault, match=f"{variable}: `{value}` is "):
+        conf("", **{variable: value})
+
+
+def test_cluster_has_names_for_topics(conf):
+    kafka = conf("kafka: {topics: {shop-orders: eu.shop.orders}}").kafka
+    assert (kafka.named("shop-orders"), kafka.named("payments")) == ("eu.shop.orders", "payments")
 
 
 def test_unknown_kafka_option_has_the_nearest(conf):
@@ -144,10 +190,13 @@ vars: {y: 2}
 
 @pytest.fixture
 def dev(tmp_path: Path, conf):
-    def read(text: str):
-        conf("kafka: {bootstrap: 'h:1', options: {client.id: 1}}\ndata_dir: data\nvars: {x: 1, y: 1}")
+    def read(text: str, **environ: str):
+        conf(
+            "kafka: {bootstrap: 'h:1', options: {client.id: 1}, topics: {a: a1, b: b1}}\n"
+            "data_dir: data\nvars: {x: 1, y: 1}"
+        )
         (tmp_path / "conf" / "dev.yml").write_text(text, encoding="utf-8")
-        return target.read(tmp_path, "dev", {})
+        return target.read(tmp_path, "dev", environ)
 
     return read
 
@@ -162,6 +211,21 @@ def test_target_like_another_keeps_its_own_tables_and_names(dev, tmp_path):
     read = dev(DEV)
     assert (read.data_dir, read.broker_of) == (tmp_path / ".headrace" / "dev", tmp_path / "data")
     assert (read.suffix, read.identity) == ("_ann", "dev_ann")
+
+
+@pytest.mark.parametrize("folder", ["/elsewhere", "/elsewhere/"])
+def test_environment_puts_the_two_beside_each_other(dev, folder):
+    read = dev(f"{DEV}\ndata_dir: mine", HEADRACE_DATA_DIR=folder)
+    assert (read.data_dir, read.broker_of) == (Path("/elsewhere-dev"), Path("/elsewhere"))
+
+
+def test_topics_of_the_other_target_are_completed(dev):
+    assert dev("like: local\nkafka: {topics: {b: b2, c: c2}}").kafka.topics == {"a": "a1", "b": "b2", "c": "c2"}
+
+
+def test_keys_are_placed_where_they_are_written(dev):
+    places = dev(DEV).places
+    assert (str(places["vars.x"]), str(places["vars.y"])) == ("conf/local.yml:3:8", "conf/dev.yml:6:8")
 
 
 def test_suffix_is_the_name_if_not_given(dev):

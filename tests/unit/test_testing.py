@@ -8,7 +8,8 @@ import pytest
 
 from headrace.commands import testing
 from headrace.commands.workspace import Workspace
-from headrace.errors import UsageError
+from headrace.errors import EnvironmentFault, InvalidProject, UsageError
+from tests.unit.test_casefiles import READY_CASE
 
 if TYPE_CHECKING:
     from tests.unit.conftest import ProjectFiles
@@ -22,6 +23,33 @@ def workspace(project_files: ProjectFiles) -> Workspace:
 def test_models_without_cases_are_told(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match="no selected model has a case"):
         testing.run_cases(workspace, ("shipment_ready",), (), None)
+
+
+def test_folder_of_no_model_is_told(project_files: ProjectFiles, workspace: Workspace) -> None:
+    project_files.write("tests/models/shipment_ready/one.yml", READY_CASE)
+    project_files.write("tests/models/shipment_redy/one.yml", READY_CASE)
+    with pytest.raises(InvalidProject, match=r"shipment_redy:1:1: unknown-model: .* Did you mean shipment_ready\?"):
+        testing.run_cases(workspace, (), (), None)
+
+
+def test_wrong_java_is_told_once(
+    project_files: ProjectFiles, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project_files.write("tests/models/shipment_ready/one.yml", READY_CASE)
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    with pytest.raises(EnvironmentFault, match="JAVA_HOME is /nowhere"):
+        testing.run_cases(workspace, (), (), None)
+
+
+def test_both_endings_of_yaml_are_collected(
+    project_files: ProjectFiles, workspace: Workspace, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one.yml", "two.yaml"):
+        project_files.write(f"tests/models/shipment_ready/{name}", READY_CASE)
+    words = ["-p", "headrace.testing.plugin", "--collect-only", "-o", "headrace_target=local"]
+    code = testing._pytest(workspace.folder, [*words, str(workspace.folder / "tests")], None)
+    told = capfd.readouterr().out
+    assert (code, "one.yml::[all-at-once]" in told, "two.yaml::[all-at-once]" in told) == (0, True, True)
 
 
 def test_models_without_data_tests_are_told(workspace: Workspace) -> None:

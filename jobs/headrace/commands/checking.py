@@ -18,6 +18,7 @@ from headrace.project import manifest
 from headrace.project import report as findings_report
 from headrace.project.loader import Survey
 from headrace.project.model import Project
+from headrace.testing import casefiles
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -89,7 +90,7 @@ def _judge(offline: bool) -> Iterator[_Judge]:
 def _told(surveyed: Survey, judge: _Judge, as_json: bool) -> int:
     """Print all that is wrong; Spark judges the models that nothing else is wrong with."""
     sound = surveyed.sound
-    found = sorted({*surveyed.findings, *(judge.findings(sound) if sound else ())})
+    found = sorted({*surveyed.findings, *casefiles.findings(surveyed), *(judge.findings(sound) if sound else ())})
     if as_json:
         for finding in found:
             print(json.dumps(_finding(finding)), flush=True)

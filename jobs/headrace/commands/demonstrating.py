@@ -63,7 +63,7 @@ class Demo:
         for topic in TOPICS:
             print(f"topic {topic}")
             for record in self._records:
-                if record["topic"] == topic:
+                if record["topic"] == self._project.target.kafka.named(topic):
                     print(f"  {topic_line(record)}")
 
     @property
@@ -116,7 +116,7 @@ def demo(workspace: Workspace) -> int:
 
 
 def _create(project: Project) -> None:
-    ensure(project.target.kafka, {**declared(project), **{topic: 1 for topic in TOPICS}})
+    ensure(project.target.kafka, {**declared(project), **dict.fromkeys(map(project.target.kafka.named, TOPICS), 1)})
 
 
 def _show_tables(

@@ -15,10 +15,10 @@ from headrace.errors import ExitCode, InvalidProject, UsageError
 from headrace.layout import Layout
 from headrace.planning import declared, known
 from headrace.planning.declared import Schemas
-from headrace.project import files
 from headrace.project.model import Project
 from headrace.reading import printing
 from headrace.testing import case as cases
+from headrace.testing import casefiles
 
 
 def trace(workspace: Workspace, name: str, form: str, down: bool, as_json: bool) -> int:
@@ -74,7 +74,7 @@ def test_cases(project: Project) -> list[dict[str, Any]]:
 
 
 def _case_paths(project: Project) -> Iterable[str]:
-    return files.find(project.root, project.test_paths, "*/*.yml")
+    return casefiles.paths(project.root, project.test_paths)
 
 
 def _types(project: Project, layout: Layout) -> Schemas:

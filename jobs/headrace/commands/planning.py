@@ -33,6 +33,8 @@ def tell(workspace: Workspace, select: tuple[str, ...], explain: bool, as_json: 
     if select:
         chosen = selection.listed(project, select)
         found = Plan(tuple(entry for entry in found.entries if entry.name in chosen))
+        if not found.entries:
+            raise UsageError("views alone are selected, which have no verdict of their own; select what reads them")
     costs = {entry.name: str(_cost(project, layout, entry)) for entry in found.entries if _is_refused(entry)}
     if as_json:
         printing.write_lines(json.dumps(_json(entry, costs)) for entry in found.entries)

@@ -139,9 +139,9 @@ def _send(workspace: Workspace, records: Iterable[Record], topics: Iterable[str]
 
 def _kafka(workspace: Workspace, topics: Iterable[str]) -> Kafka:
     project = workspace.connected()
-    known = declared(project)
-    ensure(project.target.kafka, {topic: known.get(topic, 1) for topic in topics})
-    return project.target.kafka
+    kafka, known = project.target.kafka, declared(project)
+    ensure(kafka, {topic: known.get(topic, 1) for topic in map(kafka.named, topics)})
+    return kafka
 
 
 def _now() -> datetime:

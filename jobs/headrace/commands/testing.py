@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from headrace.commands.workspace import Workspace
-from headrace.errors import ExitCode, UsageError
+from headrace.environment.java import find_java
+from headrace.errors import ExitCode, InvalidProject, UsageError
 from headrace.layout import Layout
 from headrace.project import selection, target
 from headrace.project.model import Model, Project
+from headrace.testing import casefiles
 
 _WORDS = ("-c", os.devnull, "--noconftest", "--import-mode=importlib", "-p", "no:cacheprovider", "-q", "-rxX")
 """Nothing but the cases counts: no settings, fixtures or caches of the project's own tests."""
@@ -21,9 +23,11 @@ _WORDS = ("-c", os.devnull, "--noconftest", "--import-mode=importlib", "-p", "no
 def run_cases(workspace: Workspace, select: tuple[str, ...], exclude: tuple[str, ...], junit: Path | None) -> int:
     """Run the cases of the selected models, with the variables of the target `test`, if there is one."""
     models = _selected(workspace.declared, select, exclude)
+    _refuse_strays(workspace.declared)
     folders = [folder for model in models for folder in _case_folders(workspace.declared, model)]
     if not folders:
         raise UsageError("no selected model has a case; write one, or record one: --record <model> <batches>")
+    find_java()  # else each case would say the same of it
     words = ["-p", "headrace.testing.plugin", "-o", f"headrace_target={_target_of_cases(workspace)}"]
     return _pytest(workspace.declared.root, [*words, *map(str, folders)], junit)
 
@@ -72,6 +76,13 @@ def _model(project: Project, name: str) -> Model:
 def _selected(project: Project, select: tuple[str, ...], exclude: tuple[str, ...]) -> list[Model]:
     chosen = selection.select(project, select, exclude)
     return [model for model in project.models if model.table in chosen]
+
+
+def _refuse_strays(project: Project) -> None:
+    """Cases that no selection reaches would be lost without a word."""
+    names = {model.name for model in project.models}
+    if found := [*casefiles.strays(project.root, project.test_paths, names)]:
+        raise InvalidProject(found)
 
 
 def _case_folders(project: Project, model: Model) -> list[Path]:

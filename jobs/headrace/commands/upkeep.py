@@ -33,7 +33,8 @@ def setup() -> int:
 def doctor(workspace: Workspace, as_json: bool) -> int:
     """Look at everything headrace needs of its environment."""
     target = workspace.declared.target
-    checks = diagnose(Facts(target.data_dir, target.kafka.bootstrap, target.kafka.options))
+    kafka = target.kafka
+    checks = diagnose(Facts(target.data_dir, kafka.bootstrap, kafka.options, target.broker_of))
     if as_json:
         printing.write_lines(json.dumps(asdict(check)) for check in checks)
     else:

@@ -68,7 +68,7 @@ def manufacture(
         while not stopped():
             consumer = _connected(kafka, group)
             try:
-                yield from _work(consumer, sender, pace, stopped)
+                yield from _work(consumer, kafka.named(ORDERS), sender, pace, stopped)
             finally:
                 consumer.close()  # its partitions go to another at once
 
@@ -83,11 +83,11 @@ def _connected(kafka: Kafka, group: str) -> Consumer:
             "enable.auto.commit": False,
         }
     )
-    consumer.subscribe([ORDERS])
+    consumer.subscribe([kafka.named(ORDERS)])
     return consumer
 
 
-def _work(consumer: Consumer, sender: Sender, pace: Pace, stopped: Callable[[], bool]) -> Iterator[Record]:
+def _work(consumer: Consumer, orders: str, sender: Sender, pace: Pace, stopped: Callable[[], bool]) -> Iterator[Record]:
     """Make what is asked for until it is stopped, or hears no more: what is not committed is asked for again."""
     waiting: list[Job] = []
     free = heard = time.monotonic()  # when the next product may be made
@@ -98,7 +98,7 @@ def _work(consumer: Consumer, sender: Sender, pace: Pace, stopped: Callable[[], 
         if message is not None:
             heard = now
         elif now > heard + LOOK_SECONDS:
-            if not hears(consumer, ORDERS):
+            if not hears(consumer, orders):
                 return
             heard = now
         if message is not None and message.error() is None:

@@ -16,6 +16,7 @@ _GROUP = "headrace-newest"  # asked for by the client; nothing is committed to i
 
 def newest_value(kafka: Kafka, topic: str, key: str) -> Any:
     """The JSON value of a key's newest committed record; None if it has none, or none that is JSON."""
+    topic = kafka.named(topic)
     unread = set(range(require(kafka, topic)))
     settings = {"group.id": _GROUP, "enable.auto.commit": False, "isolation.level": "read_committed"}
     consumer = Consumer({**client_options(kafka), **settings, "enable.partition.eof": True})

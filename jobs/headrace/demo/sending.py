@@ -33,7 +33,7 @@ class Sender:
     def __init__(self, kafka: Kafka) -> None:
         self.acknowledged = 0
         self._failure: KafkaError | None = None
-        self._bootstrap = kafka.bootstrap
+        self._kafka = kafka
         self._producer = Producer(
             {
                 **client_options(kafka),
@@ -63,9 +63,8 @@ class Sender:
         while True:
             self._check()
             try:
-                self._producer.produce(
-                    record.topic, record.value, record.key, on_delivery=self._told, timestamp=record.timestamp_ms or 0
-                )
+                topic, at = self._kafka.named(record.topic), record.timestamp_ms or 0
+                self._producer.produce(topic, record.value, record.key, on_delivery=self._told, timestamp=at)
                 break
             except BufferError:
                 self._producer.poll(0.1)
@@ -90,4 +89,4 @@ class Sender:
             raise self._refused(self._failure)
 
     def _refused(self, error: KafkaError) -> EnvironmentFault:
-        return EnvironmentFault(f"Kafka at {self._bootstrap} did not take a record: {error.str()}")
+        return EnvironmentFault(f"Kafka at {self._kafka.bootstrap} did not take a record: {error.str()}")

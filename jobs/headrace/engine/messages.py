@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -9,11 +11,20 @@ from headrace.engine.columns import lit
 from headrace.project.model import Publish
 
 
-def message_rows(rows: DataFrame, publish: Publish) -> DataFrame:
+def message_rows(rows: DataFrame, publish: Publish, are_many: bool = False) -> DataFrame:
     """Topic, key and JSON value of each row, in arrival order."""
-    order = ["_arrival"] if "_arrival" in rows.columns else []
-    sent = rows.select(*message_columns(publish), *order)
-    return sent.orderBy(*order, "key", "value").select("topic", "key", "value")
+    if "_arrival" not in rows.columns:
+        return rows.select(*message_columns(publish)).orderBy("key", "value")
+    if not are_many:
+        return rows.select(*message_columns(publish), "_arrival").orderBy("_arrival", "key", "value").drop("_arrival")
+    # They are spread before their JSON is made, since Spark looks at a sample first; a struct is slow to compare.
+    order = {f"_{part}": F.col(f"_arrival.{part}") for part in rows.select("_arrival.*").columns}
+    sent = rows.repartitionByRange(*order.values()).select(*message_columns(publish), *_named(order))
+    return sent.sortWithinPartitions(*order, "key", "value").drop(*order)
+
+
+def _named(columns: Mapping[str, Column]) -> Iterator[Column]:
+    return (column.alias(name) for name, column in columns.items())
 
 
 def as_json(messages: DataFrame) -> DataFrame:

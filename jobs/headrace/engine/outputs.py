@@ -205,7 +205,7 @@ def keyed_changes(model: Model, rows: DataFrame) -> DataFrame:
 
 def _closing(model: Model) -> str:
     """The changes that close their key for ever."""
-    return f"_deleted and coalesce({model.close_when}, false)"
+    return f"_deleted and coalesce({model.close_when}\n, false)"
 
 
 def committed_rows(plans: Plans, output: Output, commit: Commit) -> Materialized:

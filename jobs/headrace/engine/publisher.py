@@ -26,9 +26,9 @@ from headrace.engine.shelf import Shelf
 from headrace.engine.slot import Rows
 from headrace.errors import EnvironmentFault, Finding, InvalidProject, Place
 from headrace.project.model import Model, Project, Publish
+from headrace.project.topic_names import PROGRESS_TOPIC
 from headrace.reading.topics import client_options
 
-PROGRESS_TOPIC = "headrace-progress"
 CHUNK_ROWS = 5_000
 CHUNK_BYTES = 16 << 20
 FEW_ROWS = 1_000
@@ -209,7 +209,8 @@ class Publisher:
         if kept is not None:
             return self._told(kept)
         self._plans.begin(0, commit.weight)
-        rows = message_rows(self._table.rows(self.session, commit), self._publish)
+        stored = self._table.rows(self.session, commit)
+        rows = message_rows(stored, self._publish, are_many=not self._plans.are_kept)
         return iter(rows.collect()) if commit.weight <= CHUNK_ROWS else one_by_one(rows)
 
     def _told(self, kept: Rows) -> Iterator[Row]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 
 from headrace.engine.broker_admin import BrokerAdmin
+from headrace.project.topic_names import is_topic_name
 
 _REFUSALS = frozenset(
     {
@@ -28,11 +28,6 @@ class Rules:
 
     create: bool = False
     reserved: frozenset[str] = frozenset()
-
-
-def is_topic_name(name: str) -> bool:
-    """Whether Kafka takes a name for a topic."""
-    return re.fullmatch(r"[a-zA-Z0-9._-]{1,249}", name) is not None and name not in (".", "..")
 
 
 class Routes:

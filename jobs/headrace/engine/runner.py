@@ -21,7 +21,7 @@ from headrace.engine.delta import CommitTable
 from headrace.engine.group import Group
 from headrace.engine.landing import KafkaSource, LandingQuery
 from headrace.engine.native import NativeQuery
-from headrace.engine.publisher import PROGRESS_TOPIC, Outlet, Publisher
+from headrace.engine.publisher import Outlet, Publisher
 from headrace.engine.routes import Rules
 from headrace.engine.sent import kept
 from headrace.engine.shelf import Shelf
@@ -38,6 +38,7 @@ from headrace.planning.declared import Declared
 from headrace.project import macros, resets
 from headrace.project.duration_rules import IDLE_TICK
 from headrace.project.model import Model, Project
+from headrace.project.topic_names import PROGRESS_TOPIC
 from headrace.reading.status import ProjectStatus, RunnerState, RunnerStatus
 from headrace.reading.topics import ensure
 

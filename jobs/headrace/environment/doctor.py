@@ -35,11 +35,15 @@ _OF_OPTIONS = frozenset((KafkaError._INVALID_ARG, KafkaError._AUTHENTICATION, Ka
 
 @dataclass(frozen=True)
 class Facts:
-    """What a diagnosis needs to know of the target; `bootstrap` is `embedded` or an address."""
+    """What a diagnosis needs to know of the target; `bootstrap` is `embedded` or an address.
+
+    An embedded broker is that of `broker_of`, the data directory of another target, if given.
+    """
 
     data_dir: Path
     bootstrap: str = "embedded"
     options: Mapping[str, str] | None = None
+    broker_of: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ def ports(facts: Facts) -> Check:
     """The embedded broker's ports are its own or free."""
     if facts.bootstrap != "embedded":
         return Check("ports", True, "no embedded broker in this target")
-    embedded = Broker(Layout(facts.data_dir).broker)
+    embedded = Broker(Layout(facts.broker_of or facts.data_dir).broker)
     state = embedded.status()
     if state.bootstrap is None:
         return Check("ports", True, "chosen at the first start of the broker")
@@ -105,15 +109,15 @@ def ports(facts: Facts) -> Check:
 
 def broker(facts: Facts) -> Check:
     """The broker answers."""
-    embedded = facts.bootstrap == "embedded"
-    bootstrap = Broker(Layout(facts.data_dir).broker).status().bootstrap if embedded else facts.bootstrap
+    own = Broker(Layout(facts.broker_of or facts.data_dir).broker)
+    bootstrap = own.status().bootstrap if facts.bootstrap == "embedded" else facts.bootstrap
     fault = _fault(bootstrap, translated(facts.options or {}))
     said = "" if fault is None else " ".join(fault.str().split())
     if fault is not None and fault.code() in _OF_OPTIONS:
         return Check("broker", False, f"`kafka.options` cannot be used: {said}", "Correct `kafka.options` in conf/.")
     if bootstrap and fault is None:
         return Check("broker", True, f"{bootstrap} answers")
-    if embedded:
+    if facts.bootstrap == "embedded":
         return Check("broker", None, "the embedded broker is not running", "`headrace run` starts it when needed.")
     fix = "Start it, or correct `kafka:` in conf/ or HEADRACE_KAFKA_BOOTSTRAP."
     return Check("broker", False, f"{bootstrap} does not answer: {said}", fix)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+
+from headrace.errors import EnvironmentFault
 
 Outcome = Literal["sending", "sent", "refused", "undeliverable"]
 
@@ -16,56 +19,84 @@ create table if not exists letters (
 create table if not exists places (partition integer primary key, next integer not null);
 """
 
+_DISK = "see whether the disk is full and whether this user may write there, or choose another `data_dir` in conf/"
+_BROKEN = "it is no ledger; put a copy of it back, or remove it, and letters that were sent may go out again"
+
 
 class Ledger:
     """What has become of each order's letter; `sending` that outlives its process may or may not have been sent."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        connection.executescript(_TABLES)
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection, self._path = connection, path
+        with _open(connection, path):
+            connection.executescript(_TABLES)
 
     @classmethod
     def at(cls, path: Path) -> Ledger:
         """The ledger that a file holds."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        return cls(sqlite3.connect(path))
+        with _telling(path):
+            connection = sqlite3.connect(path)
+        return cls(connection, path)
 
     @classmethod
     def copy_of(cls, path: Path) -> Ledger:
         """A ledger that starts as a file's and is forgotten: that of a dry run."""
         memory = sqlite3.connect(":memory:")
         if path.exists():
-            with sqlite3.connect(path) as stored:
+            with _open(memory, path), closing(sqlite3.connect(path)) as stored:
                 stored.backup(memory)
-            stored.close()
-        return cls(memory)
+        return cls(memory, path)
 
     def places(self) -> Mapping[int, int]:
         """The offset to go on from, per partition."""
-        return dict(self._connection.execute("select partition, next from places"))
+        return dict(self._asked("select partition, next from places"))
 
     def is_done(self, order_id: str) -> bool:
         """Whether an order has had its letter, or can have none."""
-        asked = "select 1 from letters where order_id = ? and outcome <> 'sending'"
-        return self._connection.execute(asked, [order_id]).fetchone() is not None
+        return bool(self._asked("select 1 from letters where order_id = ? and outcome <> 'sending'", order_id))
 
     def write(self, order_id: str, outcome: Outcome, reason: str = "") -> None:
         """Note what becomes of an order's letter."""
-        with self._connection:
-            self._connection.execute(
-                "insert or replace into letters values (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))",
-                [order_id, outcome, reason],
-            )
+        now = "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')"
+        self._asked(f"insert or replace into letters values (?, ?, ?, {now})", order_id, outcome, reason)
 
     def pass_by(self, partition: int, offset: int) -> None:
         """A record needs no second look."""
-        with self._connection:
-            self._connection.execute("insert or replace into places values (?, ?)", [partition, offset + 1])
+        self._asked("insert or replace into places values (?, ?)", partition, offset + 1)
 
     def counts(self) -> dict[str, int]:
         """How many orders there are of each outcome."""
-        return dict(self._connection.execute("select outcome, count(*) from letters group by 1 order by 1"))
+        return dict(self._asked("select outcome, count(*) from letters group by 1 order by 1"))
 
     def close(self) -> None:
         """Let go of the file."""
         self._connection.close()
+
+    def _asked(self, sql: str, *values: str | int) -> list[Any]:
+        """Run one statement to its commit."""
+        with _telling(self._path), self._connection:
+            return self._connection.execute(sql, values).fetchall()
+
+
+@contextmanager
+def _open(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """Make a connection ready for use, or close it."""
+    try:
+        with _telling(path):
+            yield
+    except EnvironmentFault:
+        connection.close()
+        raise
+
+
+@contextmanager
+def _telling(path: Path) -> Iterator[None]:
+    """Let SQLite's word about a file or a disk be one line; what it says of our SQL keeps its traceback."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        remedies = {sqlite3.OperationalError: _DISK, sqlite3.DatabaseError: _BROKEN}
+        if type(error) not in remedies:
+            raise
+        raise EnvironmentFault(f"{path}: {error}; {remedies[type(error)]}") from error

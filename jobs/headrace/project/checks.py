@@ -16,6 +16,7 @@ from headrace.project.engine_rules import (
     two_landings,
     two_queries,
     unstable_calls,
+    unstable_picks,
 )
 from headrace.project.join_rules import static_joins
 from headrace.project.lint.concatenated_key import concatenated_keys
@@ -31,6 +32,7 @@ from headrace.project.reading_rules import (
     missing_parameters,
     missing_streams,
     unknown_columns,
+    unknown_event_times,
     unknown_tables,
 )
 from headrace.project.stream_rules import (
@@ -44,10 +46,13 @@ from headrace.project.stream_rules import (
 from headrace.project.writing_rules import (
     duplicate_models,
     needless_keys,
+    open_contracts,
     two_publishers,
     undeclared_columns,
+    unknown_fields,
     unknown_output_columns,
     unknown_relationships,
+    unnamed_columns,
     upserts_without_key,
 )
 
@@ -57,16 +62,20 @@ RULES: tuple[Rule, ...] = (
     duplicate_models,
     unknown_tables,
     unknown_columns,
+    unknown_event_times,
     missing_parameters,
     durations,
     stars_from_tables,
     missing_streams,
     cycles,
     needless_keys,
+    open_contracts,
+    unnamed_columns,
     upserts_without_key,
     unknown_output_columns,
     undeclared_columns,
     unknown_relationships,
+    unknown_fields,
     two_publishers,
     micro_batch_limits,
     streaming_limits,
@@ -74,6 +83,7 @@ RULES: tuple[Rule, ...] = (
     two_landings,
     two_queries,
     unstable_calls,
+    unstable_picks,
     ranked_streams,
     sorted_streams,
     distinct_counts,

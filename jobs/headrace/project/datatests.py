@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from headrace.errors import did_you_mean
 from headrace.project.documents import Document, Shape, refuse
 from headrace.project.model import DataTest, OnFailure, TestKind
 from headrace.project.shapes import Expression, Name
@@ -33,7 +34,16 @@ class _Row(_Options):
 
 
 def _named(value: Any) -> Any:
-    return {value: {}} if isinstance(value, str) else value
+    """Give a test that is only named its options: none."""
+    named = {value: None} if isinstance(value, str) else value
+    if not isinstance(named, dict):
+        return value
+    for kind in named:
+        if kind not in _ColumnTest.model_fields:
+            known = [*_ColumnTest.model_fields]
+            advice = did_you_mean(str(kind), known) or f" Known here: {', '.join(known)}."
+            raise refuse("unknown-key", f"there is no test `{kind}`.{advice}")
+    return {kind: {} if options is None else options for kind, options in named.items()}
 
 
 def _values(value: Any) -> Any:
@@ -108,7 +118,8 @@ def _tests(shape: TestsShape, document: Document) -> Iterator[DataTest]:
             yield DataTest(_name_of((column, kind)), kind, fails, severity, column, to, field, place)
     for name, row in shape.rows.items():
         place = document.value_place("tests", "rows", name)
-        yield DataTest(name, "row", f"not ({row.expression})", row.on_failure or shape.on_failure, place=place)
+        fails = f"not ({row.expression}\n)"  # a comment may end the expression
+        yield DataTest(name, "row", fails, row.on_failure or shape.on_failure, place=place)
 
 
 def _name_of(pair: tuple[str, TestKind]) -> str:
@@ -116,11 +127,12 @@ def _name_of(pair: tuple[str, TestKind]) -> str:
 
 
 def _failing(column: str, kind: TestKind, options: _Options) -> str:
+    value = f"`{column.replace('`', '``')}`"
     if kind == "not_null":
-        return f"`{column}` is null"
+        return f"{value} is null"
     if isinstance(options, _Values):
-        return f"`{column}` not in ({', '.join(map(_literal, options.values))})"
-    return f"`{column}` is not null"
+        return f"{value} not in ({', '.join(map(_literal, options.values))})"
+    return f"{value} is not null"
 
 
 def _literal(value: Value) -> str:

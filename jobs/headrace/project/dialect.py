@@ -6,6 +6,7 @@ group key. Their tokens are left out or renamed before parsing, so no position m
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ KEYWORDS = ("select", "from", "where", "group", "having", "order", "join", "left
 """Words that a misspelt word before a syntax error is compared with."""
 
 _DIALECT = Databricks()
+logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it warns of, findings say with their places
 
 QUERY_STARTS = ("SELECT", "WITH", "FROM", "(", "VALUES")
 """Words a query can start with."""
@@ -70,7 +72,29 @@ class Statement:
         return place_at(self.path, self.text, offset)
 
 
-class _AsWritten(DatabricksParser):
+class _Parser(DatabricksParser):
+    """Says where it cannot read on; sqlglot's own would log so, and take the whole text for some command."""
+
+    def _parse_as_command(self, start: Token) -> exp.Command:
+        self.raise_error("Unexpected token")
+        return super()._parse_as_command(start)
+
+    def _warn_unsupported(self) -> None:
+        self.raise_error("Unexpected token", self._prev)
+
+    def _parse_returns(self) -> exp.ReturnsProperty:
+        made = super()._parse_returns()
+        if made.this is None:
+            self.raise_error("Unexpected token")
+        return made
+
+    def _parse_user_defined_function_expression(self) -> exp.Expr | None:
+        if self._curr and self._prev.text.upper() != "RETURN":
+            self.raise_error("Unexpected token")
+        return super()._parse_user_defined_function_expression()
+
+
+class _AsWritten(_Parser):
     """Takes most functions for a name and arguments.
 
     To sqlglot the formats `y` and `yyyy` are one, so are the units 'D' and day, which Spark does not know, and of
@@ -95,7 +119,7 @@ def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written
             raise InvalidProject(found)
         clauses = [*_clauses(tokens)]
         kept = [_plain(tokens, i) for i in range(len(tokens)) if not any(start <= i < end for start, end in clauses)]
-        parser = _AsWritten(dialect=_DIALECT) if as_written else _DIALECT.parser()
+        parser = _AsWritten(dialect=_DIALECT) if as_written else _Parser(dialect=_DIALECT)
         (tree,) = parser.parse(kept, text)
     except TokenError as error:
         raise InvalidProject([_token_finding(error, text, path)]) from None
@@ -110,7 +134,10 @@ def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written
         raise InvalidProject([Finding(Place(path), "syntax", "there is no statement in this file")])
     left_out = tuple(tokens[start:end] for start, end in clauses)
     tree, ctes = _without_streams(tree)
-    return Statement(path, text, tokens, tree, ctes, left_out)
+    statement = Statement(path, text, tokens, tree, ctes, left_out)
+    if found := [*_late_watermarks(statement)]:
+        raise InvalidProject(found)
+    return statement
 
 
 def _clauses(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
@@ -215,3 +242,16 @@ def _without_streams(tree: exp.Expr) -> tuple[exp.Expr, frozenset[str]]:
             inner = inner.this
         stream.replace(inner)
     return tree, frozenset(each.alias.lower() for each in found if isinstance(each, exp.CTE))
+
+
+def _late_watermarks(statement: Statement) -> Iterator[Finding]:
+    """Find each WATERMARK that stands after an alias: Spark reads it only before."""
+    aliases = [each.this for each in statement.tree.find_all(exp.TableAlias)] if statement.has_watermark else []
+    ends = {alias.meta.get("end") for alias in aliases if alias is not None}
+    for clause in statement.left_out:
+        before = max((token.end for token in statement.tokens if token.end < clause[0].start), default=None)
+        if before in ends and _is(clause[0], "WATERMARK"):
+            message = (
+                "WATERMARK stands after the table and before its alias: `table watermark ... delay of ... as alias`"
+            )
+            yield Finding(statement.place(clause[0].start), "syntax", message)

@@ -6,13 +6,13 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from headrace.errors import Finding, InvalidProject, Place, did_you_mean
 
@@ -45,15 +45,15 @@ class Document:
 
 
 def parse(text: str, path: str) -> Document:
-    """Read YAML text; syntax errors and duplicate keys raise InvalidProject."""
+    """Read YAML text; syntax errors, duplicate keys and values such as no date raise InvalidProject."""
     yaml = YAML(typ="safe", pure=True)
     try:
         node = yaml.compose(text)
         nodes = dict(_nodes(node, ())) if node else {}
         key_places = {keys: _place(path, key) for keys, (key, _) in nodes.items() if key is not None}
-        value_places = {keys: _place(path, value) for keys, (_, value) in nodes.items()}
-        if duplicates := [*_duplicates(node, path)]:
-            raise InvalidProject(duplicates)
+        value_places = {keys: _value_place(path, key, value) for keys, (key, value) in nodes.items()}
+        if found := [*_duplicates(node, path), *_unreadable_values(yaml, node, path)]:
+            raise InvalidProject(found)
         return Document(path, yaml.constructor.construct_document(node) if node else None, key_places, value_places)
     except MarkedYAMLError as error:
         raise InvalidProject([_syntax_finding(error, path)]) from None
@@ -105,6 +105,28 @@ def _duplicates(node: Node | None, path: str) -> Iterator[Finding]:
             first.setdefault(key, place)
 
 
+def _unreadable_values(yaml: YAML, node: Node | None, path: str) -> Iterator[Finding]:
+    """Find scalars that look like more than a text and are not: dates that no calendar has, or `!!int x`."""
+    for scalar in _scalars(node) if node else ():
+        try:
+            yaml.constructor.construct_object(scalar)
+        except (ValueError, KeyError, OverflowError):
+            kind = str(scalar.tag).rpartition(":")[2].replace("timestamp", "date or time")
+            message = f"`{scalar.value[:50]}` is no {kind}; correct it, or put a text in quotes"
+            yield Finding(_place(path, scalar), "bad-value", message)
+
+
+def _scalars(node: Node) -> Iterator[ScalarNode]:
+    for pair in _nodes(node, ()):
+        yield from (each for each in pair[1] if isinstance(each, ScalarNode))
+
+
+def _value_place(path: str, key: Node | None, value: Node) -> Place:
+    """Where a value starts; one that is empty has no text, and YAML puts it before the next one: it is at its key."""
+    is_empty = value.start_mark.index == value.end_mark.index
+    return _place(path, key if is_empty and key is not None else value)
+
+
 def _place(path: str, node: Node) -> Place:
     return Place(path, node.start_mark.line + 1, node.start_mark.column + 1)
 
@@ -141,6 +163,7 @@ def _shape_finding(document: Document, shape: type[Shape], at: Keys, detail: Err
 def _advice(detail: ErrorDetails) -> str:
     """Reword what pydantic says of Python for somebody who writes YAML."""
     message = re.sub(r"valid dictionary( or instance of \w+)?", "mapping (`key: value`)", detail["msg"])
+    message = message.replace("valid tuple", "list (`[a, b]`)")
     message = message[0].lower() + message[1:]
     if detail["type"] == "literal_error" and isinstance(detail["input"], str):
         message += "." + did_you_mean(detail["input"], re.findall(r"'([^']+)'", detail["ctx"]["expected"]))
@@ -187,6 +210,6 @@ def _shape_in(annotation: Any) -> type[Shape] | None:
     """Find the Shape in `X`, `X | None`, `dict[str, X]` or `tuple[X, ...]`."""
     if isinstance(annotation, type) and issubclass(annotation, Shape):
         return annotation
-    if get_origin(annotation) in (Union, UnionType, dict, tuple, list):
+    if get_origin(annotation) in (Annotated, Union, UnionType, dict, tuple, list):
         return next((found for arg in get_args(annotation) if (found := _shape_in(arg))), None)
     return None

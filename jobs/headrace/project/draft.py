@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
@@ -25,7 +25,7 @@ class Draft:
     """All that the rules look at.
 
     `vars` is None where a file that may hold variables is broken. `unreadable` names the tables of broken files,
-    or `bronze` where it is not even sure which sources there are.
+    or `bronze` where it is not even sure which sources there are. `var_places` say where variables are given.
     """
 
     landings: tuple[Landing, ...]
@@ -33,6 +33,7 @@ class Draft:
     macros: tuple[MacroFile, ...]
     vars: Mapping[str, Any] | None
     unreadable: frozenset[str]
+    var_places: Mapping[str, Place] = field(default_factory=dict)
 
     @cached_property
     def models(self) -> dict[str, Model]:

@@ -37,11 +37,11 @@ def durations(draft: Draft) -> Iterator[Finding]:
 
 def _given(draft: Draft) -> Iterator[_Given]:
     if draft.vars and IDLE_TICK in draft.vars:
-        yield _Given(IDLE_TICK, Place("manifest.yml"), "vars")
+        yield _Given(IDLE_TICK, draft.var_places[IDLE_TICK], "vars")
     for landing in draft.landings:
         for topic in landing.topics:
             if isinstance(topic.idle_after, str):
-                yield _Given(topic.idle_after, topic.place, "idle_after")
+                yield _Given(topic.idle_after, topic.places["idle_after"], "idle_after")
     for model in draft.models.values():
         if isinstance(model.remember, str):
             yield _Given(model.remember, draft.place(model, "remember"), "remember")

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+
+from sqlglot import TokenType, exp
 
 from headrace.errors import Finding, Place
 from headrace.project import expressions, graph
 from headrace.project.calls import Call
 from headrace.project.draft import Draft
-from headrace.project.model import Engine, Model
+from headrace.project.flow import Flow
+from headrace.project.model import Engine, Input, Model
 from headrace.project.modelfile import ModelFile
+from headrace.project.writing_rules import NEEDLESS_KEYS
+
+STREAMING_NEEDS_NO = {
+    "close_when": "a model in Spark's streaming engine closes no keys; say `delete_when`",
+    "once_per": "a model in Spark's streaming engine keeps no keys for ever; take it out, or run it per micro-batch",
+    "log": "a model in Spark's streaming engine logs no rows; take it out",
+    "query": "a model in Spark's streaming engine is a query of its own; take `query:` out",
+}
+"""Header keys without effect in the streaming engine, and what to do."""
 
 UNSTABLE = frozenset(
     {"any_value", "curdate", "current_date", "current_time", "current_timestamp", "localtimestamp", "now"}
@@ -42,22 +55,27 @@ def micro_batch_limits(draft: Draft) -> Iterator[Finding]:
         if "output_mode" in model.header_places:
             message = "only a model in Spark's streaming engine has an output mode; take it out"
             yield Finding(draft.place(model, "output_mode"), "wrong-engine", message)
+        if model.remember is not None:
+            message = "only a model in Spark's streaming engine forgets its own rows; take `remember` out"
+            yield Finding(draft.place(model, "remember"), "wrong-engine", message)
 
 
 def streaming_limits(draft: Draft) -> Iterator[Finding]:
     """A model in Spark's streaming engine appends rows and is a query of its own."""
     for model in _stored(draft, "streaming"):
+        for key, message in STREAMING_NEEDS_NO.items():
+            if key in model.header_places and key not in NEEDLESS_KEYS[model.materialized]:
+                yield Finding(draft.place(model, key), "wrong-engine", message)
         own = [ref for ref in model.inputs if ref.table == model.table]
         if own and model.remember is None:
             message = "say for how many seconds of event time the model finds its own rows: `remember: :call_gap`"
             yield Finding(own[0].place, "missing-key", message)
-        if model.close_when:
-            message = "a model in Spark's streaming engine closes no keys; say `delete_when`"
-            yield Finding(draft.place(model, "close_when"), "wrong-engine", message)
-        if "query" in model.header_places:
-            message = "a model in Spark's streaming engine is a query of its own; take `query:` out"
-            yield Finding(draft.place(model, "query"), "wrong-engine", message)
-        for read in graph.reads(model, draft.models):
+        reads = graph.reads(model, draft.models)
+        if model.remember is not None and not any(read.table == model.table for read in reads):
+            message = "the model does not read its own table, so it has nothing to remember; take it out"
+            code = f"{model.materialized}-needs-no-remember"
+            yield Finding(draft.place(model, "remember"), code, message)
+        for read in reads:
             if read.table in draft.topics and draft.topics[read.table][1].is_clock:
                 message = f"{read.table} is for models that run per micro-batch; here the watermark is the clock"
                 yield Finding(read.place, "wrong-engine", message)
@@ -77,15 +95,31 @@ def snapshot_limits(draft: Draft) -> Iterator[Finding]:
 
 def two_landings(draft: Draft) -> Iterator[Finding]:
     """The streams of a micro-batch query land together, else its batches would have no order."""
-    first: dict[str, str] = {}
-    for model in draft.models.values():
-        for read in graph.reads(model, draft.models) if model.query and model.run == "micro_batch" else ():
+    queries: dict[str, list[Model]] = {}
+    for model in _stored(draft, "micro_batch"):
+        queries.setdefault(model.query or "", []).append(model)
+    for query, models in queries.items():
+        streamed = [(input_, landing) for model in models for input_, landing in _landings(draft, model)]
+        most = _most_streamed(draft, models)
+        for input_, landing in streamed:
+            if landing != most:
+                message = f"query {query} streams landing {most} too; let the topics land in one file"
+                yield Finding(input_.place, "two-landings", message)
+
+
+def _most_streamed(draft: Draft, models: Iterable[Model]) -> str | None:
+    """The landing that most of some models stream, of several the first: the others are out of place."""
+    streamed = [dict.fromkeys(landing for _, landing in _landings(draft, model)) for model in models]
+    counts = Counter(landing for landings in streamed for landing in landings)
+    return max(counts, key=counts.__getitem__, default=None)
+
+
+def _landings(draft: Draft, model: Model) -> Iterator[tuple[Input, str]]:
+    """The landings that a model streams, itself or through views, each with the table it names for that."""
+    for input_ in model.inputs:
+        for read in graph.reads(replace(model, inputs=(input_,)), draft.models):
             if read.stream and read.table in draft.topics:
-                landing = draft.topics[read.table][0].name
-                other = first.setdefault(model.query or "", landing)
-                if other != landing:
-                    message = f"query {model.query} streams landing {other} too; let the topics land in one file"
-                    yield Finding(read.place, "two-landings", message)
+                yield input_, draft.topics[read.table][0].name
 
 
 def two_queries(draft: Draft) -> Iterator[Finding]:
@@ -110,6 +144,31 @@ def unstable_calls(draft: Draft) -> Iterator[Finding]:
         yield from _unstable(_calls(draft, file)) if file.model.path in replayed else ()
     for macro in draft.macros:
         yield from _unstable(macro.calls)
+
+
+def unstable_picks(draft: Draft) -> Iterator[Finding]:
+    """A micro-batch takes the same rows when it runs again, and rows have no order of their own."""
+    replayed = _replayed(draft)
+    for file in draft.files:
+        yield from (*samples(file), *_cuts(draft.flows[file.model.table])) if file.model.path in replayed else ()
+
+
+def samples(file: ModelFile) -> Iterator[Finding]:
+    """Find what takes rows by chance; REPEATABLE does not help, as the order of rows may change."""
+    statement = file.text.statement
+    for token in statement.tokens if statement.tree.find(exp.TableSample) else ():
+        if token.token_type == TokenType.TABLE_SAMPLE:
+            message = "`tablesample` may take other rows when a batch runs again; choose by a column, such as a hash"
+            yield Finding(statement.place(token.start), "non-deterministic", message)
+
+
+def _cuts(flow: Flow) -> Iterator[Finding]:
+    for query in flow.file.text.statement.tree.find_all(exp.Query):
+        for word in ("limit", "offset"):
+            cut, is_ordered = query.args.get(word), query.args.get("order") or query.unnest().args.get("order")
+            if cut and not is_ordered and cut.expression.name.lower() != "all":
+                message = f"`{word}` without `order by` may take other rows when a batch runs again; say in which order"
+                yield Finding(flow.place(cut), "non-deterministic", message)
 
 
 def _stored(draft: Draft, run: Engine) -> list[Model]:

@@ -16,7 +16,7 @@ from headrace.project.documents import Document, Shape, refuse
 from headrace.project.files import place_at
 from headrace.project.model import DataTest, Publish
 from headrace.project.settings import Settings
-from headrace.project.shapes import Allowances, Every, Expression, Texts, Type
+from headrace.project.shapes import Allowances, Every, Expression, Texts, TopicName, Type
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def _topic(value: Any) -> Any:
 
 
 class _PublishTopic(Shape):
-    name: str | None = None
+    name: TopicName | None = None
     column: str | None = None
 
     @model_validator(mode="after")

@@ -17,7 +17,7 @@ from headrace.project import documents, expressions, fieldtypes, seeds
 from headrace.project.documents import Document, Shape, refuse
 from headrace.project.files import read_text
 from headrace.project.model import LANDING_COLUMNS, Field, Landing, Seed, Topic
-from headrace.project.shapes import Every, Expression, Name, Type, canonical_type, is_name
+from headrace.project.shapes import Every, Expression, Name, TopicName, Type, canonical_type, is_name
 
 RESERVED = ("dead_letters", "late_rows", "failed_rows")
 """Relations that bronze has of itself."""
@@ -97,7 +97,7 @@ class _Body(Shape):
 class TopicShape(Shape):
     """One topic of such a file."""
 
-    topic: str | None = None
+    topic: TopicName | None = None
     description: str = ""
     body: Annotated[_Body, BeforeValidator(_body, json_schema_input_type=dict[str, str] | str)] = Option(alias="schema")
     event_time: str | None = None
@@ -146,6 +146,7 @@ def _topic(root: Path, document: Document, name: str) -> Topic:
         start=start,
         partitions=given.partitions,
         idle_after=given.idle_after,
+        places={key: document.value_place(*at, key) for key in given.model_fields_set},
     )
     return replace(topic, seeds=_seeds(root, document, topic, given.seed))
 

@@ -9,11 +9,11 @@ from pathlib import Path, PurePosixPath
 from typing import ParamSpec, TypeVar
 
 from headrace.errors import Finding, InvalidProject
-from headrace.project import checks, files, graph, landings, macros, manifest, modelfile, target
+from headrace.project import checks, conf_rules, files, graph, landings, macros, manifest, modelfile, target
 from headrace.project.draft import Draft
 from headrace.project.macros import MacroFile
 from headrace.project.manifest import Manifest
-from headrace.project.model import Landing, Model, Project, Target
+from headrace.project.model import Kafka, Landing, Model, Project, Target
 from headrace.project.modelfile import Location
 from headrace.project.settings import Settings
 
@@ -52,13 +52,38 @@ def survey(root: Path, target_name: str) -> Survey:
     described = _attempt(found, manifest.read, root)
     draft = _draft(root, described or _UNDESCRIBED, found)
     if chosen is not None and described is not None:
-        draft = replace(draft, vars={**described.vars, **chosen.vars})
+        found += conf_rules.check(draft, described, chosen)
+        draft = _for_target(draft, described, chosen)
+    found += landings.clashes(draft.landings)
     # What a model is comes from the manifest too, so without it no rule would know what it judges.
     found += checks.check(draft) if described is not None else ()
     findings = tuple(sorted(set(found)))
     if chosen is None or described is None or any(finding.code == "cycle" for finding in findings):
         return Survey(root, None, findings)
     return Survey(root, _project(root, described, chosen, draft.sound(findings)), findings)
+
+
+def _for_target(draft: Draft, described: Manifest, chosen: Target) -> Draft:
+    """The draft with a target's variables, and with the names that its cluster has for topics."""
+    places = {**described.places, **chosen.places}
+    return replace(
+        draft,
+        landings=tuple(_landed(landing, chosen.kafka) for landing in draft.landings),
+        files=tuple(replace(file, model=_published(file.model, chosen.kafka)) for file in draft.files),
+        vars={**described.vars, **chosen.vars},
+        var_places={key.removeprefix("vars."): place for key, place in places.items() if key.startswith("vars.")},
+    )
+
+
+def _landed(landing: Landing, kafka: Kafka) -> Landing:
+    return replace(landing, topics=tuple(replace(topic, topic=kafka.named(topic.topic)) for topic in landing.topics))
+
+
+def _published(model: Model, kafka: Kafka) -> Model:
+    publish = model.publish
+    if publish is None or publish.topic is None:
+        return model
+    return replace(model, publish=replace(publish, topic=kafka.named(publish.topic)))
 
 
 def _project(root: Path, described: Manifest, chosen: Target, draft: Draft) -> Project:
@@ -113,7 +138,7 @@ def _landings(root: Path, described: Manifest, found: list[Finding]) -> tuple[tu
     folders = [f"{folder}/bronze" for folder in described.sql_paths]
     read = [landings.read(root, path) for path in files.find(root, folders, "*.y*ml")]
     landed = tuple(file.landing for file in read if file.landing is not None)
-    found += [*landings.clashes(landed), *(finding for file in read for finding in file.findings)]
+    found += (finding for file in read for finding in file.findings)
     return landed, frozenset[str]().union(*(file.unreadable for file in read))
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from sqlglot import exp
 
 from headrace.errors import Finding, InvalidProject, Place
-from headrace.project import dag, dialect, refusals
+from headrace.project import dag, dialect, fieldtypes, refusals
 from headrace.project.calls import Call, calls
 from headrace.project.dialect import Statement
 from headrace.project.files import read_text
@@ -18,6 +18,8 @@ from headrace.project.model import Macro
 from headrace.project.shapes import is_name
 
 _WORD = re.compile(r"\w+")
+_RETURN = re.compile(r"\breturn\b", re.IGNORECASE)
+_BEFORE_TYPE = re.compile(r"(\breturns|\b(array|map)\s*<|\bmap\s*<\s*\w+\s*,|:|[(<,]\s*\w+)\s*$", re.IGNORECASE)
 
 FORM = "create temporary function name(...) returns type return expression"
 
@@ -33,7 +35,7 @@ class MacroFile:
 def read(root: Path, path: str) -> MacroFile:
     """Read one macro; what is no function of the file's name raises InvalidProject."""
     text, name = read_text(root, path), PurePosixPath(path).stem
-    statement = dialect.parse(text, path, starts=("CREATE",))
+    statement = _parsed(text, path)
     called = calls(statement)
     if found := [*_refusals(statement, name), *refusals.call_refusals(called)]:
         raise InvalidProject(found)
@@ -57,6 +59,32 @@ def named_in(texts: Iterable[str], macros: Sequence[Macro]) -> tuple[Macro, ...]
         named |= found
         waiting += [macro.text for macro in found]
     return tuple(macro for macro in macros if macro in named)
+
+
+def _parsed(text: str, path: str) -> Statement:
+    try:
+        return dialect.parse(text, path, starts=("CREATE",))
+    except InvalidProject as error:
+        raise InvalidProject(_in_words(finding, text) for finding in error.findings) from None
+
+
+def _in_words(finding: Finding, text: str) -> Finding:
+    """Say what is due where a macro cannot be read before its `return`: a type, or another part of the form."""
+    before = sum(len(line) + 1 for line in text.split("\n")[: finding.place.line - 1])
+    offset = before + finding.place.column - 1
+    word = _WORD.match(text, offset)
+    if not offset or word is None or _RETURN.search(text, 0, offset):
+        return finding
+    message = _no_type(word[0]) if _BEFORE_TYPE.search(text, 0, offset) else None
+    return replace(finding, message=message or f"`{word[0]}` cannot be read here; a macro is one `{FORM}`")
+
+
+def _no_type(word: str) -> str | None:
+    try:
+        fieldtypes.canonical(word)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _needs(files: Iterable[MacroFile]) -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from pydantic import Field
@@ -20,6 +20,8 @@ from headrace.project.shapes import Name, Texts, Vars
 FILE_NAME = "manifest.yml"
 LAYERS = ("silver", "gold")
 Folder = tuple[str, ...]
+_MAY_BE_MISSING = {"macro-paths": "macros", "test-paths": "tests/models"}
+"""Folders that not every project has, by the names that are theirs if the file does not say otherwise."""
 _LAYER_FOLDERS = tuple((layer,) for layer in LAYERS)
 
 
@@ -38,7 +40,10 @@ class FileShape(Shape):
 
 @dataclass(frozen=True)
 class Manifest:
-    """manifest.yml, checked; `folders` hold the settings under each key path of `models:`."""
+    """manifest.yml, checked; `folders` hold the settings under each key path of `models:`.
+
+    `places` are those of its keys, nested ones with dots.
+    """
 
     name: str = "project"
     sql_paths: tuple[str, ...] = ("sql",)
@@ -47,6 +52,7 @@ class Manifest:
     vars: Mapping[str, Any] = field(default_factory=dict)
     folders: Mapping[Folder, Settings] = field(default_factory=dict)
     folder_places: Mapping[Folder, Place] = field(default_factory=dict)
+    places: Mapping[str, Place] = field(default_factory=dict)
 
     def settings(self, layer: str, domain: str) -> Settings:
         """Return the defaults of one folder: of all, the layer, the domain, the domain in the layer."""
@@ -77,7 +83,7 @@ def read(root: Path) -> Manifest:
     """Read manifest.yml of the project at `root`."""
     document = documents.parse(read_text(root, FILE_NAME), FILE_NAME)
     file = documents.validate(document, FileShape)
-    found: list[Finding] = [*_missing_folders(root, document, file.sql_paths)]
+    found: list[Finding] = [*_path_findings(root, document, file)]
     folders: dict[Folder, Settings] = {}
     for folder in _folders(document, file.models, (), found):
         try:
@@ -87,8 +93,16 @@ def read(root: Path) -> Manifest:
             found.extend(error.findings)
     if found:
         raise InvalidProject(found)
-    places = {folder: document.key_place("models", *folder) for folder in folders}
-    return Manifest(file.name, file.sql_paths, file.macro_paths, file.test_paths, file.vars, folders, places)
+    return Manifest(
+        name=file.name,
+        sql_paths=file.sql_paths,
+        macro_paths=file.macro_paths,
+        test_paths=file.test_paths,
+        vars=file.vars,
+        folders=folders,
+        folder_places={folder: document.key_place("models", *folder) for folder in folders},
+        places={".".join(map(str, keys)): place for keys, place in document.key_places.items()},
+    )
 
 
 def _folders(document: Document, value: Mapping[str, Any], folder: Folder, found: list[Finding]) -> Iterator[Folder]:
@@ -110,7 +124,28 @@ def _at(value: Any, folder: Folder) -> Any:
     return reduce(lambda inner, key: inner[key], folder, value)
 
 
-def _missing_folders(root: Path, document: Document, paths: Iterable[str]) -> Iterator[Finding]:
-    for path in paths:
-        if "sql-paths" in document.value and not (root / path).is_dir():
-            yield Finding(document.value_place("sql-paths"), "bad-value", f"there is no folder {path}")
+def _path_findings(root: Path, document: Document, file: FileShape) -> Iterator[Finding]:
+    """Paths that the file names lead to folders of the project."""
+    given = {"sql-paths": file.sql_paths, "macro-paths": file.macro_paths, "test-paths": file.test_paths}
+    for key in given.keys() & document.value.keys():
+        if not given[key]:
+            yield Finding(document.value_place(key), "bad-value", f"`{key}` is empty; name a folder of the project")
+        for index, path in enumerate(given[key]):
+            if path != _MAY_BE_MISSING.get(key) and (message := _folder_fault(root, path)):
+                yield Finding(document.value_place(key, index), "bad-value", f"`{key}`: {message}")
+
+
+def _folder_fault(root: Path, path: str) -> str | None:
+    pure = PurePosixPath(path)
+    if not path or pure.is_absolute() or ".." in pure.parts:
+        return f"`{path}` is no folder inside the project; write its path from the project's root"
+    if any(part.startswith(".") for part in pure.parts):
+        return f"`{path}` is hidden, and hidden files are not read; rename the folder"
+    if not (root / path).is_dir():
+        return f"there is no folder {path}.{did_you_mean(path, _folders_in(root))}"
+    return None
+
+
+def _folders_in(root: Path) -> list[str]:
+    found = [file.relative_to(root) for pattern in ("[!.]*", "[!.]*/*") for file in root.glob(pattern) if file.is_dir()]
+    return [folder.as_posix() for folder in found]

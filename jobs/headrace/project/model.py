@@ -86,6 +86,7 @@ class Topic:
     `start` is `earliest`, `latest`, an offset that holds for every partition, `{partition: offset}`, or the ISO text of
     a time with its zone. `seeds` land before any record.
     `idle_after` is after how many seconds without records it is idle: a number, or a parameter's name.
+    `places` are those of its keys' values.
     """
 
     name: str
@@ -102,6 +103,7 @@ class Topic:
     partitions: int = 1
     idle_after: float | str | None = None
     seeds: tuple[Seed, ...] = ()
+    places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def is_clock(self) -> bool:
@@ -283,11 +285,19 @@ class Macro:
 
 @dataclass(frozen=True)
 class Kafka:
-    """How to reach Kafka; `options` are client properties passed through unchanged."""
+    """How to reach Kafka; `options` are client properties passed through unchanged.
+
+    `topics` are the names that the cluster has for topics which the project's files name otherwise.
+    """
 
     bootstrap: str = "embedded"
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     create_topics: bool = False
+    topics: Mapping[str, str] = field(default_factory=dict)
+
+    def named(self, topic: str) -> str:
+        """Return what the cluster calls a topic of the project's files."""
+        return self.topics.get(topic, topic)
 
 
 @dataclass(frozen=True)
@@ -320,6 +330,7 @@ class Target:
 
     A target that is like another reads the same topics and writes nothing that the other has: its data directory is
     its own, and `suffix` is part of every name that Kafka sees. `broker_of` is the data directory of the other.
+    `places` are those of its keys in conf/, nested ones with dots.
     """
 
     name: str
@@ -336,6 +347,7 @@ class Target:
     suffix: str = ""
     input: InputBounds = InputBounds()
     broker_of: Path | None = None
+    places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def identity(self) -> str:

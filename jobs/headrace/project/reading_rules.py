@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
+
+from sqlglot import Token, TokenType, exp
 
 from headrace.errors import Finding, did_you_mean
-from headrace.project import scopes
+from headrace.project import expressions, scopes, tables
+from headrace.project.dialect import Statement
 from headrace.project.draft import Draft
 from headrace.project.landings import RESERVED
 from headrace.project.model import SNAPSHOT_AT, Model
+from headrace.project.scopes import Relation, Scopes
 
 _FOR_READERS = frozenset(f"bronze.{name}" for name in RESERVED)
 
@@ -32,6 +37,18 @@ def unknown_columns(draft: Draft) -> Iterator[Finding]:
         for unknown in scopes.unknown_columns(file.text.statement.tree, draft.relation):
             message = f"no column {unknown.name} here.{did_you_mean(unknown.name, unknown.known)}"
             yield Finding(file.text.statement.place(unknown.offset), "unknown-column", message)
+
+
+def unknown_event_times(draft: Draft) -> Iterator[Finding]:
+    """Each WATERMARK names columns of the table before it."""
+    for file in draft.files:
+        statement, names = file.text.statement, Scopes(draft.relation)
+        for scope in scopes.scopes_of(statement.tree) if file.text.has_watermark else ():
+            for alias, table in scope.references:
+                relation = names.relations(scope)[alias.lower()]
+                for word in _misnamed(table, relation, statement) if isinstance(table, exp.Table) else ():
+                    message = f"no column {word.text} here.{did_you_mean(word.text, relation.columns or ())}"
+                    yield Finding(statement.place(word.start), "unknown-column", message)
 
 
 def missing_parameters(draft: Draft) -> Iterator[Finding]:
@@ -62,3 +79,32 @@ def missing_streams(draft: Draft) -> Iterator[Finding]:
 
 def _streams(model: Model) -> bool:
     return any(input_.stream for input_ in model.inputs)
+
+
+def _misnamed(table: exp.Table, relation: Relation, statement: Statement) -> Iterator[Token]:
+    """The words in the WATERMARK of a table that would have to be columns of it."""
+    words = _event_time(table, statement)
+    if not words or relation.columns is None:
+        return
+    try:
+        named = expressions.columns_of(statement.text[words[0].start : words[-1].end + 1])
+    except ValueError:  # with a parameter, say; Spark knows
+        return
+    known = {*map(str.lower, relation.columns), *scopes.FREE_NAMES, *(part.name.lower() for part in table.parts)}
+    for word in words:
+        is_kept = relation.bookkeeping and word.text.startswith("_")
+        if word.text in named and word.text.lower() not in known and not is_kept:
+            yield word
+
+
+def _event_time(table: exp.Table, statement: Statement) -> tuple[Token, ...]:
+    """What stands between WATERMARK and DELAY after a table, without the name that `as` gives."""
+    if "start" not in table.parts[0].meta or table.alias_column_names:
+        return ()
+    end = tables.input_of(table, statement).end
+    for clause in statement.left_out:
+        is_next = end <= clause[0].start and not statement.text[end : clause[0].start].strip()
+        if is_next and clause[0].text.upper() == "WATERMARK":
+            words = tuple(takewhile(lambda token: token.text.upper() != "DELAY", clause[1:]))
+            return words[:-2] if len(words) > 2 and words[-2].token_type == TokenType.ALIAS else words
+    return ()

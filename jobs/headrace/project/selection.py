@@ -20,20 +20,12 @@ Words = Mapping[str, frozenset[str]]
 
 def select(project: Project, selectors: Sequence[str], excludes: Sequence[str] = ()) -> frozenset[str]:
     """Return the tables of the selected models; spaces unite, commas intersect, no selector selects all."""
-    models = {model.table for model in project.models}
-    chosen = _union(project, selectors) & models if _words(selectors) else frozenset(models)
-    if not chosen and _words(selectors):
-        raise UsageError(f"`{' '.join(selectors)}` selects no model; a source with what depends on it is `bronze.x+`")
-    left = chosen - _union(project, excludes)
-    if not left and chosen:
-        raise UsageError(f"everything selected is excluded by `{' '.join(excludes)}`")
-    return left
+    return _chosen(project, frozenset(model.table for model in project.models), selectors, excludes)
 
 
 def listed(project: Project, selectors: Sequence[str], excludes: Sequence[str] = ()) -> frozenset[str]:
     """Return the tables of the selected models and of the sources that the same words name or reach."""
-    chosen = _union(project, selectors) if _words(selectors) else frozenset(_names(project))
-    return chosen - _union(project, excludes)
+    return _chosen(project, frozenset(_names(project)), selectors, excludes)
 
 
 def queries_of(project: Project, tables: Iterable[str]) -> tuple[Query, ...]:
@@ -45,6 +37,8 @@ def queries_of(project: Project, tables: Iterable[str]) -> tuple[Query, ...]:
 def narrowed(project: Project, selectors: Sequence[str], excludes: Sequence[str] = ()) -> Project:
     """Return the project with only the selected queries to run, and the landings that those read."""
     queries = queries_of(project, select(project, selectors, excludes))
+    if not queries:
+        raise UsageError("only views are selected, and these run with what reads them: `silver.x+`")
     known = graph.by_table(project.models)
     reads = {read.table for query in queries for model in query.models for read in graph.reads(model, known)}
     topics = {table.split(".", 1)[1] for table in reads if table.startswith("bronze.")}
@@ -52,13 +46,25 @@ def narrowed(project: Project, selectors: Sequence[str], excludes: Sequence[str]
     return replace(project, queries=queries, landings_to_run=landings)
 
 
-def _words(selectors: Sequence[str]) -> list[str]:
-    return " ".join(selectors).split()
+def _chosen(
+    project: Project, tables: frozenset[str], selectors: Sequence[str], excludes: Sequence[str]
+) -> frozenset[str]:
+    named = _union(project, selectors)
+    chosen = named & tables if selectors else tables
+    if selectors and not chosen:
+        hint = "a source with what depends on it is `bronze.x+`" if named else "a comma is and, a space is or"
+        raise UsageError(f"nothing is selected by `{' '.join(selectors)}`; {hint}")
+    left = chosen - _union(project, excludes)
+    if chosen and not left:
+        raise UsageError(f"nothing is selected: everything is excluded by `{' '.join(excludes)}`")
+    return left
 
 
 def _union(project: Project, selectors: Sequence[str]) -> frozenset[str]:
+    if not all(map(str.split, selectors)):
+        raise UsageError("a selector is empty; name a model, or leave the option out")
     found = frozenset[str]()
-    for word in _words(selectors):
+    for word in " ".join(selectors).split():
         found |= frozenset.intersection(*(_term(project, term) for term in word.split(",")))
     return found
 

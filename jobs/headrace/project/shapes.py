@@ -1,14 +1,15 @@
-"""Kinds of values that the YAML of a project shares: names, texts, SQL expressions, variables, options, durations."""
+"""Kinds of values in the YAML of a project: names, texts, SQL expressions, variables, options, durations, addresses."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from headrace.project import expressions, fieldtypes
+from headrace.errors import did_you_mean
+from headrace.project import expressions, fieldtypes, topic_names
 from headrace.project.documents import refuse
 
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -73,6 +74,34 @@ def seconds(value: Any) -> float:
     return float(match[1]) * SECONDS[match[2]]
 
 
+def bootstrap_fault(text: str) -> str | None:
+    """Say why a text tells no client where Kafka is, if it does not."""
+    addresses = [re.fullmatch(_ADDRESS, address.strip()) for address in text.split(",")]
+    if text == "embedded" or all(match and 0 < int(match[1]) < 65536 for match in addresses):
+        return None
+    return f"`{text}` is neither `embedded` nor `host:port,host:port`.{did_you_mean(text, ['embedded'])}"
+
+
+def folder_fault(text: str) -> str | None:
+    """Say why a text is no path of a folder, if it is none; `~/` is the home folder."""
+    if not text.strip():
+        return "the path is empty; name a folder"
+    if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", text):
+        return f"`{text}` is no path; data lives in a folder of a file system, and object stores are not supported"
+    if re.search(r"\$[a-zA-Z_{]", text) or re.match("~[^/]", text):
+        return f"`{text}`: no shell reads this; write `~/...`, or `env:NAME` for a variable that holds the whole path"
+    return None
+
+
+def _checked(fault: Callable[[str], str | None], code: str = "bad-value") -> AfterValidator:
+    def check(text: str) -> str:
+        if message := fault(text):
+            raise refuse(code, message)
+        return text
+
+    return AfterValidator(check)
+
+
 def _every(value: Any) -> Any:
     if isinstance(value, str) and re.fullmatch(r":[a-z]\w*", value):
         return value[1:]
@@ -94,4 +123,8 @@ Every = Annotated[float | str, BeforeValidator(_every, json_schema_input_type=fl
 Options = dict[str, Annotated[str, BeforeValidator(_option, json_schema_input_type=str | float | bool)]]
 _DURATION = r"^(\d+(?:\.\d+)?) *(ms|s|m|h)$"
 _DurationText = Annotated[str, Field(pattern=_DURATION, examples=["500ms"])]
+_ADDRESS = r"(?:[a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+(?:%\w+)?\]):([0-9]{1,5})"
+Bootstrap = Annotated[str, _checked(bootstrap_fault)]
+FolderPath = Annotated[str, _checked(folder_fault)]
+TopicName = Annotated[str, _checked(topic_names.fault, "bad-name")]
 Duration = Annotated[float, BeforeValidator(seconds, json_schema_input_type=_DurationText)]

@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from headrace.errors import Finding, InvalidProject, UsageError, did_you_mean
-from headrace.project import client_properties, documents
+from headrace.errors import EnvironmentFault, Finding, InvalidProject, UsageError, did_you_mean
+from headrace.project import client_properties, documents, shapes
 from headrace.project.documents import Document, Keys, Shape, refuse
 from headrace.project.files import read_text
 from headrace.project.model import Compiler, InputBounds, Kafka, Mail, Target
-from headrace.project.shapes import Duration, Options, Vars, seconds
+from headrace.project.shapes import Bootstrap, Duration, FolderPath, Options, TopicName, Vars, seconds
 
 BOOTSTRAP_VARIABLE = "HEADRACE_KAFKA_BOOTSTRAP"
 DATA_DIR_VARIABLE = "HEADRACE_DATA_DIR"
@@ -32,9 +32,10 @@ def _suffix(text: str | None) -> str | None:
 
 
 class _Kafka(Shape):
-    bootstrap: str = "embedded"
+    bootstrap: Bootstrap = "embedded"
     options: Options = Field(default_factory=dict)
     create_topics: bool = False
+    topics: dict[str, TopicName] = Field(default_factory=dict)
 
 
 class _Spark(Shape):
@@ -72,7 +73,7 @@ class FileShape(Shape):
     suffix: Annotated[str | None, AfterValidator(_suffix)] = None
     input: _Input = Field(default_factory=_Input)
     kafka: _Kafka = Field(default_factory=_Kafka)
-    data_dir: str | None = None
+    data_dir: FolderPath | None = None
     spark: _Spark = Field(default_factory=_Spark)
     trigger: _Trigger = Field(default_factory=_Trigger)
     mail: _Mail | None = None
@@ -85,20 +86,23 @@ def read(root: Path, name: str, environ: Mapping[str, str]) -> Target:
     if name not in names:
         known = f" Targets here: {', '.join(names)}." if names else " There is no file in conf/ yet."
         raise UsageError(f"no target {name}: conf/{name}.yml does not exist.{did_you_mean(name, names)}{known}")
+    _check_environment(environ)
     path = f"conf/{name}.yml"
-    document = documents.parse(read_text(root, path), path)
-    other = _other(root, document, names, environ)
-    document = replace(document, value=_overridden(_completed(document.value, other), environ))
+    given = documents.parse(read_text(root, path), path)
+    other = _other(root, given, names, environ)
+    document = _overridden(_completed(given, other), environ)
     file = documents.validate(_resolved(document, root, environ), FileShape)
     data_dir = _data_dir(root, name, file)
+    if other and environ.get(DATA_DIR_VARIABLE):
+        data_dir = Path(f"{data_dir}-{name}")  # the folder itself is the other's
     broker_of = _data_dir(root, other.name, other.file) if other else None
-    found = [*_like_findings(document, file, data_dir, broker_of), *_option_findings(document, file)]
+    found = [*_like_findings(given, file, data_dir, broker_of), *_option_findings(document, file)]
     if found:
         raise InvalidProject(found)
     return Target(
         name=name,
         data_dir=data_dir,
-        kafka=Kafka(file.kafka.bootstrap, file.kafka.options, file.kafka.create_topics),
+        kafka=Kafka(file.kafka.bootstrap, file.kafka.options, file.kafka.create_topics, file.kafka.topics),
         spark_master=file.spark.master,
         spark_conf=file.spark.conf,
         compiler=file.spark.compiler,
@@ -110,6 +114,7 @@ def read(root: Path, name: str, environ: Mapping[str, str]) -> Target:
         suffix=file.suffix or (f"_{name}" if file.like else ""),
         input=InputBounds(file.input.start, file.input.max_records),
         broker_of=broker_of,
+        places={".".join(map(str, keys)): place for keys, place in document.key_places.items()},
     )
 
 
@@ -123,7 +128,7 @@ class _Other:
     """The target that another one is like."""
 
     name: str
-    value: Mapping[str, Any]
+    document: Document
     file: FileShape
 
 
@@ -135,21 +140,27 @@ def _other(root: Path, document: Document, names: list[str], environ: Mapping[st
         message = f"`like`: no target {name}.{did_you_mean(name, names)}"
         raise InvalidProject([Finding(document.value_place("like"), "bad-value", message)])
     path = f"conf/{name}.yml"
-    other = documents.parse(read_text(root, path), path)
+    other = _overridden(documents.parse(read_text(root, path), path), environ)
     file = documents.validate(_resolved(other, root, environ), FileShape)
     if file.like is not None:
         message = f"`like`: {name} is itself like {file.like}; name that one"
         raise InvalidProject([Finding(document.value_place("like"), "bad-value", message)])
     if found := [*_option_findings(other, file)]:
         raise InvalidProject(found)
-    return _Other(name, other.value or {}, file)
+    return _Other(name, other, file)
 
 
-def _completed(value: Any, other: _Other | None) -> Any:
+def _completed(document: Document, other: _Other | None) -> Document:
     """A target's values over those of the one that it is like; the data directory is never the other's."""
     if other is None:
-        return value
-    return _merged({key: item for key, item in other.value.items() if key != "data_dir"}, value)
+        return document
+    wider = other.document
+    return replace(
+        document,
+        value=_merged({key: item for key, item in wider.value.items() if key != "data_dir"}, document.value),
+        key_places={**wider.key_places, **document.key_places},
+        value_places={**wider.value_places, **document.value_places},
+    )
 
 
 def _merged(wider: Any, nearer: Any) -> Any:
@@ -183,16 +194,22 @@ def _option_findings(document: Document, file: FileShape) -> Iterator[Finding]:
         yield Finding(document.value_place("kafka", "options", name), "bad-value", message)
 
 
-def _overridden(value: Any, environ: Mapping[str, str]) -> Any:
-    value = {} if value is None else value
+def _check_environment(environ: Mapping[str, str]) -> None:
+    for variable, fault in ((BOOTSTRAP_VARIABLE, shapes.bootstrap_fault), (DATA_DIR_VARIABLE, shapes.folder_fault)):
+        if (value := environ.get(variable)) and (message := fault(value)):
+            raise EnvironmentFault(f"{variable}: {message}")
+
+
+def _overridden(document: Document, environ: Mapping[str, str]) -> Document:
+    value = {} if document.value is None else document.value
     if not isinstance(value, Mapping):
-        return value
+        return document
     kafka = value.get("kafka") or {}
     if (bootstrap := environ.get(BOOTSTRAP_VARIABLE)) and isinstance(kafka, Mapping):
         value = {**value, "kafka": {**kafka, "bootstrap": bootstrap}}
     if data_dir := environ.get(DATA_DIR_VARIABLE):
         value = {**value, "data_dir": data_dir}
-    return value
+    return replace(document, value=value)
 
 
 def _resolved(document: Document, root: Path, environ: Mapping[str, str]) -> Document:

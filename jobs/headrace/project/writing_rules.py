@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sqlglot import exp
+
 from headrace.errors import Finding, Place, did_you_mean
-from headrace.project import expressions
+from headrace.project import expressions, result_columns
 from headrace.project.draft import Draft
-from headrace.project.model import Model
+from headrace.project.flow import Flow
+from headrace.project.model import DataTest, Model
 
 NEEDLESS_KEYS = {
     "view": (
-        *("unique_key", "once_per", "delete_when", "close_when"),
-        *("publish", "output_mode", "log", "query", "every", "tests"),
+        *("unique_key", "once_per", "delete_when", "close_when", "publish"),
+        *("output_mode", "log", "query", "run", "remember", "every", "tests"),
     ),
     "append": ("unique_key", "delete_when", "close_when", "every"),
     "upsert": ("once_per", "every"),
-    "snapshot": ("unique_key", "once_per", "delete_when", "close_when", "output_mode", "log", "query", "run", "tests"),
+    "snapshot": (
+        *("unique_key", "once_per", "delete_when", "close_when"),
+        *("output_mode", "log", "query", "run", "remember", "tests"),
+    ),
 }
 """Header keys that mean nothing for a kind of model."""
 
@@ -52,6 +58,27 @@ def needless_keys(draft: Draft) -> Iterator[Finding]:
                 yield Finding(draft.place(model, key), code, message)
 
 
+def open_contracts(draft: Draft) -> Iterator[Finding]:
+    """Only a contract can be closed."""
+    for model in draft.models.values():
+        if model.extra_columns == "refuse" and "extra_columns" in model.header_places and not model.columns:
+            message = "`extra_columns: refuse` needs the columns that are allowed; add `columns: {name: type}`"
+            yield Finding(draft.place(model, "extra_columns"), "missing-key", message)
+
+
+def unnamed_columns(draft: Draft) -> Iterator[Finding]:
+    """Each column of a result has a name: most that Spark makes up of an expression are none that a table can have."""
+    for file in draft.files:
+        flow = draft.flows[file.model.table]
+        if file.model.output_columns is not None or flow.file is not file:
+            continue
+        for column in result_columns.of(flow.tracing.scopes) or ():
+            if isinstance(column, exp.Expr):
+                number = (column.index or 0) + 1
+                message = f"column {number} of this select has no name that a table can have; write `as ...` after it"
+                yield Finding(_place_of(column, flow), "unnamed-column", message)
+
+
 def upserts_without_key(draft: Draft) -> Iterator[Finding]:
     """An upsert says what its key is and, per micro-batch, gives the order of its changes."""
     for model in draft.models.values():
@@ -62,7 +89,8 @@ def upserts_without_key(draft: Draft) -> Iterator[Finding]:
             yield Finding(Place(model.path), "missing-key", message)
         if model.run == "streaming":
             continue  # a batch changes a key once
-        if model.output_columns is not None and "_arrival" not in model.output_columns:
+        columns = _known_columns(draft, model)
+        if columns is not None and "_arrival" not in columns:
             message = "an upsert needs the order of its changes; select `_arrival` as a column"
             yield Finding(draft.place(model, "unique_key"), "no-order", message)
 
@@ -70,9 +98,11 @@ def upserts_without_key(draft: Draft) -> Iterator[Finding]:
 def unknown_output_columns(draft: Draft) -> Iterator[Finding]:
     """Keys, published columns and conditions are made of the model's own columns."""
     for model in draft.models.values():
+        if (columns := _known_columns(draft, model)) is None:
+            continue
         for key, column in _named_columns(model):
-            if model.output_columns is not None and column.lower() not in map(str.lower, model.output_columns):
-                message = f"`{column}` is no column of {model.table}.{did_you_mean(column, model.output_columns)}"
+            if column.lower() not in map(str.lower, columns):
+                message = f"`{column}` is no column of {model.table}.{did_you_mean(column, columns)}"
                 yield Finding(draft.place(model, key), "unknown-column", message)
 
 
@@ -80,7 +110,7 @@ def undeclared_columns(draft: Draft) -> Iterator[Finding]:
     """A closed contract has every column, but for bookkeeping."""
     for model in draft.models.values():
         declared = {column.lower() for column in model.columns}
-        for column in model.output_columns or ():
+        for column in _known_columns(draft, model) or ():
             is_extra = not column.startswith("_") and column.lower() not in declared
             if declared and model.extra_columns == "refuse" and is_extra:
                 message = f"column {column} is not declared; add it to `columns`, or take it out of the query"
@@ -96,12 +126,50 @@ def unknown_relationships(draft: Draft) -> Iterator[Finding]:
             if test.to is not None and test.to not in stored and not draft.may_exist(test.to):
                 message = f"no table {test.to}.{did_you_mean(test.to, stored)}"
                 yield Finding(place, "unknown-table", message)
-            elif test.to in draft.models and draft.models[test.to].materialized == "view":
+            elif _is_view(draft, test.to or ""):
                 message = f"{test.to} is a view and stores nothing; name a stored table"
                 yield Finding(place, "unknown-table", message)
             elif test.to and model.run == "streaming" and test.on_failure == "dead_letter":
                 message = "what a streaming model looks up has no version; use `on_failure: warn` or `stop`"
                 yield Finding(place, "wrong-engine", message)
+
+
+def unknown_fields(draft: Draft) -> Iterator[Finding]:
+    """A relationship looks into a column of its table."""
+    for model in draft.models.values():
+        for test in model.tests:
+            table, field = test.to or "", test.field or ""
+            relation = draft.relation(table)
+            is_kept = relation.bookkeeping and field.startswith("_")
+            if relation.columns is None or is_kept or _is_view(draft, table):
+                continue
+            if field.lower() not in map(str.lower, relation.columns):
+                message = f"`{field}` is no column of {table}.{did_you_mean(field, relation.columns)}"
+                yield Finding(_field_place(draft, model, test), "unknown-column", message)
+
+
+def _is_view(draft: Draft, table: str) -> bool:
+    return table in draft.models and draft.models[table].materialized == "view"
+
+
+def _field_place(draft: Draft, model: Model, test: DataTest) -> Place:
+    """Where a relationship names the column; a test is one of a list, or stands alone."""
+    start, end = f"tests.columns.{test.column}.", "relationships.field"
+    keys = (key for key in model.header_places if key.startswith(start) and key.endswith(end))
+    return draft.place(model, next(keys, "tests"))
+
+
+def _place_of(column: exp.Expr, flow: Flow) -> Place:
+    """Where a column stands; words such as `null` know no place, but their select does."""
+    has_place = any("start" in each.meta for each in column.walk())
+    return flow.place(column if has_place else column.parent_select or column)
+
+
+def _known_columns(draft: Draft, model: Model) -> tuple[str, ...] | None:
+    """The names that a model's text gives to columns, those left out that have none; None if that is not certain."""
+    if model.output_columns is not None:
+        return model.output_columns
+    return result_columns.names(result_columns.of(draft.flows[model.table].tracing.scopes))
 
 
 def _named_columns(model: Model) -> Iterator[tuple[str, str]]:

@@ -50,7 +50,7 @@ def tail_topic(
     `start` may give the offset of each partition; one that it does not name, or that no longer has the offset,
     starts at its beginning.
     """
-    with closing(TopicFollower(kafka, topic, start)) as follower:
+    with closing(TopicFollower(kafka, kafka.named(topic), start)) as follower:
         yield from _follow(follower.poll, until)
 
 

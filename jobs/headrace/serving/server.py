@@ -72,9 +72,10 @@ async def _serve(project: Project, listener: socket.socket, limit: int, say: Say
 async def _orders(project: Project, waiters: Waiters, say: Say) -> AsyncIterator[Orders]:
     """Orders that are fed while the block lasts."""
     kafka, layout = project.target.kafka, Layout(project.target.data_dir)
-    recent, history, door = Recent(waiters.tell), History(project, layout, TOPIC), Door(kafka, TOPIC)
+    topic = kafka.named(TOPIC)
+    recent, history, door = Recent(waiters.tell), History(project, layout, topic), Door(kafka, topic)
     recent.positions.update(await history.reopen())
-    feed = Feed(kafka, TOPIC, declared(project).get(TOPIC, 1), recent)
+    feed = Feed(kafka, topic, declared(project).get(topic, 1), recent)
     orders = Orders(recent, waiters, history, door)
     tasks = [asyncio.create_task(feed.run(say)), asyncio.create_task(orders.prune())]
     try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timezone
-from pathlib import PurePosixPath
-from typing import Annotated, Any, Literal, get_args
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from headrace.errors import Finding, InvalidProject, did_you_mean
 from headrace.project import documents, graph
@@ -16,6 +16,8 @@ from headrace.project.documents import Document, Keys, Shape, refuse
 from headrace.project.files import read_text
 from headrace.project.model import Landing, Model, Project, Topic
 from headrace.project.shapes import Vars
+
+T = TypeVar("T")
 
 Cut = Literal["one-by-one", "all-at-once", "restarts"]
 CUTS: tuple[Cut, ...] = get_args(Cut)
@@ -34,6 +36,31 @@ def _moment(value: Any) -> datetime:
     return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).astimezone(timezone.utc)
 
 
+def _key(value: Any) -> Any:
+    """Refuse what is no key before each kind that it is not does so."""
+    if isinstance(value, bool) or not (value is None or isinstance(value, (str, int, bytes))):
+        raise refuse("bad-value", "a key is a text, a whole number or null; put anything else in quotes")
+    return value
+
+
+def _some(values: tuple[T, ...]) -> tuple[T, ...]:
+    """Refuse a list of none; a bound of the field would also count those that are wrong as missing."""
+    if not values:
+        raise refuse("bad-value", "this list is empty; give at least one")
+    return values
+
+
+def _said(value: Any) -> Any:
+    if value is None:
+        raise refuse("bad-value", "say what must be there, `[]` if nothing, or leave the key out")
+    return value
+
+
+def _mapping(value: Any) -> Any:
+    """Let an expectation without any keys be one that expects nothing, which is refused as such."""
+    return {} if value is None else value
+
+
 def _alike(rows: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
     if any(row.keys() != rows[0].keys() for row in rows):
         raise refuse("uneven-rows", "name the same columns in each row; `null` is a value too")
@@ -41,13 +68,16 @@ def _alike(rows: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
 
 
 Moment = Annotated[datetime, BeforeValidator(_moment, json_schema_input_type=str)]
+RecordKey = Annotated[str | int | bytes | None, BeforeValidator(_key, json_schema_input_type=str | int | bytes | None)]
+RowKey = Annotated[str | int, BeforeValidator(_key, json_schema_input_type=str | int)]
+TextKey = Annotated[str | int | None, BeforeValidator(_key, json_schema_input_type=str | int | None)]
 Rows = Annotated[tuple[dict[str, Any], ...], AfterValidator(_alike)]
 
 
 class Record(Shape):
     """A Kafka record: a text value is sent as it is, null is Kafka's null, anything else is sent as JSON."""
 
-    key: str | int | bytes | None = None
+    key: RecordKey = None
     value: Any
     timestamp: Moment | None = None
     partition: Annotated[int, Field(ge=0)] = 0
@@ -59,7 +89,7 @@ class Message(Shape):
     """A record that a model publishes; a null value is a tombstone."""
 
     topic: str | None = None
-    key: str | int | None
+    key: TextKey
     value: Any
 
 
@@ -67,7 +97,7 @@ class DeadLetter(Shape):
     """A rejected record."""
 
     topic: str | None = None
-    key: str | int | None = None
+    key: TextKey = None
     reject_reason: str
 
 
@@ -85,7 +115,7 @@ class Expect(Shape):
     rows: Rows | None = None
     ordered: bool = False
     state: dict[str, Rows] = Field(default_factory=dict)
-    history: dict[str, dict[str | int, Rows]] = Field(default_factory=dict)
+    history: dict[str, dict[RowKey, Rows]] = Field(default_factory=dict)
     dead_letters: tuple[DeadLetter, ...] | None = None
     published: tuple[Message, ...] | None = None
     late: Rows | None = None
@@ -93,12 +123,24 @@ class Expect(Shape):
     failed_rows: tuple[FailedRow, ...] | None = None
     watermark: Moment | None = None
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _expected(cls, value: Any) -> Any:
+        """An empty `rows:` would be taken for no word about rows."""
+        return _said(value)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it looks at nothing."""
+        lists = (self.rows, self.dead_letters, self.published, self.late, self.log, self.failed_rows, self.watermark)
+        return not (self.state or any(self.history.values())) and all(each is None for each in lists)
+
 
 class Batch(Shape):
     """One landing batch: records by topic; only a time is a tick. `expect` is what must be there once it is done."""
 
     at: Moment | None = None
-    expect: Expect | None = None
+    expect: Annotated[Expect | None, BeforeValidator(_mapping)] = None
     records: dict[str, tuple[Record, ...]]
 
     @model_validator(mode="before")
@@ -106,8 +148,8 @@ class Batch(Shape):
     def _apart(cls, given: Any) -> Any:
         if not isinstance(given, Mapping):
             return given
-        topics = {name: records for name, records in given.items() if name not in ("at", "expect")}
-        return {"at": given.get("at"), "expect": given.get("expect"), "records": topics}
+        own = {name: value for name, value in given.items() if name in ("at", "expect")}
+        return {**own, "records": {name: records for name, records in given.items() if name not in own}}
 
 
 class FileShape(Shape):
@@ -116,10 +158,17 @@ class FileShape(Shape):
     model: str
     description: str = ""
     vars: Vars = Field(default_factory=dict)
-    cuts: tuple[Cut, ...] = CUTS
+    cuts: Annotated[tuple[Cut, ...], AfterValidator(_some)] = CUTS
     seeds: bool = False
-    given: Annotated[tuple[Batch, ...], Field(min_length=1)]
-    expect: Expect
+    given: Annotated[tuple[Batch, ...], AfterValidator(_some), Field(json_schema_extra={"minItems": 1})]
+    expect: Annotated[Expect, BeforeValidator(_mapping)]
+
+    def expectations(self) -> Iterator[tuple[Keys, Expect]]:
+        """What it expects at its end and after its batches, each with the place in the file."""
+        yield ("expect",), self.expect
+        for number, batch in enumerate(self.given):
+            if batch.expect is not None:
+                yield ("given", number, "expect"), batch.expect
 
 
 @dataclass(frozen=True)
@@ -157,26 +206,35 @@ class Case:
 
 def read(project: Project, path: str) -> Case:
     """Read one case; all that is wrong with it raises InvalidProject."""
-    document = documents.parse(read_text(project.root, path), path)
-    file = documents.validate(document, FileShape)
-    if found := [*_model_findings(project, document, file), *_given_findings(project, document, file)]:
-        raise InvalidProject(found)
-    model = project.model(file.model)
-    expects: list[tuple[Keys, Expect]] = [(("expect",), file.expect)]
-    expects += [(("given", i, "expect"), batch.expect) for i, batch in enumerate(file.given) if batch.expect]
-    if found := [
-        finding for at, expect in expects for finding in _expect_findings(project, document, at, expect, model)
-    ]:
+    document, file = parsed(project.root, path)
+    if found := wrong(project, document, file):
         raise InvalidProject(found)
     project = replace(project, vars={**project.vars, **file.vars})
-    return Case(document, project, model, file.given, file.expect, file.cuts, file.seeds)
+    return Case(document, project, project.model(file.model), file.given, file.expect, file.cuts, file.seeds)
+
+
+def parsed(root: Path, path: str) -> tuple[Document, FileShape]:
+    """Read one case without its project; what no project could make right raises InvalidProject."""
+    document = documents.parse(read_text(root, path), path)
+    return document, documents.validate(document, FileShape)
+
+
+def wrong(project: Project, document: Document, file: FileShape) -> list[Finding]:
+    """Hold a case against its project, and return what does not fit."""
+    found = [*_model_findings(project, document, file), *_given_findings(project, document, file)]
+    models = [model for model in project.models if model.table == file.model]
+    for at, expect in file.expectations():
+        found += _emptiness(document, at, expect)
+        found += (each for model in models for each in _expect_findings(project, document, at, expect, model))
+    return found
 
 
 def topic_named(project: Project, name: str) -> tuple[Landing, Topic] | None:
-    """The source that has this name in bronze or, if there is none, in Kafka."""
+    """The source that has this name in bronze or, if there is none, in Kafka, by the name of the files or its own."""
+    names = (name, project.target.kafka.named(name))
     sources = [(landing, topic) for landing in project.landings for topic in landing.topics]
     in_bronze = [source for source in sources if source[1].name == name]
-    return next(iter([*in_bronze, *(source for source in sources if source[1].topic == name)]), None)
+    return next(iter([*in_bronze, *(source for source in sources if source[1].topic in names)]), None)
 
 
 def _model_findings(project: Project, document: Document, file: FileShape) -> Iterator[Finding]:
@@ -219,10 +277,13 @@ def _offset_findings(project: Project, document: Document, file: FileShape) -> I
                 ends[at] = offset + 1
 
 
+def _emptiness(document: Document, at: Keys, expect: Expect) -> Iterator[Finding]:
+    if expect.is_empty:
+        yield Finding(document.value_place(*at), "missing-key", "say what must come of it, such as `rows: []`")
+
+
 def _expect_findings(project: Project, document: Document, at: Keys, expect: Expect, model: Model) -> Iterator[Finding]:
     known = {other.table: other.materialized for other in project.models}
-    if not expect.model_fields_set - {"ordered"}:
-        yield Finding(document.value_place(*at), "missing-key", "say what must come of it, such as `rows: []`")
     for part, kinds in (("state", ("append", "upsert")), ("history", ("upsert",))):
         for table in getattr(expect, part):
             if known.get(table) not in kinds:
@@ -236,7 +297,7 @@ def _expect_findings(project: Project, document: Document, at: Keys, expect: Exp
             yield Finding(document.value_place("model"), "bad-value", message)
     if expect.late is not None and model.run != "streaming":
         message = f"nothing comes too late for {model.table}: it has no watermark"
-        yield Finding(document.key_place("expect", "late"), "bad-value", message)
+        yield Finding(document.key_place(*at, "late"), "bad-value", message)
     if expect.published is not None and model.publish is None:
         message = f"{model.table} publishes nothing"
         yield Finding(document.key_place(*at, "published"), "not-published", message)

@@ -20,6 +20,7 @@ from headrace.project import loader, manifest
 from headrace.project.manifest import Manifest
 from headrace.project.model import Project
 from headrace.testing import case as cases
+from headrace.testing import casefiles
 from headrace.testing.case import Case, Cut
 from headrace.testing.comparison import differences, plain
 from headrace.testing.landed import Landed, land
@@ -70,7 +71,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.File | None:
     """Take the YAML files two levels below the project's test paths."""
-    if file_path.suffix != ".yml":
+    if file_path.suffix not in casefiles.SUFFIXES:
         return None
     try:
         root = manifest.find_root(file_path.parent)

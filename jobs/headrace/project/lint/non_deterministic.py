@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from headrace.errors import Finding
 from headrace.project.draft import Draft
+from headrace.project.engine_rules import samples
 from headrace.project.stream_rules import streaming_files
 
 CHANCE = frozenset({"monotonically_increasing_id", "rand", "randn", "random", "randstr", "shuffle", "uniform", "uuid"})
@@ -14,6 +15,7 @@ CHANCE = frozenset({"monotonically_increasing_id", "rand", "randn", "random", "r
 def chance_in_streams(draft: Draft) -> Iterator[Finding]:
     """A batch that runs again gives the same rows."""
     for file in streaming_files(draft):
+        yield from samples(file.file)
         for call in file.file.text.calls:
             if call.name in CHANCE:
                 message = f"`{call.name}` differs when a batch runs again; make the value from columns, such as a hash"

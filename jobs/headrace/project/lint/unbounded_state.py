@@ -8,16 +8,21 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from headrace.errors import Finding
+from headrace.project import graph
 from headrace.project.draft import Draft
 from headrace.project.flow import Flow
+from headrace.project.reading_rules import unknown_event_times
 from headrace.project.stream_rules import group_keys, streaming_flows
 
 _WATERMARK = "watermark <time> delay of interval <how late>"
 
 
 def unbounded_aggregates(draft: Draft) -> Iterator[Finding]:
-    """A group ends at some time, else its state stays for ever."""
+    """A group ends at some time, else its state stays for ever; who knows when, where the time is misspelt."""
+    misspelt = {finding.place.path for finding in unknown_event_times(draft)}
     for model, flow in streaming_flows(draft):
+        if misspelt & {part.path for part in (model, *graph.views(model, draft.models))}:
+            continue
         for scope in flow.selects:
             if not _is_aggregate(scope) or not flow.moves(scope):
                 continue

@@ -1,0 +1,182 @@
+"""Commands that look at what is stored and sent, and those that make it anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headrace.cli.options import MOST, MOST_DAYS, Json, Timeout
+from headrace.errors import UsageError
+
+upgrade_app = typer.Typer(
+    help="Try what an edit does to the state of a model.\n\nExample: headrace upgrade test gold.calls",
+    no_args_is_help=True,
+)
+
+
+def tail(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="A topic, or a table such as gold.shipment_ready.")],
+    start: Annotated[str, typer.Option("--from", help="Where to begin: beginning or end.")] = "beginning",
+    limit: Annotated[int | None, typer.Option(min=1, max=MOST, help="End after so many.")] = None,
+    timeout: Timeout = None,
+    json: Json = False,
+) -> int:
+    """Follow a topic (committed records only) or a table.
+
+    Example: headrace tail shipping --json
+    """
+    from headrace.commands import inspecting
+
+    return inspecting.tail(context.obj, name, start, limit, timeout, json)
+
+
+def show(
+    context: typer.Context,
+    table: Annotated[str, typer.Argument(help="A table such as silver.open_orders.")],
+    key: Annotated[str | None, typer.Option(help="Only rows of this key.")] = None,
+    history: Annotated[str | None, typer.Option(help="Every change of this key, oldest first.")] = None,
+    where: Annotated[str | None, typer.Option(help="Only rows for which this SQL holds.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="At most so many rows (text: 100 if not given).")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Show the rows of a table as they are now.
+
+    Example: headrace show silver.open_orders --history order-1
+    """
+    from headrace.commands import inspecting
+
+    return inspecting.show(context.obj, table, key, history, where, limit, json)
+
+
+def sql(
+    context: typer.Context,
+    text: Annotated[str, typer.Argument(help="A SELECT over stored tables and bronze relations.")],
+    json: Json = False,
+) -> int:
+    """Query stored tables, without a JVM.
+
+    Example: headrace sql "select reject_reason, count(*) from bronze.dead_letters group by 1"
+    """
+    from headrace.commands import inspecting
+
+    return inspecting.sql(context.obj, text, json)
+
+
+def status(context: typer.Context, json: Json = False) -> int:
+    """Say how the runner and each of its queries fare.
+
+    Example: headrace status --json
+    """
+    from headrace.commands import inspecting
+
+    return inspecting.status(context.obj, json)
+
+
+def mail(
+    context: typer.Context,
+    topic: Annotated[str, typer.Argument(help="A topic of notices.")] = "order-emails",
+    send: Annotated[bool, typer.Option("--send", help="Send the letters; without this only show them.")] = False,
+    limit: Annotated[int | None, typer.Option(min=1, max=MOST, help="End after so many notices.")] = None,
+    timeout: Timeout = None,
+) -> int:
+    """Tell customers of their orders: one letter for each order of a topic.
+
+    Example: headrace mail order-emails --timeout 5
+    """
+    from headrace.commands import mailing
+
+    return mailing.mail(context.obj, topic, send, limit, timeout)
+
+
+def reset(
+    context: typer.Context,
+    query: Annotated[
+        str, typer.Argument(help="A query: its `query:`, else its model; ingest_<landing> for a landing.")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without this only say what would go.")] = False,
+    start: Annotated[
+        str | None, typer.Option("--from", help='For a landing: earliest, latest or {"topic": {"0": 120}}.')
+    ] = None,
+    republish: Annotated[bool, typer.Option("--republish", help="Send again what was sent before.")] = False,
+) -> int:
+    """Forget a query's progress and output together.
+
+    At the next run it starts again from bronze; a landing starts again from Kafka.
+
+    Example: headrace reset shipping --yes
+    """
+    from headrace.commands import upkeep
+
+    return upkeep.reset(context.obj, query, yes, start, republish)
+
+
+def rebuild(
+    context: typer.Context,
+    model: Annotated[str, typer.Argument(help="A model, or a query; it is made anew with all that belongs to it.")],
+    swap: Annotated[
+        bool, typer.Option("--swap", help="Put what stands beside to its place; no runner may run.")
+    ] = False,
+    keep: Annotated[
+        float, typer.Option(min=0, max=MOST_DAYS, metavar="<days>", help="With --swap: how long the old is kept.")
+    ] = 7,
+    drop: Annotated[bool, typer.Option("--drop", help="Remove what stands beside.")] = False,
+) -> int:
+    """Make a model anew beside the running one, by the files as they are now.
+
+    The runner may go on meanwhile. Nobody sees the new rows until `--swap`.
+
+    Example: headrace rebuild silver.sales_totals
+    """
+    from headrace.commands import rebuilding
+
+    if swap and drop:
+        raise UsageError("--swap and --drop are two things; say one of them")
+    if swap:
+        return rebuilding.swap(context.obj, model, keep)
+    return rebuilding.drop(context.obj, model) if drop else rebuilding.fill(context.obj, model)
+
+
+def diff(
+    context: typer.Context,
+    model: Annotated[str, typer.Argument(help="A model that stands beside.")],
+    examples: Annotated[int, typer.Option(min=0, max=MOST, help="At most so many rows that differ.")] = 20,
+    json: Json = False,
+) -> int:
+    """Compare the rows of a model with those that stand beside.
+
+    Example: headrace diff silver.sales_totals
+    """
+    from headrace.commands import rebuilding
+
+    return rebuilding.diff(context.obj, model, examples, json)
+
+
+@upgrade_app.command("test")
+def upgrade_test(
+    context: typer.Context,
+    model: Annotated[str, typer.Argument(help="A model with state or rows of its own.")],
+    batches: Annotated[int, typer.Option(min=2, max=MOST, help="So many of the newest landing batches.")] = 20,
+    after: Annotated[
+        int | None, typer.Option(min=1, help="After how many the new text takes over; half if not given.")
+    ] = None,
+    case: Annotated[
+        Path | None, typer.Option("--case", metavar="<file>", help="The batches of a case, not those that landed.")
+    ] = None,
+    examples: Annotated[int, typer.Option(min=0, max=MOST, help="At most so many rows that differ.")] = 20,
+    json: Json = False,
+) -> int:
+    """Prove that an edit keeps the state right, or show where it does not.
+
+    The text that the query was started with processes the first batches, the files as they are now the others, in
+    folders of their own.
+
+    Example: headrace upgrade test silver.sales_totals --batches 10
+    """
+    from headrace.commands import upgrading
+
+    return upgrading.test(context.obj, model, batches, after, case, examples, json)

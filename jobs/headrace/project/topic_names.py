@@ -1,0 +1,28 @@
+"""Names of Kafka's topics: which Kafka takes, and which are kept from the files of a project."""
+
+from __future__ import annotations
+
+import re
+
+from headrace.project.model import TICK_TOPIC
+
+PROGRESS_TOPIC = "headrace-progress"
+"""The topic that holds how far models are published; a target may add a suffix."""
+
+
+def is_topic_name(name: str) -> bool:
+    """Say whether Kafka takes a name for a topic."""
+    return re.fullmatch(r"[a-zA-Z0-9._-]{1,249}", name) is not None and name not in (".", "..")
+
+
+def fault(name: str) -> str | None:
+    """Say why a file of the project may not name a topic so, if it may not."""
+    if not is_topic_name(name):
+        return "a topic's name is 1 to 249 letters, digits, `.`, `_` and `-`, and neither `.` nor `..`"
+    if name == TICK_TOPIC:
+        return f"rows of `{TICK_TOPIC}` are headrace's own and only make time pass; name another topic"
+    if name.startswith("__"):
+        return "topics that start with `__` are Kafka's own; name another topic"
+    if name.startswith(PROGRESS_TOPIC):
+        return f"`{PROGRESS_TOPIC}`, with any suffix, is headrace's own and holds what was sent; name another topic"
+    return None
