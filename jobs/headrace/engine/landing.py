@@ -139,8 +139,12 @@ class LandingQuery:
 
     def settle(self) -> None:
         """Decide where topics begin that were never read: what is sent from now on is read, whatever dies when."""
-        if not self._ready:
-            self._recover()
+        try:
+            if not self._ready:
+                self._recover()
+        finally:
+            if not self._ready:
+                self._ids = {}  # what is wrong with a topic is found anew by the first step, and told as its failure
 
     def ends(self) -> Offsets:
         """How far the topics go now."""
