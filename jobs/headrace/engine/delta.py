@@ -34,6 +34,9 @@ _WRITER_VERSION = 2
 _USUAL_ROW_BYTES = 1_024
 """More than a row of some hundred bytes takes in a file."""
 
+_FOOT_BYTES = 16_384
+"""More than a file takes that has no rows."""
+
 _CHECKPOINTS = {"delta.checkpointInterval": str(CHECKPOINT_INTERVAL)}
 _APPENDS = {
     **_CHECKPOINTS,
@@ -65,7 +68,7 @@ class Commit:
     @property
     def weight(self) -> int:
         """How many usual rows it is worth: large ones count as many."""
-        return max(self.records, self.bytes // _USUAL_ROW_BYTES)
+        return max(self.records, (self.bytes - len(self.files) * _FOOT_BYTES) // _USUAL_ROW_BYTES)
 
     @property
     def has_rows(self) -> bool:
