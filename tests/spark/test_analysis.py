@@ -11,10 +11,10 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from headrace import usercache
 from headrace.engine import analysis, verdict
 from headrace.engine.analysis import Analysis
 from headrace.errors import Finding, InvalidProject, Place
-from headrace.planning import known
 from headrace.project import checks, loader
 from headrace.project.model import DataTest
 from tests.unit.test_stream_rules import FAILS_LATER, SHAPES
@@ -120,7 +120,7 @@ def test_models_as_they_are_have_no_findings(found: dict[str, list[Finding]]) ->
 def test_verdict_is_kept_until_the_project_changes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(known, "user_cache_path", lambda name: tmp_path / name)
+    monkeypatch.setattr(usercache, "user_cache_path", lambda name: tmp_path / name)
     project, asked = loader.load(ROOT, "test"), list[str]()
     first = verdict.schemas(spark, project)
     monkeypatch.setattr(analysis, "analyse", lambda *_: asked.append("again") or Analysis(first, ()))
@@ -130,7 +130,7 @@ def test_verdict_is_kept_until_the_project_changes(
 
 
 def test_a_verdict_of_wrong_is_not_kept(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known, "user_cache_path", lambda name: tmp_path / name)
+    monkeypatch.setattr(usercache, "user_cache_path", lambda name: tmp_path / name)
     wrong = Finding(Place("sql/x.sql", 1, 1), "spark", "no")
     monkeypatch.setattr(analysis, "analyse", lambda *_: Analysis({}, (wrong,)))
     for _ in range(2):

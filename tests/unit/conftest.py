@@ -11,9 +11,9 @@ import hypothesis
 import pytest
 from deltalake import CommitProperties, QueryBuilder, write_deltalake
 
+from headrace import usercache
 from headrace.errors import InvalidProject, Place
 from headrace.layout import Layout
-from headrace.planning import known
 from headrace.project.loader import load
 from headrace.project.model import Kind, Landing, Layer, Model, Project, Target, Topic
 from headrace.project.target import BOOTSTRAP_VARIABLE, DATA_DIR_VARIABLE
@@ -34,7 +34,7 @@ select {batch} as landing_batch, '{topic}' as topic, 0 as partition, {offset} as
 @pytest.fixture(autouse=True)
 def verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where Spark's verdicts are kept: nothing that another test or command has asked is known."""
-    monkeypatch.setattr(known, "user_cache_path", lambda name: tmp_path / name)
+    monkeypatch.setattr(usercache, "user_cache_path", lambda name: tmp_path / name)
     return tmp_path / "headrace" / "verdicts"
 
 

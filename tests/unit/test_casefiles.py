@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from headrace import usercache
 from headrace.project import loader
 from headrace.testing import case, casefiles, faultless
 from tests.unit.test_cli import ended
@@ -30,7 +31,7 @@ Told = Callable[[], list[str]]
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where right cases are kept."""
-    monkeypatch.setattr(faultless, "user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr(usercache, "user_cache_path", lambda name: tmp_path / "cache" / name)
     return tmp_path / "cache"
 
 
@@ -161,7 +162,7 @@ def test_edit_of_a_query_reads_no_case_again(told: Told, read: list[str], projec
 
 
 def test_old_scenes_are_forgotten(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(faultless, "KEPT", 2)
+    monkeypatch.setattr(usercache, "KEPT", 2)
     for scene in "abc":
         faultless.keep(scene, {scene})
     assert len([*(cache / "headrace/cases").iterdir()]) == 2

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace import cli
+from headrace import cli, usercache
 from headrace.commands import planning
 from headrace.errors import InvalidProject, Place, UsageError
 from headrace.planning import declared, known
@@ -302,7 +302,7 @@ def test_verdicts_that_cannot_be_kept_or_read_are_asked_for_again(live: Live, ve
 
 
 def test_only_the_newest_verdicts_are_kept(live: Live, verdicts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known, "KEPT", 2)
+    monkeypatch.setattr(usercache, "KEPT", 2)
     projects = [live.edited(NEWS_FILE, "> 10", f"> {number}") for number in range(4)]
     for project in projects:
         known.keep(project, {})

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+from headrace import durable
 
 KEEP = 20
 
@@ -42,14 +43,7 @@ class InputLog:
 
     def record(self, inputs: Inputs) -> None:
         """Write inputs down durably; a reader sees the whole file or none."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        target = self._folder / f"{inputs.batch}.json"
-        draft = target.with_suffix(".tmp")
-        with draft.open("w") as file:
-            json.dump(inputs.to_json(), file)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(target)
+        durable.write(self._folder / f"{inputs.batch}.json", json.dumps(inputs.to_json()))
         (self._folder / f"{inputs.batch - KEEP}.json").unlink(missing_ok=True)
 
     def finish(self, batch: int) -> None:

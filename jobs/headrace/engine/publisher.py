@@ -26,7 +26,7 @@ from headrace.engine.shelf import Shelf
 from headrace.engine.slot import Rows
 from headrace.errors import EnvironmentFault, Finding, InvalidProject, Place
 from headrace.project.model import Model, Project, Publish
-from headrace.project.topic_names import PROGRESS_TOPIC
+from headrace.project.topic_names import progress_topic
 from headrace.reading.topics import client_options
 
 CHUNK_ROWS = 5_000
@@ -53,7 +53,7 @@ class Outlet:
         """The outlet of a model as a project's target names things."""
         target = project.target
         name = f"{project.name}.{target.identity}.{model.name}"
-        return cls(client_options(target.kafka), f"{PROGRESS_TOPIC}{target.suffix}", name, rules or Rules())
+        return cls(client_options(target.kafka), progress_topic(target), name, rules or Rules())
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from headrace.planning.declared import Declared
 from headrace.project import macros, resets
 from headrace.project.duration_rules import IDLE_TICK
 from headrace.project.model import Model, Project
-from headrace.project.topic_names import PROGRESS_TOPIC
+from headrace.project.topic_names import progress_topic
 from headrace.reading.status import ProjectStatus, RunnerState, RunnerStatus
 from headrace.reading.topics import ensure
 
@@ -179,11 +179,7 @@ class Run:
         wanted |= {publish.topic: 1 for publish in published if publish.topic and publish.topic not in wanted}
         ensure(kafka, wanted)
         if published:  # compacted: the broker's retention must never take what tells how far a table has been sent
-            ensure(kafka, {self._progress_topic: 1}, {"cleanup.policy": "compact"})
-
-    @property
-    def _progress_topic(self) -> str:
-        return f"{PROGRESS_TOPIC}{self.project.target.suffix}"
+            ensure(kafka, {progress_topic(self.project.target): 1}, {"cleanup.policy": "compact"})
 
     def _settle(self) -> None:
         """Decide where topics begin; what keeps a landing from knowing is told as its own failure, when it runs."""
@@ -223,7 +219,7 @@ class Run:
         """What holds of topics that rows name: they are no source, and no other model's."""
         topics = {topic.topic for landing in self.project.landings for topic in landing.topics}
         topics |= {model.publish.topic for model in self.project.models if model.publish and model.publish.topic}
-        return Rules(self.project.target.kafka.create_topics, frozenset({*topics, self._progress_topic}))
+        return Rules(self.project.target.kafka.create_topics, frozenset({*topics, progress_topic(self.project.target)}))
 
 
 def _opened(publisher: Publisher) -> tuple[Finding, ...]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from headrace import durable
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,7 @@ class Starts:
     def keep(self, topic: str, start: Start) -> None:
         """Write a start down durably; a reader sees the whole file or none."""
         starts = {**self._all(), topic: start}
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        draft = self._file.with_suffix(".tmp")
-        with draft.open("w", encoding="utf-8") as out:
-            json.dump({name: asdict(each) for name, each in starts.items()}, out)
-            out.flush()
-            os.fsync(out.fileno())
-        draft.rename(self._file)
+        durable.write(self._file, json.dumps({name: asdict(each) for name, each in starts.items()}))
 
     def _all(self) -> dict[str, Start]:
         if not self._file.exists():

@@ -5,28 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
-from platformdirs import user_cache_path
-
+from headrace import usercache
 from headrace.planning.declared import Schemas
 from headrace.project.model import Project
 
-KEPT = 100
-"""So many verdicts are kept, the newest."""
-
+_KIND = "verdicts"
 _SHORT = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
 
 
 def schemas(project: Project) -> Mapping[str, Any] | None:
     """Spark's schema of every model, as its JSON; None if it was never asked about exactly these files."""
     try:
-        return dict(json.loads(_file(project).read_text("utf-8")))
+        return dict(json.loads(usercache.read(_KIND, _name(project))))
     except (OSError, ValueError):  # what cannot be read is asked again
         return None
 
@@ -42,24 +36,12 @@ def types(project: Project) -> Schemas | None:
 
 
 def keep(project: Project, found: Mapping[str, Any]) -> None:
-    """Keep the schemas of a project that Spark has found good; a cache that cannot be written only costs time."""
-    file = _file(project)
-    with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile("w", encoding="utf-8", dir=file.parent, suffix=".tmp", delete=False) as draft:
-            json.dump(found, draft)
-        Path(draft.name).replace(file)
-        _forget_old(file.parent)
+    """Keep the schemas of a project that Spark has found good."""
+    usercache.keep(_KIND, _name(project), json.dumps(found))
 
 
-def _forget_old(folder: Path) -> None:
-    files = sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime, reverse=True)
-    for file in files[KEPT:]:
-        file.unlink(missing_ok=True)
-
-
-def _file(project: Project) -> Path:
-    return user_cache_path("headrace") / "verdicts" / f"{fingerprint(project)}.json"
+def _name(project: Project) -> str:
+    return f"{fingerprint(project)}.json"
 
 
 def fingerprint(project: Project) -> str:
@@ -71,11 +53,8 @@ def fingerprint(project: Project) -> str:
 
 @cache
 def _code() -> str:
-    """A hash of this package, and of those that judge beside it."""
-    found = hashlib.sha256(f"{version('pyspark')} {version('delta-spark')}".encode())
-    for source in sorted(Path(__file__).parents[1].rglob("*.py")):
-        found.update(source.read_bytes())
-    return found.hexdigest()
+    """This package, and those that judge beside it."""
+    return f"{version('pyspark')} {version('delta-spark')} {usercache.code()}"
 
 
 def _type(told: Any) -> str:

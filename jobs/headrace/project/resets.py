@@ -7,12 +7,12 @@ half of a checkpoint would not start, and without the note rows would be sent tw
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from headrace import durable
 from headrace.layout import Layout
 from headrace.project.model import Query
 
@@ -74,10 +74,4 @@ def stored(layout: Layout, query: Query) -> Iterator[Path]:
 
 
 def _write(file: Path, told: Mapping[str, object]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_suffix(".tmp")
-    with draft.open("w", encoding="utf-8") as out:
-        json.dump(told, out)
-        out.flush()
-        os.fsync(out.fileno())
-    draft.rename(file)
+    durable.write(file, json.dumps(told))

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 
-from headrace.project.model import TICK_TOPIC
+from headrace.project.model import TICK_TOPIC, Target
 
 PROGRESS_TOPIC = "headrace-progress"
 """The topic that holds how far models are published; a target may add a suffix."""
+
+
+def progress_topic(target: Target) -> str:
+    """Name the topic that holds how far a target's models are published."""
+    return f"{PROGRESS_TOPIC}{target.suffix}"
 
 
 def is_topic_name(name: str) -> bool:

@@ -7,12 +7,10 @@ import os
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
-from platformdirs import user_cache_path
+from headrace import usercache
 
-KEPT = 100
-"""So many scenes are kept, the newest."""
+_KIND = "cases"
 
 
 def mark(root: Path, path: str) -> str:
@@ -25,30 +23,15 @@ def mark(root: Path, path: str) -> str:
 def known(scene: str) -> frozenset[str]:
     """The marks of cases that were right in a scene, which is a text of all else that they were held against."""
     try:
-        return frozenset(_file(scene).read_text("utf-8").split())
+        return frozenset(usercache.read(_KIND, _name(scene)).split())
     except (OSError, ValueError):  # what cannot be read is found out again
         return frozenset()
 
 
 def keep(scene: str, marks: Collection[str]) -> None:
-    """Keep the marks of those that are right now; a cache that cannot be written only costs time."""
-    file = _file(scene)
-    with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile("w", encoding="utf-8", dir=file.parent, suffix=".tmp", delete=False) as draft:
-            draft.writelines(f"{each}\n" for each in sorted(marks))
-        Path(draft.name).replace(file)
-        _forget_old(file.parent)
+    """Keep the marks of those that are right now."""
+    usercache.keep(_KIND, _name(scene), "".join(f"{each}\n" for each in sorted(marks)))
 
 
-def _forget_old(folder: Path) -> None:
-    files = sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime, reverse=True)
-    for file in files[KEPT:]:
-        file.unlink(missing_ok=True)
-
-
-def _file(scene: str) -> Path:
-    rules = hashlib.sha256(scene.encode())
-    for source in sorted(Path(__file__).parents[1].rglob("*.py")):
-        rules.update(source.read_bytes())
-    return user_cache_path("headrace") / "cases" / rules.hexdigest()
+def _name(scene: str) -> str:
+    return hashlib.sha256(f"{usercache.code()} {scene}".encode()).hexdigest()
