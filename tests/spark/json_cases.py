@@ -58,6 +58,7 @@ PRICE = topic("price", scalar="decimal(10,2)")
 MOMENT = topic("moment", scalar="timestamp")
 ROW = topic("row", scalar="array<int>")
 ANY = topic("any", scalar="variant")
+OURS = topic("ours", "v int", "_bad string", "_bad_ string")  # names that reading itself uses
 
 
 def _time(*parts: int) -> datetime:
@@ -414,6 +415,10 @@ KEYS = [
     reads(OPEN, "no_key_allowed", '{"n": 1}', {"n": 1}, key=None),
     reads(OPEN, "no_value_allowed", None, None),
     reads(OPEN, "neither_allowed", None, None, key=None),
+    reads(OURS, "names_of_ours", '{"v": 1, "_bad": "a", "_bad_": "b"}', {"v": 1, "_bad": "a", "_bad_": "b"}),
+    reads(OURS, "none_of_ours", "{}", {}),
+    *refuses(OURS, "not_json", word_null_for_ours="null", no_json_for_ours="{", more_than_ours="{} {}"),
+    *refuses(OURS, "not_json", list_for_ours="[{}]", number_for_ours="1"),
     *refuses(OPEN, "not_json", word_null_is_no_null_value="null", empty_is_no_null_value=""),
 ]
 

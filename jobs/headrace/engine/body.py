@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from itertools import count
 
 from pyspark.sql.types import (
     ArrayType,
@@ -49,7 +50,7 @@ FAULTS = {reason: str(number) for number, reason in enumerate(REASONS, start=1)}
 """The reasons as numbers in SQL: of several faults the smallest counts."""
 
 VALUE = "cast(value as string)"
-DOCUMENT = f"concat('{{\"v\":', {VALUE}, '}}')"
+WRAPPED = f"concat('{{\"v\":', {VALUE}, '}}')"
 """The value in a wrapping that makes every JSON type readable: `from_json` wants a struct."""
 
 FRACTIONS = (DecimalType, DoubleType, FloatType)
@@ -65,7 +66,7 @@ _SHAPES["timestamp"] = f"{_DAY}({_CLOCK}(Z|[+-][0-9]{{2}}:?[0-9]{{2}})?)?"
 _PLACE = re.compile(r"(\w+|`([^`]|``)+`)([.](\w+|`([^`]|``)+`))*")
 """What costs nothing to be named more than once: a column or a variable, or a place inside."""
 _YEARS = "timestamp'0001-01-02 00:00:00Z' and timestamp'9999-12-31 23:59:59.999999Z'"  # what Python can collect
-_OPTIONS = "map('allowNonNumericNumbers', 'false', 'allowSingleQuotes', 'false', 'columnNameOfCorruptRecord', '_bad')"
+_BAD = "_bad"
 
 Fault = Callable[[DataType, str], str | None]
 
@@ -80,19 +81,33 @@ def body_type(topic: Topic) -> DataType:
     return body
 
 
+def document(body: DataType) -> str:
+    """The text that is read: that of an object as it stands, since what a wrapping costs is a tenth of reading it."""
+    return VALUE if isinstance(body, StructType) else WRAPPED
+
+
 def read(body: DataType) -> str:
-    """The body as a struct with the member `v`, its times still as text."""
-    return _from_json(DOCUMENT, f"v {_ddl(body, _text_type)}")
+    """The body, its times still as text. An object is read of any text: what follows it is not looked at."""
+    members = _ddl(body, _text_type)
+    if isinstance(body, StructType):
+        return _from_json(VALUE, members, _unused(_BAD, body.names))
+    return f"{_from_json(WRAPPED, f'v {members}')}.v"
+
+
+def written(body: DataType, place: str, options: str = "") -> str:
+    """What was read at a place as `document` would have it."""
+    whole = place if isinstance(body, StructType) else f"named_struct('v', {place})"
+    return f"to_json({', '.join(filter(None, (whole, options)))})"
 
 
 def tokens(body: DataType) -> str:
     """As `read`, with variants that tell what each token was, and `_bad` if a token cannot be taken at all."""
-    return _from_json(DOCUMENT, f"v {_ddl(body, _token_type)}, _bad string")
+    return _from_json(WRAPPED, f"v {_ddl(body, _token_type)}, {_BAD} string")
 
 
 def lenient(document: str, members: str) -> str:
     """Any JSON as the named members, with `_bad` if it is none."""
-    return _from_json(document, f"{members}, _bad string")
+    return _from_json(document, f"{members}, {_BAD} string")
 
 
 def given(kind: DataType, place: str) -> str:
@@ -220,8 +235,16 @@ def _parts(kind: DataType) -> Iterable[DataType]:
             yield kind
 
 
-def _from_json(document: str, members: str) -> str:
-    return f"from_json({document}, {quoted(members)}, {_OPTIONS})"
+def _from_json(document: str, members: str, bad: str = _BAD) -> str:
+    """`bad` names the member that takes a text that is no JSON, if there is such a member."""
+    off = "'allowNonNumericNumbers', 'false', 'allowSingleQuotes', 'false'"
+    return f"from_json({document}, {quoted(members)}, map({off}, 'columnNameOfCorruptRecord', {quoted(bad)}))"
+
+
+def _unused(name: str, names: Iterable[str]) -> str:
+    """A name that is none of these."""
+    taken = {*names}
+    return next(found for found in (name + "_" * more for more in count()) if found not in taken)
 
 
 def _ddl(kind: DataType, leaf: Callable[[DataType], str]) -> str:

@@ -15,13 +15,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, MapType, StructType, VariantType
 
 from headrace.engine.body import (
-    DOCUMENT,
     FAULTS,
     FRACTIONS,
     REASONS,
     TIMES,
     VALUE,
+    WRAPPED,
     body_type,
+    document,
     given,
     holds,
     lenient,
@@ -35,6 +36,7 @@ from headrace.engine.body import (
     tokens,
     typed,
     worst,
+    written,
 )
 from headrace.engine.columns import lit
 from headrace.project.expressions import columns_of, with_values
@@ -81,8 +83,11 @@ def _all_but(columns: Iterable[str]) -> str:
 
 def _steps(topics: Sequence[Topic], reasons: Sequence[str]) -> Iterator[Mapping[str, str]]:
     """The columns that are computed one after the other: each step sees those before it."""
-    yield {"_document": DOCUMENT, **{_body(topic): _if_of(topic, _read_safely(topic)) for topic in topics}}
-    yield {"_written": _by_topic(topics, lambda topic: f"to_json({_place(topic)})")}
+    yield {
+        "_document": _by_topic(topics, lambda topic: document(body_type(topic))),
+        **{_body(topic): _if_of(topic, _read_safely(topic)) for topic in topics},
+    }
+    yield {"_written": _by_topic(topics, lambda topic: written(body_type(topic), _place(topic)))}
     yield {"_reads_back": _by_topic(topics, _reads_back)}
     yield {"_fault": _by_topic(topics, _fault)}
     yield {_body(topic): _read_at_last(topic) for topic in topics if safe_to_read(body_type(topic))}
@@ -99,7 +104,7 @@ def data_column(topic: Topic) -> str:
 def parsed(topic: Topic) -> Column:
     """Return the typed `data` of a usable row, read from its stored `value`; null where that is null."""
     body = body_type(topic)
-    return F.expr(typed(body, f"{read(body)}.v"))
+    return F.expr(typed(body, read(body)))
 
 
 def _body(topic: Topic) -> str:
@@ -123,7 +128,7 @@ def _read_at_last(topic: Topic) -> str:
 
 
 def _data(topic: Topic) -> str:
-    return _if_of(topic, f"if(_verdict < 0, null, {typed(body_type(topic), f'{_place(topic)}.v')})")
+    return _if_of(topic, f"if(_verdict < 0, null, {typed(body_type(topic), _place(topic))})")
 
 
 def _if_of(topic: Topic, value: str) -> str:
@@ -131,7 +136,10 @@ def _if_of(topic: Topic, value: str) -> str:
 
 
 def _by_topic(topics: Iterable[Topic], value: Callable[[Topic], str]) -> str:
-    return f"case topic {' '.join(f'when {quoted(topic.topic)} then {value(topic)}' for topic in topics)} end"
+    values = {topic.topic: value(topic) for topic in topics}
+    if len({*values.values()}) == 1:
+        return next(iter(values.values()))
+    return f"case topic {' '.join(f'when {quoted(topic)} then {one}' for topic, one in values.items())} end"
 
 
 def _columns(topics: Sequence[Topic], reasons: Sequence[str]) -> dict[str, str]:
@@ -168,11 +176,11 @@ def _fault(topic: Topic) -> str:
     cases = [] if topic.null_key else [("key is null", "null_key")]  # else any key will do
     cases += [] if topic.null_value else [("value is null", "null_value")]
     cases += [] if topic.null_key else [("try_validate_utf8(cast(key as string)) is null", "bad_key")]
-    lacking = f"if({_lacks(topic, f'{_place(topic)}.v')}, {FAULTS[_MISSING]}, null)"
+    lacking = f"if({_lacks(topic, _place(topic))}, {FAULTS[_MISSING]}, null)"
     return (
         f"case {' '.join(f'when {condition} then {FAULTS[reason]}' for condition, reason in cases)}"
         f" when value is null then null"
-        f" when _reads_back then coalesce({lacking}, {worst(body, f'{_place(topic)}.v', text_fault) or _NO_FAULT})"
+        f" when _reads_back then coalesce({lacking}, {worst(body, _place(topic), text_fault) or _NO_FAULT})"
         f" when try_validate_utf8({VALUE}) is null then {FAULTS['not_json']}"
         f" else {_close_look(topic, body, lacking)} end"
     )
@@ -193,7 +201,7 @@ def _lacks(topic: Topic, place: str) -> str:
 def _given(topic: Topic, body: DataType) -> str:
     """Whether all that is required was read."""
     members = {member.name: member.dataType for member in body.fields} if isinstance(body, StructType) else {}
-    required, place = [f.name for f in topic.fields if f.required], f"{_place(topic)}.v"
+    required, place = [f.name for f in topic.fields if f.required], _place(topic)
     return " and ".join([given(body, place), *(given(members[f], f"{place}.{name(f)}") for f in required)])
 
 
@@ -203,7 +211,7 @@ def _reads_back(topic: Topic) -> str:
     if holds(body, MapType):  # Spark's maps keep repeated keys
         return "false"
     bare, is_text = (_bare_numbers, "is_valid_utf8(_document)") if holds(body, FRACTIONS) else (_blankless, "true")
-    with_nulls = f"to_json({_place(topic)}, map('ignoreNullFields', 'false'))"
+    with_nulls = written(body, _place(topic), "map('ignoreNullFields', 'false')")
     alike = f"{bare('_document', False)} in ({bare('_written', True)}, {bare(with_nulls, True)})"
     return f"{_given(topic, body)} and (_document = _written or {is_text} and {alike})"
 
@@ -225,11 +233,13 @@ def _bare_numbers(text: str, is_written: bool) -> str:
 def _close_look(topic: Topic, body: DataType, lacking: str) -> str:
     """The check token by token, in two kinds of brackets: no text can close both of them and go on."""
     # a variant is not read where a field in it is repeated, its token is
-    scalar = "_tokens.v" if isinstance(body, VariantType) else f"{_place(topic)}.v"
+    scalar = "_tokens.v" if isinstance(body, VariantType) else _place(topic)
     null_scalar = f"{scalar} is null" if topic.scalar else "false"
     inside = worst(body, "_tokens.v", token_fault) or _NO_FAULT
     found = f"if(_tokens._bad is not null or {null_scalar}, {FAULTS['wrong_type']}, {inside})"
-    verdict = f"if(_worst is null and {_given(topic, body)} and {_STRICT}, {lacking}, {_diagnosis(topic)})"
+    # of any text, an object is read that may have no members
+    sound = f"_worst is null and _tokens.v is not null and {_given(topic, body)} and {_STRICT}"
+    verdict = f"if({sound}, {lacking}, {_diagnosis(topic)})"
     return let("_tokens", tokens(body), let("_worst", found, verdict))
 
 
@@ -242,7 +252,7 @@ def _diagnosis(topic: Topic) -> str:
     missing = " or ".join([*required, _lacks(topic, "_raw.v[0]")])
     unpaired = f"contains(regexp_replace({VALUE}, {_PAIRED_ESCAPES}, ''), r'\\')"
     no_json = f"_raw._bad is not null or size(_raw.v) <> 1 or {no_object} or {unpaired}"
-    unwrapped = f"{lenient(DOCUMENT, 'v string')}._bad is not null"
+    unwrapped = f"{lenient(WRAPPED, 'v string')}._bad is not null"
     return let(
         "_raw",
         lenient(f"concat('{{\"v\":[', {VALUE}, ']}}')", f"v array<{shape}>"),
@@ -257,7 +267,7 @@ def _event_time(topic: Topic) -> str:
     body = body_type(topic)
     if topic.event_time is None or not isinstance(body, StructType):
         return "timestamp"
-    place, kind = f"{_place(topic)}.v.{name(topic.event_time)}", body[topic.event_time].dataType
+    place, kind = f"{_place(topic)}.{name(topic.event_time)}", body[topic.event_time].dataType
     millis = f"timestamp_millis(greatest(0, least({place}, {_LATEST_MILLIS})))"
     return f"if({place} is null, timestamp, {typed(kind, place) if isinstance(kind, TIMES) else millis})"
 
@@ -266,7 +276,7 @@ def _broken_rule(topic: Topic, reasons: Sequence[str]) -> str:
     """The verdict on the first rule that rejects; one that cannot be computed for a record does not."""
     body = body_type(topic)
     members = body.fields if isinstance(body, StructType) else []
-    fields = {member.name: typed(member.dataType, f"{_place(topic)}.v.{name(member.name)}") for member in members}
+    fields = {member.name: typed(member.dataType, f"{_place(topic)}.{name(member.name)}") for member in members}
     values = {"event_time": "_event_time", "key": "cast(key as string)", "value": VALUE, **fields}
     rules = [(rule, text) for rule, text in topic.reject if not _is_of_presence(topic, rule, text)]
     return _first([(_holds_true(_filled(text, values)), rule) for rule, text in rules], reasons)
@@ -281,6 +291,6 @@ def _filled(rule: str, values: Mapping[str, str]) -> str:
 
 
 def _holds_true(predicate: str) -> str:
-    # try_add on a date is null whatever its operand raises; an interval keeps the optimizer from taking both apart.
-    # A comment may end the predicate.
-    return f"try_add(date'1970-01-01', make_dt_interval(if(({predicate}\n), 1, 0))) > date'1970-01-01'"
+    # try_add of intervals is null whatever its operand raises; one that is made of parts keeps the optimizer from
+    # taking both apart. A comment may end the predicate.
+    return f"try_add(interval '0' day, make_dt_interval(if(({predicate}\n), 1, 0))) > interval '0' day"

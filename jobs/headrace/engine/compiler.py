@@ -5,7 +5,8 @@ first minutes it takes a third of all CPU, and so does the profile that the code
 
 For some methods C1 knows no short way, and calls the JVM each time where C2 writes an instruction or two: copies of
 memory, new instances of lambdas, values of threads. Spark does little else. So `quick` has C2 compile these alone
-(`compiler.json`; JEP 165), and C1 call them instead of copying their code into its own.
+(`compiler.json`; JEP 165), and C1 call them instead of copying their code into its own. What they call is named as
+well: C2 calls a method that it has been refused before, instead of copying its code.
 
 How the others get no profile: a method for which C2 is out of the question is compiled by C1 without one, but the JVM
 asks that question only when the method is hot enough for C2. So the interpreter counts (`Tier0`), and what C2 counts

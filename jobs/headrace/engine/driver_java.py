@@ -22,7 +22,12 @@ def plan_nodes(session: SparkSession) -> Any:
     return _compiled(session.sparkContext, "PlanNodes")
 
 
-@lru_cache(maxsize=2)
+def interpreted_calls(session: SparkSession) -> Any:
+    """A rule for a session's optimizer (`InterpretedCalls.java`)."""
+    return _compiled(session.sparkContext, "InterpretedCalls")
+
+
+@lru_cache(maxsize=3)
 def _compiled(context: SparkContext, name: str) -> Any:
     jvm: Any = context._jvm
     compiler = jvm.org.codehaus.janino.SimpleCompiler()

@@ -153,7 +153,7 @@ def _view(project: Project, landing: Landing, topic: Topic) -> str:
     body = body_type(topic)
     columns = [f"`{name}`" for name, _ in LANDING_COLUMNS]
     columns += [
-        f"{typed(body, f'{read(body)}.v')} as data",
+        f"{typed(body, read(body))} as data",
         "struct(landing_batch, topic, partition, offset) as _arrival",
     ]
     return VIEW.format(

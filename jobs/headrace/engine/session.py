@@ -19,8 +19,10 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from headrace.engine import compiler
+from headrace.engine.driver_java import interpreted_calls
 from headrace.engine.failures import told
 from headrace.engine.gateway import mend
+from headrace.engine.jvm import scala_sequence
 from headrace.environment import classes, java
 from headrace.environment.jars import resolve
 from headrace.errors import EnvironmentFault
@@ -50,6 +52,8 @@ _STATIC: Mapping[str, str] = {
     "spark.ui.retainedStages": "50",
     "spark.ui.retainedTasks": "500",
     "spark.sql.ui.retainedExecutions": "20",
+    # Java does not compile methods of more than 8,000 bytes by itself, and code that is generated may be longer.
+    "spark.executor.defaultJavaOptions": "-XX:-DontCompileHugeMethods",
     "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|jaas|sasl|credential",
 }
 
@@ -121,7 +125,9 @@ _SOURCES = "updatingResource"
 _JAVA_OPTIONS = (
     "-Duser.timezone=UTC -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m "
     # Up to here more classes are no reason for a full collection.
-    "-XX:MetaspaceSize=200m -XX:MaxMetaspaceSize=400m"
+    "-XX:MetaspaceSize=200m -XX:MaxMetaspaceSize=400m "
+    # Code that is generated may be longer than the 8,000 bytes up to which Java compiles a method by itself.
+    "-XX:-DontCompileHugeMethods"
 )
 
 
@@ -219,6 +225,7 @@ def tune(session: SparkSession, rows: int) -> None:
     session.conf.set("spark.sql.shuffle.partitions", str(partitions))
     session.conf.set("spark.sql.codegen.wholeStage", generates)
     session.conf.set("spark.sql.codegen.factoryMode", factory)
+    _optimize(session, *([] if small else [interpreted_calls(session)]))
     # Spark describes each plan that runs, for its pages. With the columns of each step, those of large plans are long.
     session.conf.set("spark.sql.debug.maxToStringFields", "0")
     # A plan that is run again (see `Plan`) is copied first, but not what it reuses: that would keep its first rows.
@@ -226,6 +233,13 @@ def tune(session: SparkSession, rows: int) -> None:
     # Tasks of a job that is no SQL execution of its own (see `materialize`) know only the thread's properties.
     for name in ("spark.sql.codegen.factoryMode", _TYPES):
         session.sparkContext.setLocalProperty(name, str(session.conf.get(name)))
+
+
+def _optimize(session: SparkSession, *rules: Any) -> None:
+    """Give the session's optimizer these rules beside Spark's own."""
+    jvm, spark = cast(Any, session._jvm), cast(Any, session._jsparkSession)
+    found = scala_sequence(session, jvm.org.apache.spark.sql.catalyst.rules.Rule, rules)
+    getattr(spark.experimental(), "extraOptimizations_$eq")(found)
 
 
 def _submitted_confs() -> SparkConf:

@@ -1,0 +1,107 @@
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.BindReferences$;
+import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.Unevaluable;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.catalyst.expressions.package$;
+import org.apache.spark.sql.catalyst.plans.QueryPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.types.ObjectType;
+import scala.Function1;
+import scala.collection.Iterator;
+import scala.collection.immutable.ArraySeq;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.AbstractPartialFunction;
+
+/**
+ * A rule of the optimizer: what Spark can only interpret is called from code that is generated.
+ *
+ * By itself Spark generates no code for a step that holds such an expression, anywhere in it. Each of these steps then
+ * writes whole rows anew, and cuts what stands before it off from what stands after it. Here the expression becomes a
+ * value of its own, which the generated code of the step asks for a result. It gets the columns it reads as a struct.
+ */
+public class InterpretedCalls extends Rule {
+    public TreeNode apply(TreeNode plan) {
+        return plan.transformDown(new Steps());
+    }
+
+    private static class Steps extends AbstractPartialFunction {
+        public boolean isDefinedAt(Object step) {
+            return step instanceof Project || step instanceof Filter || step instanceof Generate;
+        }
+
+        public Object applyOrElse(Object step, Function1 otherwise) {
+            return isDefinedAt(step) ? ((QueryPlan) step).mapExpressions(new Calls()) : otherwise.apply(step);
+        }
+    }
+
+    private static class Calls extends AbstractFunction1 {
+        /** The same expression with calls; inside of a called one there are none. */
+        public Object apply(Object found) {
+            Expression expression = (Expression) found;
+            if (expression instanceof CodegenFallback) {
+                return isToCall(expression) ? call(expression) : expression;
+            }
+            List children = new ArrayList();
+            boolean isSame = true;
+            Iterator former = expression.children().iterator();
+            while (former.hasNext()) {
+                Object child = former.next();
+                children.add(apply(child));
+                isSame = isSame && children.get(children.size() - 1) == child;
+            }
+            return isSame ? expression : expression.withNewChildren(sequence(children));
+        }
+    }
+
+    private static boolean isToCall(Expression expression) {
+        return expression.deterministic() && !expression.references().isEmpty() && canStandAlone(expression);
+    }
+
+    /** Whether nothing in it is still to be planned or replaced. */
+    private static boolean canStandAlone(Expression expression) {
+        if (expression instanceof Unevaluable) {
+            return expression instanceof Attribute;
+        }
+        Iterator children = expression.children().iterator();
+        while (children.hasNext()) {
+            if (!canStandAlone((Expression) children.next())) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static Expression call(Expression expression) {
+        Seq columns = expression.references().toSeq();
+        Expression bound = BindReferences$.MODULE$.bindReference(
+            expression, package$.MODULE$.AttributeSeq(columns), false);
+        List members = new ArrayList();
+        Iterator names = columns.iterator();
+        while (names.hasNext()) {
+            Attribute column = (Attribute) names.next();
+            members.add(Literal$.MODULE$.apply(column.name()));
+            members.add(column);
+        }
+        List arguments = new ArrayList();
+        arguments.add(new CreateNamedStruct(sequence(members)));
+        Expression callee = Literal$.MODULE$.create(bound, ObjectType.apply(Expression.class));
+        return new Invoke(
+            callee, "eval", expression.dataType(), sequence(arguments), sequence(new ArrayList()), true,
+            expression.nullable(), true);
+    }
+
+    private static Seq sequence(List found) {
+        return ArraySeq.unsafeWrapArray(found.toArray());
+    }
+}
