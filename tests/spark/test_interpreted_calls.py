@@ -76,7 +76,11 @@ def test_filter_and_explosion_keep_their_rows(session: SparkSession) -> None:
 
 def test_subquery_inside_is_left_alone(session: SparkSession) -> None:
     sql = "select from_json(if(id = 1, (select max(json) from rows), json), 'n int').n as found from rows where id < 3"
-    assert sorted(row.found for row in session.sql(sql).collect()) == [0, 2, 9]  # as texts, 9 and a bracket come after 999
+    assert sorted(row.found for row in session.sql(sql).collect()) == [
+        0,
+        2,
+        9,
+    ]  # as texts, 9 and a bracket come after 999
 
 
 def test_error_is_that_of_the_expression(session: SparkSession) -> None:

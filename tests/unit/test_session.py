@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
 from pyspark.errors import PySparkRuntimeError
-from pyspark.sql import SparkSession
 
 from headrace.engine import session
 from headrace.errors import EnvironmentFault
@@ -42,7 +42,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
     def start(_: object) -> None:
         raise errors.pop(0)
 
-    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", start)
+    monkeypatch.setattr(SparkContext, "getOrCreate", start)
     monkeypatch.setattr(session, "resolve", lambda name: ())
     monkeypatch.setattr(session, "mend", lambda: None)
     for variable in ("SPARK_ENV_LOADED", "PYSPARK_GATEWAY_PORT"):

@@ -1,38 +1,77 @@
-"""Java of ours in the driver, compiled by what Spark compiles with: one call for what would be dozens from Python."""
+"""Java of ours in the driver: one call for what would be dozens from Python.
+
+It is compiled by what Spark compiles with, once per user: to do so at each start costs 0.4 CPU-s.
+"""
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode, b64encode
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pyspark
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from headrace import usercache
+
 _SOURCES = Path(__file__).parent
+_KIND = "java"
 
 
 def driver_task(session: SparkSession) -> Any:
     """Work on few rows; the methods are those of `DriverTask.java`."""
-    return _compiled(session.sparkContext, "DriverTask")
+    return _made(session.sparkContext, "DriverTask")
 
 
 def plan_nodes(session: SparkSession) -> Any:
     """What is asked of Spark's plans; the methods are those of `PlanNodes.java`."""
-    return _compiled(session.sparkContext, "PlanNodes")
+    return _made(session.sparkContext, "PlanNodes")
 
 
 def interpreted_calls(session: SparkSession) -> Any:
     """A rule for a session's optimizer (`InterpretedCalls.java`)."""
-    return _compiled(session.sparkContext, "InterpretedCalls")
+    return _made(session.sparkContext, "InterpretedCalls")
 
 
-@lru_cache(maxsize=3)
-def _compiled(context: SparkContext, name: str) -> Any:
-    jvm: Any = context._jvm
+def session_loader(context: SparkContext, parent: Any) -> Any:
+    """A class loader for the start of a session (`SessionLoader.java`)."""
+    return _made(context, "SessionLoader", parent)
+
+
+@lru_cache(maxsize=8)
+def _made(context: SparkContext, name: str, *arguments: Any) -> Any:
+    """An object of the class of this name."""
+    jvm, gateway = context._jvm, context._gateway
+    assert jvm is not None and gateway is not None
+    parent = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    classes = jvm.java.util.HashMap()
+    for each, code in _classes(jvm, parent, (_SOURCES / f"{name}.java").read_text("utf-8")).items():
+        classes.put(each, code)
+    loader = jvm.org.codehaus.commons.compiler.util.reflect.ByteArrayClassLoader(classes, parent)
+    (constructor,) = loader.loadClass(name).getDeclaredConstructors()
+    given = gateway.new_array(jvm.java.lang.Object, len(arguments))
+    for number, argument in enumerate(arguments):
+        given[number] = argument
+    return constructor.newInstance(given)
+
+
+def _classes(jvm: Any, parent: Any, source: str) -> dict[str, bytes]:
+    """The code of a source's classes by name, as it was kept or else compiled now."""
+    kept = sha256(f"{pyspark.__version__} {source}".encode()).hexdigest()
+    try:
+        return {name: b64decode(code, validate=True) for name, code in json.loads(usercache.read(_KIND, kept)).items()}
+    except (OSError, ValueError):  # what cannot be read is compiled again
+        found = _compiled(jvm, parent, source)
+        usercache.keep(_KIND, kept, json.dumps({name: b64encode(code).decode() for name, code in found.items()}))
+        return found
+
+
+def _compiled(jvm: Any, parent: Any, source: str) -> dict[str, bytes]:
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
-    compiler.cook((_SOURCES / f"{name}.java").read_text("utf-8"))
-    (constructor,) = compiler.getClassLoader().loadClass(name).getDeclaredConstructors()
-    gateway: Any = context._gateway
-    return constructor.newInstance(gateway.new_array(jvm.java.lang.Object, 0))
+    compiler.setParentClassLoader(parent)
+    compiler.cook(source)
+    return {str(name): bytes(code) for name, code in compiler.getBytecodes().items()}

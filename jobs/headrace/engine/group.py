@@ -272,10 +272,13 @@ class Group:
     def _commit(
         self, added: Mapping[str, Materialized], inputs: Inputs, done: Mapping[str, Commit], replay: bool
     ) -> Mapping[str, int]:
-        """Outputs before state: state that is ahead of its outputs would lose them. Failed rows before both."""
+        """Outputs before state: state that is ahead of its outputs would lose them. Failed rows before both.
+
+        Of the outputs, those that are published come first: somebody waits for them.
+        """
         marker = {"query": self.query.name, "batch": inputs.batch, "inputs": inputs.to_json()}
         failed = self.tests.commit(inputs.batch, inputs.at, marker, replay)
-        for output in sorted(self.outputs.values(), key=lambda o: isinstance(o, UpsertOutput)):
+        for output in sorted(self.outputs.values(), key=_rank):
             if output.model.table not in done:
                 rows = added[output.model.table]
                 version = commit(output, rows, marker)
@@ -292,6 +295,11 @@ class Group:
     def _already_committed(self, batch: int) -> dict[str, Commit]:
         newest = {table: output.table.newest_marker(self.query.name) for table, output in self.outputs.items()}
         return {table: mark for table, mark in newest.items() if mark and mark.batch == batch}
+
+
+def _rank(output: Output) -> tuple[bool, bool]:
+    """The turn in which an output is committed."""
+    return isinstance(output, UpsertOutput), output.model.publish is None
 
 
 def _first_lines(rows: DataFrame, text: str) -> DataFrame:

@@ -19,7 +19,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from headrace.engine import compiler
-from headrace.engine.driver_java import interpreted_calls
+from headrace.engine.driver_java import interpreted_calls, session_loader
 from headrace.engine.failures import told
 from headrace.engine.gateway import mend
 from headrace.engine.jvm import scala_sequence
@@ -139,20 +139,21 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
     for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j"):
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
     outside = "SPARK_ENV_LOADED" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
-    builder = SparkSession.builder.appName("headrace")
+    confs = {"spark.app.name": "headrace"}
     if not outside:
         java.program()  # where there is none, Spark's own scripts say so in many lines
         os.environ.setdefault("SPARK_LAUNCHER_OPTS", _LAUNCHER_OPTIONS)
-        for key, value in _launch_confs(target, log_file).items():
-            builder = builder.config(key, value)
+        confs |= _launch_confs(target, log_file)
     given = _submitted_confs() if outside else None
     for key, value in {**_STATIC, **_RUNTIME, **target.spark_conf}.items():
         if given is None or not given.contains(key):
-            builder = builder.config(key, value)
+            confs[key] = value
     if given is not None and not given.contains("spark.jars"):
-        builder = builder.config("spark.jars", _jars_for_running_jvm())
+        confs["spark.jars"] = _jars_for_running_jvm()
     with _interrupts_as_they_are(), _failures_told():
-        spark = builder.getOrCreate()
+        context = SparkContext.getOrCreate(SparkConf().setAll([*confs.items()]))
+        with _without_vectors(context):
+            spark = SparkSession.builder.config(map=dict[str, Any](confs)).getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
     _forget_sources(spark)
     return spark
@@ -171,6 +172,18 @@ def _failures_told() -> Iterator[None]:
         raise EnvironmentFault(f"{message} Look at `spark:` in conf/, and at the memory that is free.") from error
     except Py4JJavaError as error:
         raise EnvironmentFault(f"Spark does not start: {told(error)}. Look at `spark:` in conf/.") from error
+
+
+@contextmanager
+def _without_vectors(context: SparkContext) -> Iterator[None]:
+    """Keep Spark's machine learning from telling a new session its functions: half a CPU-second."""
+    thread = cast(Any, context._jvm).java.lang.Thread.currentThread()
+    usual = thread.getContextClassLoader()
+    thread.setContextClassLoader(session_loader(context, usual))
+    try:
+        yield
+    finally:
+        thread.setContextClassLoader(usual)
 
 
 def _forget_sources(spark: SparkSession) -> None:

@@ -1,0 +1,85 @@
+"""Java of ours in the driver: compiled once per user, and what it keeps from a session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headrace import usercache
+from headrace.engine import driver_java
+
+pytestmark = pytest.mark.spark
+
+SOURCE = 'public class Thing { public static class Part {} public String name() { return "thing"; } }'
+ANNOUNCED = "META-INF/services/org.apache.spark.sql.SparkSessionExtensionsProvider"
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """The sources that were compiled, over a cache of its own."""
+    found: list[str] = []
+    monkeypatch.setattr(usercache, "user_cache_path", lambda _: tmp_path)
+    compile_ = driver_java._compiled
+    monkeypatch.setattr(driver_java, "_compiled", lambda *given: found.append(given[2]) or compile_(*given))
+    return found
+
+
+def classes(spark: SparkSession, source: str = SOURCE) -> dict[str, bytes]:
+    jvm: Any = spark._jvm
+    return driver_java._classes(jvm, jvm.java.lang.Thread.currentThread().getContextClassLoader(), source)
+
+
+def test_source_is_compiled_once(spark: SparkSession, compiled: list[str]) -> None:
+    first = classes(spark)
+    assert {*first} == {"Thing", "Thing$Part"} and all(code[:4] == b"\xca\xfe\xba\xbe" for code in first.values())
+    assert classes(spark) == first
+    assert compiled == [SOURCE]
+
+
+def test_other_source_is_compiled_anew(spark: SparkSession, compiled: list[str]) -> None:
+    classes(spark)
+    assert classes(spark, SOURCE.replace("thing", "other")) != classes(spark)
+    assert len(compiled) == 2
+
+
+@pytest.mark.parametrize("damage", ["", '{"Thing"', '{"Thing": "?"}', "\udcff"])
+def test_damaged_code_is_compiled_again(spark: SparkSession, compiled: list[str], tmp_path: Path, damage: str) -> None:
+    first = classes(spark)
+    (kept,) = (tmp_path / "java").iterdir()
+    kept.write_bytes(damage.encode("utf-8", "surrogateescape"))
+    assert classes(spark) == first and len(compiled) == 2
+    assert classes(spark) == first and len(compiled) == 2
+
+
+def test_cache_that_cannot_be_written_only_costs_time(spark: SparkSession, compiled: list[str], tmp_path: Path) -> None:
+    (tmp_path / "java").write_text("no folder")
+    assert classes(spark) == classes(spark) and len(compiled) == 2
+
+
+def test_session_starts_without_the_functions_of_machine_learning(spark: SparkSession) -> None:
+    jvm: Any = spark._jvm
+    usual = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    loader = driver_java.session_loader(spark.sparkContext, usual)
+    hidden = {*found(usual, ANNOUNCED)} - {*found(loader, ANNOUNCED)}
+    assert len(hidden) == 1 and "spark-mllib_" in hidden.pop()
+    assert not spark.catalog.functionExists("vector_to_array")
+
+
+def test_session_finds_all_else(spark: SparkSession) -> None:
+    jvm: Any = spark._jvm
+    usual = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    loader = driver_java.session_loader(spark.sparkContext, usual)
+    for name in ("META-INF/services/org.apache.hadoop.fs.FileSystem", "org/apache/spark/log4j2-defaults.properties"):
+        assert found(loader, name) == found(usual, name) != []
+    assert loader.loadClass("io.delta.tables.DeltaTable").equals(usual.loadClass("io.delta.tables.DeltaTable"))
+
+
+def found(loader: Any, name: str) -> list[str]:
+    """Where a class loader finds a resource."""
+    places, resources = [], loader.getResources(name)
+    while resources.hasMoreElements():
+        places.append(str(resources.nextElement().toString()))
+    return places
