@@ -274,11 +274,11 @@ class Group:
     ) -> Mapping[str, int]:
         """Outputs before state: state that is ahead of its outputs would lose them. Failed rows before both.
 
-        Of the outputs, those that are published come first: somebody waits for them.
+        Of the outputs, those that are published come first, the smallest of them first: so others wait least for them.
         """
         marker = {"query": self.query.name, "batch": inputs.batch, "inputs": inputs.to_json()}
         failed = self.tests.commit(inputs.batch, inputs.at, marker, replay)
-        for output in sorted(self.outputs.values(), key=_rank):
+        for output in sorted(self.outputs.values(), key=lambda output: _rank(output, added[output.model.table].count)):
             if output.model.table not in done:
                 rows = added[output.model.table]
                 version = commit(output, rows, marker)
@@ -297,9 +297,9 @@ class Group:
         return {table: mark for table, mark in newest.items() if mark and mark.batch == batch}
 
 
-def _rank(output: Output) -> tuple[bool, bool]:
-    """The turn in which an output is committed."""
-    return isinstance(output, UpsertOutput), output.model.publish is None
+def _rank(output: Output, rows: int) -> tuple[bool, bool, int]:
+    """The turn in which an output of so many rows is committed."""
+    return isinstance(output, UpsertOutput), output.model.publish is None, rows
 
 
 def _first_lines(rows: DataFrame, text: str) -> DataFrame:

@@ -98,8 +98,9 @@ changes as (
         order_id,
         body,
         pieces,
-        rules,
-        verdicts,
+        -- what has its outcome waits for no verdict any more
+        if(coalesce(state, outcome.state) is null, rules, null) as rules,
+        if(coalesce(state, outcome.state) is null, verdicts, null) as verdicts,
         is_stock_checked,
         end_state,
         coalesce(state, outcome.state) as state,
