@@ -13,20 +13,21 @@ columns:
     landed_at: timestamp
 */
 with orders as (
-    select customer_id, order_id, amount, ordered_at, landed_at, _arrival
+    select
+        customer_id,
+        -- plain columns, since an order of structs in structs is slow; and made
+        -- before they are collected, as code is generated for it here
+        struct(
+            _arrival.landing_batch, _arrival.topic, _arrival.partition,
+            _arrival.offset, order_id, ordered_at, landed_at, amount
+        ) as made
     from stream silver.orders_to_check
 ),
 before as (
     select customer_id, newest_at, sessions from silver.customer_sessions
 ),
 in_order as (
-    select
-        customer_id,
-        -- sorted by plain columns: an order of structs in structs is slow
-        sort_array(collect_list(struct(
-            _arrival.landing_batch, _arrival.topic, _arrival.partition,
-            _arrival.offset, order_id, ordered_at, landed_at, amount
-        ))) as orders
+    select customer_id, sort_array(collect_list(made)) as orders
     from orders
     group by customer_id
 ),
