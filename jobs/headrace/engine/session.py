@@ -104,7 +104,7 @@ _GUARD: Mapping[str, str] = {
 _LOCAL: Mapping[str, str] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.memory": "1536m",
+    "spark.driver.memory": "1500m",
     # By itself Spark takes 16 MB at once for each sort and hash table, of a row or two, and 4 MB for each stage's plan.
     # They are full of zeros, and go at once where only full collections free them: a third of all that was allocated.
     "spark.buffer.pageSize": "1m",
