@@ -52,15 +52,7 @@ public class InterpretedCalls extends Rule {
             if (expression instanceof CodegenFallback) {
                 return isToCall(expression) ? call(expression) : expression;
             }
-            List children = new ArrayList();
-            boolean isSame = true;
-            Iterator former = expression.children().iterator();
-            while (former.hasNext()) {
-                Object child = former.next();
-                children.add(apply(child));
-                isSame = isSame && children.get(children.size() - 1) == child;
-            }
-            return isSame ? expression : expression.withNewChildren(sequence(children));
+            return expression.mapChildren(this);
         }
     }
 

@@ -17,6 +17,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from headrace import usercache
+from headrace.engine.jvm import array_of
 
 _SOURCES = Path(__file__).parent
 _KIND = "java"
@@ -24,17 +25,17 @@ _KIND = "java"
 
 def driver_task(session: SparkSession) -> Any:
     """Work on few rows; the methods are those of `DriverTask.java`."""
-    return _made(session.sparkContext, "DriverTask")
+    return _only(session.sparkContext, "DriverTask")
 
 
 def plan_nodes(session: SparkSession) -> Any:
     """What is asked of Spark's plans; the methods are those of `PlanNodes.java`."""
-    return _made(session.sparkContext, "PlanNodes")
+    return _only(session.sparkContext, "PlanNodes")
 
 
 def interpreted_calls(session: SparkSession) -> Any:
     """A rule for a session's optimizer (`InterpretedCalls.java`)."""
-    return _made(session.sparkContext, "InterpretedCalls")
+    return _only(session.sparkContext, "InterpretedCalls")
 
 
 def session_loader(context: SparkContext, parent: Any) -> Any:
@@ -42,21 +43,29 @@ def session_loader(context: SparkContext, parent: Any) -> Any:
     return _made(context, "SessionLoader", parent)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=3)
+def _only(context: SparkContext, name: str) -> Any:
+    """The one object of the class of this name."""
+    return _made(context, name)
+
+
 def _made(context: SparkContext, name: str, *arguments: Any) -> Any:
     """An object of the class of this name."""
-    jvm, gateway = context._jvm, context._gateway
-    assert jvm is not None and gateway is not None
+    jvm: Any = context._jvm
+    return _constructor(context, name).newInstance(array_of(context, jvm.java.lang.Object, arguments))
+
+
+@lru_cache(maxsize=4)
+def _constructor(context: SparkContext, name: str) -> Any:
+    """Each class is loaded once: Py4J tells classes apart by their names alone."""
+    jvm: Any = context._jvm
     parent = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     classes = jvm.java.util.HashMap()
     for each, code in _classes(jvm, parent, (_SOURCES / f"{name}.java").read_text("utf-8")).items():
         classes.put(each, code)
     loader = jvm.org.codehaus.commons.compiler.util.reflect.ByteArrayClassLoader(classes, parent)
     (constructor,) = loader.loadClass(name).getDeclaredConstructors()
-    given = gateway.new_array(jvm.java.lang.Object, len(arguments))
-    for number, argument in enumerate(arguments):
-        given[number] = argument
-    return constructor.newInstance(given)
+    return constructor
 
 
 def _classes(jvm: Any, parent: Any, source: str) -> dict[str, bytes]:

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 
 def java_array(session: SparkSession, kind: Any, values: Sequence[Any]) -> Any:
     """An array of a class."""
-    gateway: Any = session.sparkContext._gateway
+    return array_of(session.sparkContext, kind, values)
+
+
+def array_of(context: SparkContext, kind: Any, values: Sequence[Any]) -> Any:
+    """An array of a class, where there is no session yet."""
+    gateway: Any = context._gateway
     found = gateway.new_array(kind, len(values))
     for number, value in enumerate(values):
         found[number] = value

@@ -176,7 +176,7 @@ def _failures_told() -> Iterator[None]:
 
 @contextmanager
 def _without_vectors(context: SparkContext) -> Iterator[None]:
-    """Keep Spark's machine learning from telling a new session its functions: half a CPU-second."""
+    """Keep Spark's machine learning from telling a new session its functions: 1 CPU-s."""
     thread = cast(Any, context._jvm).java.lang.Thread.currentThread()
     usual = thread.getContextClassLoader()
     thread.setContextClassLoader(session_loader(context, usual))
