@@ -227,3 +227,14 @@ def test_large_batch_reaches_readers_as_it_was_read(pier: Pier):
     numbers = [bronze(each.frame, pier.topic).select("data.n", "_arrival") for each in (at_once, later)]
     assert_df_equality(*numbers, ignore_row_order=True, ignore_nullable=True)
     assert numbers[0].count() == SMALL_BATCH_ROWS + 1
+
+
+def test_records_of_another_form_are_looked_at_one_by_one(pier: Pier):
+    landing, many = pier.landing(), SMALL_BATCH_ROWS + 1
+    for batch in range(2):
+        numbers = range(batch * many, (batch + 1) * many)
+        pier.cluster.send((pier.topic.topic, str(n), json.dumps({"more": "", "n": n})) for n in numbers)
+        report = landing.step(2 * many)
+        assert report is not None and (report.batch, report.records, report.rejected) == (batch, many, 0)
+    rows = bronze(landing.table.snapshot(pier.spark), pier.topic)
+    assert rows.where("data.n = offset and data.n = key").count() == 2 * many

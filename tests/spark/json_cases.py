@@ -110,6 +110,8 @@ _DEEP = f'{{"id": "a", "more": {"[" * 400}{"]" * 400}}}'
 _TOO_DEEP = f'{{"id": "a", "more": {"[" * 5000}{"]" * 5000}}}'
 
 NO_JSON = [
+    *refuses(ISO, "not_json", blank_in_null='{"at":n ull}', blanks_in_null='{ "at" : nu l l }'),
+    *refuses(OURS, "not_json", blank_in_nulls='{"v":null,"_bad":nul l,"_bad_":null}'),
     *refuses(
         *(THING, "not_json"),
         empty="",

@@ -13,7 +13,7 @@ from pyspark.sql import Column, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import VariantVal
 
-from headrace.engine.classify import classify, data_column, parsed
+from headrace.engine.classify import classify, data_column, look_closely, parsed
 from headrace.project.model import Topic
 
 RECORD_TIME = datetime(2026, 5, 31, 12, tzinfo=timezone.utc)
@@ -47,10 +47,15 @@ class Verdict:
     value_bytes: bytes | None
 
 
-def judge(spark: SparkSession, topic: Topic, records: Sequence[Record]) -> list[Verdict]:
-    """Classify all records in one Spark job; what was read of them on the way must be what a model reads later."""
+def judge(spark: SparkSession, topic: Topic, records: Sequence[Record], at_a_glance: bool = False) -> list[Verdict]:
+    """Classify all records in one Spark job; what was read of them on the way must be what a model reads later.
+
+    `at_a_glance` has two steps, as large landing batches do: a close look for what a glance leaves open.
+    """
     rows = [(n, r.key, r.value, topic.topic, 0, n, r.timestamp, []) for n, r in enumerate(records)]
-    judged = classify(spark.createDataFrame(rows, _KAFKA), [topic], LANDED_AT)
+    judged = classify(spark.createDataFrame(rows, _KAFKA), [topic], LANDED_AT, closely=not at_a_glance)
+    if at_a_glance:
+        judged = look_closely(judged.localCheckpoint(), [topic]).orderBy("number")
     data = F.when(F.col("reject_reason").isNull(), _zoneless(parsed(topic), topic.ddl)).alias("data")
     at_once = _zoneless(F.col(data_column(topic)), topic.ddl).alias("at_once")
     times = _zoneless(F.col("event_time"), "timestamp").alias("event_time")

@@ -96,15 +96,15 @@ def landing(spark: SparkSession) -> SparkSession:
     return child
 
 
-@pytest.fixture(scope="module")
-def judged(landing: SparkSession) -> Mapping[str, Verdict]:
+@pytest.fixture(scope="module", params=[False, True], ids=["at-once", "at-a-glance"])
+def judged(request: pytest.FixtureRequest, landing: SparkSession) -> Mapping[str, Verdict]:
     """The verdicts on all records by hand, by name."""
     named = [(case.topic, case.name, case.record) for case in CASES]
     named += [(kind, f"event_time_{name}", record) for name, kind, record, _ in EVENT_TIMES]
     found: dict[str, Verdict] = {}
     for kind in dict.fromkeys(kind for kind, _, _ in named):
         of_kind = {name: record for other, name, record in named if other is kind}
-        found.update(zip(of_kind, judge(landing, kind, [*of_kind.values()]), strict=True))
+        found.update(zip(of_kind, judge(landing, kind, [*of_kind.values()], request.param), strict=True))
     return found
 
 
@@ -113,7 +113,7 @@ def fuzzed(request: pytest.FixtureRequest, landing: SparkSession) -> Iterator[li
     """Random records and the verdicts on them, planned as a batch of some size is."""
     print(f"HEADRACE_TEST_SEED={SEED}")
     session.tune(landing, request.param)
-    yield [found for kind in FUZZED for found in _fuzzed(landing, kind)]
+    yield [found for kind in FUZZED for found in _fuzzed(landing, kind, request.param > session.SMALL_BATCH_ROWS)]
     session.tune(landing, 1)
 
 
@@ -187,9 +187,9 @@ def _faulty(faults: Iterable[str]) -> bytes:
     return f"{{{written}}}".encode()
 
 
-def _fuzzed(landing: SparkSession, kind: Topic) -> Iterator[tuple[Topic, Record, Verdict]]:
+def _fuzzed(landing: SparkSession, kind: Topic, many: bool) -> Iterator[tuple[Topic, Record, Verdict]]:
     made = records(kind, DOCUMENTS, Random(f"{SEED} {kind.name}"))
-    return ((kind, record, verdict) for record, verdict in zip(made, judge(landing, kind, made), strict=True))
+    return ((kind, record, verdict) for record, verdict in zip(made, judge(landing, kind, made, many), strict=True))
 
 
 def _opinion(kind: Topic, record: Record) -> Opinion:

@@ -6,7 +6,7 @@ Everything here makes SQL text about the column `value` or about a place within 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 
 from pyspark.sql.types import (
@@ -96,7 +96,7 @@ def read(body: DataType) -> str:
 
 def written(body: DataType, place: str, options: str = "") -> str:
     """What was read at a place as `document` would have it."""
-    whole = place if isinstance(body, StructType) else f"named_struct('v', {place})"
+    whole = _brief(body, place) if isinstance(body, StructType) else f"named_struct('v', {place})"
     return f"to_json({', '.join(filter(None, (whole, options)))})"
 
 
@@ -202,6 +202,17 @@ def quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
+def _brief(kind: DataType, place: str) -> str:
+    """The same, with the decimals outside of lists as variants: those are written without zeros at their ends."""
+    match kind:
+        case DecimalType():
+            return f"cast({place} as variant)"
+        case StructType() if {*map(type, _members(kind))} & {DecimalType}:
+            members = [f"{quoted(f.name)}, {_brief(f.dataType, f'{place}.{name(f.name)}')}" for f in kind.fields]
+            return f"if({place} is null, null, named_struct({', '.join(members)}))"
+    return place
+
+
 def _exact(kind: DecimalType, token: str) -> str:
     # A variant holds a number with an exponent as a double; zero is then an underflow.
     scales = "|".join(map(str, range(kind.scale + 1)))
@@ -233,6 +244,15 @@ def _parts(kind: DataType) -> Iterable[DataType]:
             yield kind.keyType
         case _:
             yield kind
+
+
+def _members(kind: DataType) -> Iterator[DataType]:
+    """The types in a struct and in structs inside it, without those in lists and maps."""
+    if not isinstance(kind, StructType):
+        yield kind
+    else:
+        for field in kind.fields:
+            yield from _members(field.dataType)
 
 
 def _from_json(document: str, members: str, bad: str = _BAD) -> str:

@@ -2,6 +2,8 @@
 
 Most records are proven good by reading them back: a text that is written as it was read, but for blanks, is one
 whole document without a repeated field, and every token has the type that is due. Only others are looked at closely.
+To look closely takes much code, so many records get a glance first: a plan without that code, which leaves open what
+it cannot tell.
 """
 
 from __future__ import annotations
@@ -42,11 +44,15 @@ from headrace.engine.columns import lit
 from headrace.project.expressions import columns_of, with_values
 from headrace.project.model import Topic
 
+UNSURE = "_unsure"
+"""Name of the column that tells which rows of a glance are left open."""
+
 _EARLIEST = "timestamp'2000-01-01 00:00:00Z'"
 _LATEST_MILLIS = "253402300799999"  # 9999-12-31; clamped to it, a number of any size is only out of range
 _ON_THE_WAY = ("_document", "_written", "_reads_back", "_fault", "_event_time", "_verdict")
 _RECORDS = "_records"
 _NO_FAULT = "cast(null as int)"
+_UNSURE_FAULT = 1_000_000  # there are not as many reasons
 _REJECTED = "_verdict < 0"
 _MISSING = "missing_field"
 _STRICT = f"try_parse_json(concat('[', {VALUE}, ']')) is not null"
@@ -58,22 +64,36 @@ _PAIRED_ESCAPES = (
 )
 
 
-def classify(frame: DataFrame, topics: Sequence[Topic], landed_at: datetime | Column) -> DataFrame:
+def classify(
+    frame: DataFrame, topics: Sequence[Topic], landed_at: datetime | Column, closely: bool = True
+) -> DataFrame:
     """Give Kafka's rows the columns of a landing: text, bytes that are no text, times and the reject reason.
 
     A rejected row has no event time. No record makes the query fail. Beside them stands the typed `data` of usable
-    rows, in a column for each topic (see `data_column`).
+    rows, in a column for each topic (see `data_column`). With a glance (not `closely`) the column `UNSURE` says which
+    rows `look_closely` must see.
     """
     reasons = (*REASONS, *dict.fromkeys(rule for topic in topics for rule, _ in topic.reject))
     landed = landed_at if isinstance(landed_at, Column) else lit(landed_at)
     records = frame.withColumn("landed_at", landed)
     records.createOrReplaceTempView(_RECORDS)
     judged, known = _RECORDS, {*records.columns}
-    for step in filter(None, _steps(topics, reasons)):
+    for step in filter(None, _steps(topics, reasons, closely)):
         made = ", ".join(f"{sql} as {name(column)}" for column, sql in step.items())
         judged, known = f"(select {_all_but(known & step.keys())}, {made} from {judged})", known | step.keys()
     # One text, as Spark looks at all of a plan again with each step that is added to a frame.
     return frame.sparkSession.sql(f"select {_all_but([*_ON_THE_WAY, *map(_body, topics)])} from {judged}")
+
+
+def look_closely(rows: DataFrame, topics: Sequence[Topic]) -> DataFrame:
+    """Decide on what a glance has left open in the rows of a landing."""
+    unsure = rows.where(UNSURE).withColumns({name: F.expr(_as_it_came(name)) for name in ("key", "value")})
+    found = classify(unsure, topics, F.col("landed_at"))
+    return rows.where(f"not {UNSURE}").unionByName(found.select(*rows.columns)).drop(UNSURE)
+
+
+def _as_it_came(column: str) -> str:
+    return f"coalesce(_{column}_bytes, cast({column} as binary))"
 
 
 def _all_but(columns: Iterable[str]) -> str:
@@ -81,7 +101,7 @@ def _all_but(columns: Iterable[str]) -> str:
     return f"* except ({left_out})" if left_out else "*"
 
 
-def _steps(topics: Sequence[Topic], reasons: Sequence[str]) -> Iterator[Mapping[str, str]]:
+def _steps(topics: Sequence[Topic], reasons: Sequence[str], closely: bool) -> Iterator[Mapping[str, str]]:
     """The columns that are computed one after the other: each step sees those before it."""
     yield {
         "_document": _by_topic(topics, lambda topic: document(body_type(topic))),
@@ -89,11 +109,15 @@ def _steps(topics: Sequence[Topic], reasons: Sequence[str]) -> Iterator[Mapping[
     }
     yield {"_written": _by_topic(topics, lambda topic: written(body_type(topic), _place(topic)))}
     yield {"_reads_back": _by_topic(topics, _reads_back)}
-    yield {"_fault": _by_topic(topics, _fault)}
-    yield {_body(topic): _read_at_last(topic) for topic in topics if safe_to_read(body_type(topic))}
+    yield {"_fault": _by_topic(topics, lambda topic: _fault(topic, closely))}
+    yield {_body(topic): _read_at_last(topic) for topic in topics if closely and safe_to_read(body_type(topic))}
     yield {"_event_time": _by_topic(topics, _event_time)}
     yield {"_verdict": _by_topic(topics, lambda topic: _verdict(topic, reasons))}
-    yield {**_columns(topics, reasons), **{data_column(topic): _data(topic) for topic in topics}}
+    yield {
+        **_columns(topics, reasons),
+        **{data_column(topic): _data(topic) for topic in topics},
+        **({} if closely else {UNSURE: f"_verdict = -{_UNSURE_FAULT}"}),
+    }
 
 
 def data_column(topic: Topic) -> str:
@@ -170,7 +194,7 @@ def _first(cases: Iterable[tuple[str, str]], reasons: Sequence[str]) -> str:
     return f"case {whens} end" if whens else "cast(null as bigint)"
 
 
-def _fault(topic: Topic) -> str:
+def _fault(topic: Topic, closely: bool) -> str:
     """Number of the first fault in a record, null if there is none."""
     body = body_type(topic)
     cases = [] if topic.null_key else [("key is null", "null_key")]  # else any key will do
@@ -181,8 +205,7 @@ def _fault(topic: Topic) -> str:
         f"case {' '.join(f'when {condition} then {FAULTS[reason]}' for condition, reason in cases)}"
         f" when value is null then null"
         f" when _reads_back then coalesce({lacking}, {worst(body, _place(topic), text_fault) or _NO_FAULT})"
-        f" when try_validate_utf8({VALUE}) is null then {FAULTS['not_json']}"
-        f" else {_close_look(topic, body, lacking)} end"
+        f" else {_close_look(topic, body, lacking) if closely else _UNSURE_FAULT} end"
     )
 
 
@@ -210,23 +233,33 @@ def _reads_back(topic: Topic) -> str:
     body = body_type(topic)
     if holds(body, MapType):  # Spark's maps keep repeated keys
         return "false"
-    bare, is_text = (_bare_numbers, "is_valid_utf8(_document)") if holds(body, FRACTIONS) else (_blankless, "true")
     with_nulls = written(body, _place(topic), "map('ignoreNullFields', 'false')")
-    alike = f"{bare('_document', False)} in ({bare('_written', True)}, {bare(with_nulls, True)})"
-    return f"{_given(topic, body)} and (_document = _written or {is_text} and {alike})"
+    alike = f"_document = _written or {_blankless('_document')} in ({_blankless('_written')}, {_blankless(with_nulls)})"
+    if holds(body, FRACTIONS):
+        bare = f"{_bare_numbers('_document', False)} in "
+        bare += f"({_bare_numbers('_written', True)}, {_bare_numbers(with_nulls, True)})"
+        alike += f" or is_valid_utf8(_document) and {bare}"
+    return f"{_given(topic, body)} and {_is_not_void(topic, body)} and ({alike})"
 
 
-def _blankless(text: str, _: bool) -> str:
+def _is_not_void(topic: Topic, body: DataType) -> str:
+    """Whether any member was read. Of what is no JSON none is, and without blanks it may look like nulls: `n ull`."""
+    if not isinstance(body, StructType) or any(field.required for field in topic.fields):
+        return "true"
+    return f"({' or '.join(given(f.dataType, f'{_place(topic)}.{name(f.name)}') for f in body.fields) or 'true'})"
+
+
+def _blankless(text: str) -> str:
     return f"replace({text}, ' ', '')"
 
 
 def _bare_numbers(text: str, is_written: bool) -> str:
-    """Blankless, and fractions without the zeros at their ends: Spark writes a decimal with all digits of its type.
+    """Blankless, and fractions without the zeros at their ends: in lists Spark writes a decimal with all its digits.
 
     Of text only: bytes that are none would all become the same sign.
     """
     zeros, marks = (f"{_LAST_ZEROS}{_ZERO_OF_MANY_DIGITS}", (".", "E-")) if is_written else (_LAST_ZEROS, (".",))
-    blankless, may_hold = _blankless(text, is_written), " or ".join(f"contains({text}, '{mark}')" for mark in marks)
+    blankless, may_hold = _blankless(text), " or ".join(f"contains({text}, '{mark}')" for mark in marks)
     return f"if({may_hold}, regexp_replace({blankless}, r'(?=[.E])({zeros})', '$2'), {blankless})"
 
 
@@ -239,8 +272,8 @@ def _close_look(topic: Topic, body: DataType, lacking: str) -> str:
     found = f"if(_tokens._bad is not null or {null_scalar}, {FAULTS['wrong_type']}, {inside})"
     # of any text, an object is read that may have no members
     sound = f"_worst is null and _tokens.v is not null and {_given(topic, body)} and {_STRICT}"
-    verdict = f"if({sound}, {lacking}, {_diagnosis(topic)})"
-    return let("_tokens", tokens(body), let("_worst", found, verdict))
+    verdict = let("_tokens", tokens(body), let("_worst", found, f"if({sound}, {lacking}, {_diagnosis(topic)})"))
+    return f"if(try_validate_utf8({VALUE}) is null, {FAULTS['not_json']}, {verdict})"
 
 
 def _diagnosis(topic: Topic) -> str:

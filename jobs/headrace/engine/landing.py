@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from headrace.engine.broker_admin import BrokerAdmin, Offsets
-from headrace.engine.classify import classify, data_column
+from headrace.engine.classify import UNSURE, classify, data_column, look_closely
 from headrace.engine.columns import landing_schema, lit
 from headrace.engine.delta import CommitTable
 from headrace.engine.kept import Plans
@@ -108,6 +108,7 @@ class LandingQuery:
         self._ids: dict[str, str] = {}
         self._batch = 0
         self._ready = False
+        self._looks_closely = False
         self._newest: tuple[datetime, datetime] | None = None
         self._timed = -1
         self.lag: int | None = None
@@ -272,16 +273,13 @@ class LandingQuery:
             for seed in topic.seeds
         ]
         self._plans.begin(self._batch, len(records))
-        landed = self._judged(self.session.createDataFrame(records, _RECORD), now, topics)
+        frame = self._of_now(self.session.createDataFrame(records, _RECORD), now)
+        landed = self._plans.compute("seeds", lambda: _classified(frame, topics), frame)
         self._seeded |= {topic.name for topic in topics}
         return self._append(landed, now, len(records), self._done)
 
-    def _judged(
-        self, records: DataFrame, now: datetime, topics: Sequence[Topic], more: Iterable[str] = ()
-    ) -> Materialized:
-        when = {"landing_batch": lit(self._batch).cast("bigint"), "landed_at": lit(now)}
-        classified = _classified(records.withColumns(when), topics, more)
-        return self._plans.compute("seeds", lambda: classified, classified)
+    def _of_now(self, records: DataFrame, now: datetime) -> DataFrame:
+        return records.withColumns({"landing_batch": lit(self._batch).cast("bigint"), "landed_at": lit(now)})
 
     def _judged_few(self, fetched: Rows, now: datetime) -> Materialized:
         """Records and the moment lie in slots, so that the verdict on them need not be planned again."""
@@ -295,8 +293,24 @@ class LandingQuery:
         """This is planned for each batch, so it holds the verdicts on those topics only that have records in it."""
         read = {topic for topic, _ in ranges}
         topics = [topic for topic in self.landing.topics if topic.topic in read]
-        judged = self._judged(self._records.frame(ranges), now, topics, [data_column(topic) for topic in topics])
+        frame = self._of_now(self._records.frame(ranges), now)
+        judged = self._judged_closely(frame, topics) if self._looks_closely else self._judged_at_a_glance(frame, topics)
         return Shared(judged.frame, judged.count, tuple(self.table.schema.names))
+
+    def _judged_closely(self, frame: DataFrame, topics: Sequence[Topic]) -> Materialized:
+        more = [data_column(topic) for topic in topics]
+        return self._plans.compute("looked at", lambda: _classified(frame, topics, more), frame)
+
+    def _judged_at_a_glance(self, frame: DataFrame, topics: Sequence[Topic]) -> Materialized:
+        """What a glance leaves open is looked at closely; if that is most of a batch, later ones do without glances."""
+        more = [*map(data_column, topics), UNSURE]
+        rows = self._plans.compute("glance", lambda: _classified(frame, topics, more, closely=False), frame)
+        unsure = count_where(rows, UNSURE)
+        self._looks_closely = 2 * unsure > rows.count
+        if not unsure:
+            return rows
+        parts = rows.frame.rdd.getNumPartitions()
+        return rows.narrowed(look_closely(rows.frame, topics).coalesce(parts))
 
     def _land(self, ranges: Ranges) -> LandingReport:
         now = self._now()
@@ -346,8 +360,10 @@ def _moment(text: str) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
 
 
-def _classified(records: DataFrame, topics: Sequence[Topic], more: Iterable[str] = ()) -> DataFrame:
-    rows = classify(records, topics, F.col("landed_at"))
+def _classified(
+    records: DataFrame, topics: Sequence[Topic], more: Iterable[str] = (), closely: bool = True
+) -> DataFrame:
+    rows = classify(records, topics, F.col("landed_at"), closely)
     return rows.select(*[F.col(name).cast(ddl).alias(name) for name, ddl in LANDING_COLUMNS], *more)
 
 
