@@ -6,7 +6,7 @@ Everything here makes SQL text about the column `value` or about a place within 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import count
 
 from pyspark.sql.types import (
@@ -132,8 +132,7 @@ def typed(body: DataType, place: str) -> str:
         case StructType():
             if not _PLACE.fullmatch(place):
                 return let("_of", place, typed(body, "_of"))
-            members = [f"{quoted(f.name)}, {typed(f.dataType, f'{place}.{name(f.name)}')}" for f in body.fields]
-            return f"if({place} is null, null, named_struct({', '.join(members)}))"
+            return _made_anew(body, place, typed)
     return _time(body, place)
 
 
@@ -204,13 +203,15 @@ def quoted(text: str) -> str:
 
 def _brief(kind: DataType, place: str) -> str:
     """The same, with the decimals outside of lists as variants: those are written without zeros at their ends."""
-    match kind:
-        case DecimalType():
-            return f"cast({place} as variant)"
-        case StructType() if {*map(type, _members(kind))} & {DecimalType}:
-            members = [f"{quoted(f.name)}, {_brief(f.dataType, f'{place}.{name(f.name)}')}" for f in kind.fields]
-            return f"if({place} is null, null, named_struct({', '.join(members)}))"
-    return place
+    if isinstance(kind, DecimalType):
+        return f"cast({place} as variant)"
+    return _made_anew(kind, place, _brief) if isinstance(kind, StructType) and holds(kind, DecimalType) else place
+
+
+def _made_anew(kind: StructType, place: str, member: Callable[[DataType, str], str]) -> str:
+    """A struct of what `member` makes of each member's type and place; null where the struct at the place is."""
+    members = [f"{quoted(f.name)}, {member(f.dataType, f'{place}.{name(f.name)}')}" for f in kind.fields]
+    return f"if({place} is null, null, named_struct({', '.join(members)}))"
 
 
 def _exact(kind: DecimalType, token: str) -> str:
@@ -244,15 +245,6 @@ def _parts(kind: DataType) -> Iterable[DataType]:
             yield kind.keyType
         case _:
             yield kind
-
-
-def _members(kind: DataType) -> Iterator[DataType]:
-    """The types in a struct and in structs inside it, without those in lists and maps."""
-    if not isinstance(kind, StructType):
-        yield kind
-    else:
-        for field in kind.fields:
-            yield from _members(field.dataType)
 
 
 def _from_json(document: str, members: str, bad: str = _BAD) -> str:

@@ -299,7 +299,7 @@ class LandingQuery:
 
     def _judged_closely(self, frame: DataFrame, topics: Sequence[Topic]) -> Materialized:
         more = [data_column(topic) for topic in topics]
-        return self._plans.compute("looked at", lambda: _classified(frame, topics, more), frame)
+        return self._plans.compute("close look", lambda: _classified(frame, topics, more), frame)
 
     def _judged_at_a_glance(self, frame: DataFrame, topics: Sequence[Topic]) -> Materialized:
         """What a glance leaves open is looked at closely; if that is most of a batch, later ones do without glances."""
