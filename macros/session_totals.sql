@@ -29,109 +29,108 @@ returns array<struct<
         landed_at: timestamp,
         amount: decimal(37, 8)
     >,
-    session: struct<started_at: timestamp, ended_at: timestamp, total: decimal(37, 8)>,
+    total: decimal(37, 8),
     is_late: boolean,
     newest_at: timestamp,
     sessions: array<struct<started_at: timestamp, ended_at: timestamp, total: decimal(37, 8)>>
 >>
-return slice(
-    aggregate(
-        transform(
-            sequence(1, size(orders), int(ceil(sqrt(size(orders))))),
-            -- what is read again and again stands beside an order: a field of a row that was shuffled is slow to read
-            start -> transform(
-                slice(orders, start, int(ceil(sqrt(size(orders))))),
-                made -> named_struct('made', made, 'at', made.ordered_at, 'amount', made.amount)
-            )
-        ),
-        array(named_struct(
-            'made', cast(null as struct<
-                landing_batch: bigint,
-                topic: string,
-                partition: int,
-                offset: bigint,
-                order_id: string,
-                ordered_at: timestamp,
-                landed_at: timestamp,
-                amount: decimal(37, 8)
-            >),
-            'session', cast(null as struct<started_at: timestamp, ended_at: timestamp, total: decimal(37, 8)>),
-            'is_late', false,
-            'newest_at', newest_at,
-            'sessions', sessions
-        )),
-        (steps, block) -> concat(
-            steps,
-            slice(
-                aggregate(
-                    block,
-                    slice(steps, -1, 1),
-                    (latest, next) -> aggregate(
-                        -- over nothing: gives `last` its name and copies nothing
-                        array(),
-                        element_at(latest, -1),
-                        (last, nothing) -> last,
-                        last -> concat(latest, array(case
-                            -- the usual case: the newest order goes on with the only session
-                            when size(last.sessions) = 1
-                                and next.at >= last.newest_at
-                                and next.at <= last.sessions[0].ended_at + gap
-                                then aggregate(
-                                    array(),
-                                    named_struct(
-                                        'started_at', last.sessions[0].started_at,
-                                        'ended_at', next.at,
-                                        'total', try_cast(next.amount + last.sessions[0].total as decimal(37, 8))
-                                    ),
-                                    (joined, nothing) -> joined,
-                                    joined -> named_struct(
-                                        'made', next.made,
-                                        'session', joined,
-                                        'is_late', false,
-                                        'newest_at', next.at,
-                                        'sessions', array(joined)
+return transform(
+    slice(
+        aggregate(
+            transform(
+                sequence(1, size(orders), int(ceil(sqrt(size(orders))))),
+                -- what is read again and again stands by itself: a field of a row that was shuffled is slow to read
+                start -> transform(
+                    slice(orders, start, int(ceil(sqrt(size(orders))))),
+                    made -> named_struct('at', made.ordered_at, 'amount', made.amount)
+                )
+            ),
+            array(named_struct(
+                'total', cast(null as decimal(37, 8)),
+                'is_late', false,
+                'newest_at', newest_at,
+                'sessions', sessions
+            )),
+            (steps, block) -> concat(
+                steps,
+                slice(
+                    aggregate(
+                        block,
+                        slice(steps, -1, 1),
+                        (latest, next) -> aggregate(
+                            -- over nothing: gives `last` its name and copies nothing
+                            array(),
+                            element_at(latest, -1),
+                            (last, nothing) -> last,
+                            last -> array_append(latest, case
+                                -- the usual case: the newest order goes on with the only session
+                                when size(last.sessions) = 1
+                                    and next.at >= last.newest_at
+                                    and next.at <= last.sessions[0].ended_at + gap
+                                    then aggregate(
+                                        array(),
+                                        try_cast(next.amount + last.sessions[0].total as decimal(37, 8)),
+                                        (total, nothing) -> total,
+                                        total -> named_struct(
+                                            'total', total,
+                                            'is_late', false,
+                                            'newest_at', next.at,
+                                            'sessions', array(named_struct(
+                                                'started_at', last.sessions[0].started_at,
+                                                'ended_at', next.at,
+                                                'total', total
+                                            ))
+                                        )
                                     )
-                                )
-                            else aggregate(
-                                filter(
-                                    last.sessions,
-                                    session -> next.at between session.started_at - gap and session.ended_at + gap
-                                        and not coalesce(next.at < last.newest_at - kept, false)
-                                ),
-                                named_struct('started_at', next.at, 'ended_at', next.at, 'total', next.amount),
-                                (joined, session) -> named_struct(
-                                    'started_at', least(joined.started_at, session.started_at),
-                                    'ended_at', greatest(joined.ended_at, session.ended_at),
-                                    'total', try_cast(joined.total + session.total as decimal(37, 8))
-                                ),
-                                joined -> named_struct(
-                                    'made', next.made,
-                                    'session', joined,
-                                    'is_late', coalesce(next.at < last.newest_at - kept, false),
-                                    'newest_at', greatest(last.newest_at, next.at),
-                                    'sessions', if(
-                                        coalesce(next.at < last.newest_at - kept, false),
+                                else aggregate(
+                                    filter(
                                         last.sessions,
-                                        concat(
-                                            filter(
-                                                last.sessions,
-                                                session -> session.ended_at >= greatest(last.newest_at, next.at) - kept
-                                                    and not next.at between session.started_at - gap
-                                                        and session.ended_at + gap
-                                            ),
-                                            array(joined)
+                                        session -> next.at between session.started_at - gap and session.ended_at + gap
+                                            and not coalesce(next.at < last.newest_at - kept, false)
+                                    ),
+                                    named_struct('started_at', next.at, 'ended_at', next.at, 'total', next.amount),
+                                    (joined, session) -> named_struct(
+                                        'started_at', least(joined.started_at, session.started_at),
+                                        'ended_at', greatest(joined.ended_at, session.ended_at),
+                                        'total', try_cast(joined.total + session.total as decimal(37, 8))
+                                    ),
+                                    joined -> named_struct(
+                                        'total', joined.total,
+                                        'is_late', coalesce(next.at < last.newest_at - kept, false),
+                                        'newest_at', greatest(last.newest_at, next.at),
+                                        'sessions', if(
+                                            coalesce(next.at < last.newest_at - kept, false),
+                                            last.sessions,
+                                            array_append(
+                                                filter(
+                                                    last.sessions,
+                                                    session ->
+                                                        session.ended_at >= greatest(last.newest_at, next.at) - kept
+                                                        and not next.at between session.started_at - gap
+                                                            and session.ended_at + gap
+                                                ),
+                                                joined
+                                            )
                                         )
                                     )
                                 )
-                            )
-                        end))
-                    )
-                ),
-                2,
-                size(block)
+                            end)
+                        )
+                    ),
+                    2,
+                    size(block)
+                )
             )
-        )
+        ),
+        2,
+        size(orders)
     ),
-    2,
-    size(orders)
+    -- the order itself stands here only: what is folded is copied at each step
+    (step, number) -> named_struct(
+        'made', orders[number],
+        'total', step.total,
+        'is_late', step.is_late,
+        'newest_at', step.newest_at,
+        'sessions', step.sessions
+    )
 )

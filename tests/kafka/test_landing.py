@@ -24,7 +24,7 @@ from headrace.engine.shelf import Shelf
 from headrace.engine.sources import Source
 from headrace.errors import HeadraceError, Place
 from headrace.layout import Layout
-from headrace.project.model import Field, Kafka, Landing, Topic
+from headrace.project.model import SEED_PARTITION, Field, Kafka, Landing, Seed, Topic
 from tests.kafka.cluster import Cluster
 from tests.kafka.crash import Crash, Point
 from tests.waiting import PATIENCE, wait_for
@@ -238,3 +238,23 @@ def test_records_of_another_form_are_looked_at_one_by_one(pier: Pier):
         assert report is not None and (report.batch, report.records, report.rejected) == (batch, many, 0)
     rows = bronze(landing.table.snapshot(pier.spark), pier.topic)
     assert rows.where("data.n = offset and data.n = key").count() == 2 * many
+
+
+@pytest.mark.parametrize("records", [0, 3, SMALL_BATCH_ROWS + 1])
+def test_rows_of_the_project_land_with_the_first_records_and_before_them(pier: Pier, records: int):
+    seeds = (Seed(2, "7", json.dumps({"n": 7})), Seed(3, "bad", "{"))
+    seeded = replace(pier, topic=replace(pier.topic, seeds=seeds))
+    seeded.send(*range(records))
+    report = seeded.landing().step(2 * SMALL_BATCH_ROWS)
+    assert report is not None and (report.batch, report.records, report.rejected) == (1, records + 2, 1)
+    seeded.send(records)
+    again = seeded.landing()
+    report = again.step(EVERYTHING)
+    assert report is not None and (report.batch, report.records) == (2, 1)
+    assert again.step(EVERYTHING) is None
+    rows = again.table.snapshot(pier.spark)
+    first = rows.where("landing_batch = 0").orderBy("offset").select("partition", "offset", "key").collect()
+    assert [tuple(row) for row in first] == [(SEED_PARTITION, 2, "7"), (SEED_PARTITION, 3, "bad")]
+    arrived = bronze(rows, seeded.topic).orderBy("_arrival").select("_arrival.landing_batch", "data.n").collect()
+    assert [row[0] for row in arrived] == [0] + [1] * records + [2]
+    assert [row[1] for row in arrived] == [7, *range(records + 1)]

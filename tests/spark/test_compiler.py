@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -14,6 +17,9 @@ from headrace.environment import java
 
 pytestmark = pytest.mark.spark
 
+DIRECTIVES = json.loads(
+    re.sub(r"(\w+):", r'"\1":', Path(compiler.__file__).with_name("compiler.json").read_text("utf-8"))
+)
 TOLD = ("-XX:+DisplayVMOutput", "-XX:+CompilerDirectivesPrint")
 
 
@@ -24,9 +30,19 @@ def test_java_says_nothing_of_it() -> None:
 
 
 def test_second_compiler_takes_the_named_methods_alone() -> None:
-    named, others = _java(*compiler.options("quick"), *TOLD).stdout.split("Directive:")[1:3]
+    named, longest, others = _java(*compiler.options("quick"), *TOLD).stdout.split("Directive:")[1:4]
     assert "jdk/internal/misc/Unsafe.copyMemory" in named and "Exclude:false" in _second(named)
+    assert "DataSourceV2Strategy.apply" in longest and "Exclude:true" in _second(longest)
     assert "matching: *.*" in others and "Exclude:true" in _second(others)
+
+
+def test_longest_methods_are_methods_of_this_spark(spark: SparkSession) -> None:
+    jvm: Any = spark.sparkContext._jvm
+    (methods,) = (each["match"] for each in DIRECTIVES if "c1" in each and each["c1"].get("Exclude"))
+    for method in methods:
+        name, _, told = method.replace("/", ".").rpartition(".")
+        found = jvm.org.apache.spark.util.Utils.classForName(name, False, False).getDeclaredMethods()
+        assert told in {each.getName() for each in found}
 
 
 def test_spark_of_the_tests_has_it(spark: SparkSession) -> None:

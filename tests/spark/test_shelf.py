@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.engine.delta import Commit, CommitTable
+from headrace.engine.jvm import each
 from headrace.engine.kept import Plans
 from headrace.engine.materialized import Materialized, materialize
 from headrace.engine.session import SMALL_BATCH_ROWS
@@ -101,7 +102,8 @@ def shared(plans: Plans) -> Shared:
 
 
 def is_in_memory(rows: Shared) -> bool:
-    return bool(rows.frame._jdf.queryExecution().logical().rdd().getStorageLevel().useMemory())
+    (packed,) = each(rows.frame._jdf.queryExecution().logical().rdd().dependencies())
+    return bool(packed.rdd().getStorageLevel().useMemory())
 
 
 def test_large_commit_made_to_be_shared_is_kept(plans: Plans, table: CommitTable, tmp_path: Path) -> None:
@@ -136,7 +138,7 @@ def test_memory_of_shared_rows_is_given_back_by_the_last_who_holds_them(plans: P
 
 def test_next_large_commit_takes_the_place_of_the_last(plans: Plans, table: CommitTable) -> None:
     shelf, former, large = Shelf(), shared(plans), shared(plans)
-    for version, each in ((2, former), (3, large)):
-        shelf.put(table.path, version, each)
-        each.release()
+    for version, rows_of in ((2, former), (3, large)):
+        shelf.put(table.path, version, rows_of)
+        rows_of.release()
     assert not is_in_memory(former) and is_in_memory(large)

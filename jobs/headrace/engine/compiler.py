@@ -8,6 +8,10 @@ memory, new instances of lambdas, values of threads. Spark does little else. So 
 (`compiler.json`; JEP 165), and C1 call them instead of copying their code into its own. What they call is named as
 well: C2 calls a method that it has been refused before, instead of copying its code.
 
+Two methods of Spark's are compiled by neither. They ask a node of a plan for each of a hundred kinds; to compile them
+takes 0.3 s each time, and by itself Java would not, as they are longer than 8,000 bytes (see `DontCompileHugeMethods`
+in `session.py`).
+
 How the others get no profile: a method for which C2 is out of the question is compiled by C1 without one, but the JVM
 asks that question only when the method is hot enough for C2. So the interpreter counts (`Tier0`), and what C2 counts
 as hot is made less than what C1 does (`Tier4`).

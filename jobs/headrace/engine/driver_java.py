@@ -1,4 +1,4 @@
-"""Java of ours in the driver: one call for what would be dozens from Python.
+"""Java of ours: one call in the driver for what would be dozens from Python, and how tasks keep rows.
 
 It is compiled by what Spark compiles with, once per user: to do so at each start costs 0.4 CPU-s.
 """
@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, cast
+from zipfile import ZipFile
 
 import pyspark
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
@@ -21,6 +25,7 @@ from headrace.engine.jvm import array_of
 
 _SOURCES = Path(__file__).parent
 _KIND = "java"
+_DEFINING = Lock()
 
 
 def driver_task(session: SparkSession) -> Any:
@@ -38,6 +43,11 @@ def interpreted_calls(session: SparkSession) -> Any:
     return _only(session.sparkContext, "InterpretedCalls")
 
 
+def packed_rows(session: SparkSession) -> Any:
+    """Rows that are kept; the methods are those of `PackedRows.java`."""
+    return _shared(session.sparkContext, "org.apache.spark.sql.execution", "PackedRows")
+
+
 def session_loader(context: SparkContext, parent: Any) -> Any:
     """A class loader for the start of a session (`SessionLoader.java`)."""
     return _made(context, "SessionLoader", parent)
@@ -53,6 +63,46 @@ def _made(context: SparkContext, name: str, *arguments: Any) -> Any:
     """An object of the class of this name."""
     jvm: Any = context._jvm
     return _constructor(context, name).newInstance(array_of(context, jvm.java.lang.Object, arguments))
+
+
+@lru_cache(maxsize=1)
+def _shared(context: SparkContext, package: str, name: str) -> Any:
+    """A class that tasks know as well, as if it came with a package of Spark's."""
+    jvm, spark = cast(Any, context._jvm), cast(Any, context._jsc)
+    loader = jvm.org.apache.spark.util.Utils.getSparkClassLoader()
+    classes = _classes(jvm, loader, (_SOURCES / f"{name}.java").read_text("utf-8"))
+    with _DEFINING:
+        if not _is_known(jvm, loader, f"{package}.{name}"):
+            _define(jvm, loader, f"{package}.LogicalRDD", classes.values())
+    if not spark.isLocal():
+        spark.addJar(_jar(Path(str(context._temp_dir)), name, classes))
+    return getattr(jvm, f"{package}.{name}")
+
+
+def _is_known(jvm: Any, loader: Any, name: str) -> bool:
+    """Whether there is a class of this name: a former context of this JVM may have defined it."""
+    try:
+        jvm.java.lang.Class.forName(name, False, loader)
+    except Py4JJavaError:
+        return False
+    return True
+
+
+def _define(jvm: Any, loader: Any, neighbour: str, classes: Iterable[bytes]) -> None:
+    """Add classes to the package of a class of Spark's."""
+    lookup = jvm.java.lang.invoke.MethodHandles
+    place = lookup.privateLookupIn(jvm.java.lang.Class.forName(neighbour, False, loader), lookup.lookup())
+    for code in classes:
+        place.defineClass(code)
+
+
+def _jar(folder: Path, name: str, classes: Mapping[str, bytes]) -> str:
+    """The path of a new archive of classes, for executors to fetch."""
+    path = folder / f"{name}.jar"
+    with ZipFile(path, "w") as archive:
+        for each, code in classes.items():
+            archive.writestr(f"{each.replace('.', '/')}.class", code)
+    return str(path)
 
 
 @lru_cache(maxsize=4)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -38,12 +38,6 @@ _DEFAULTS = {
     "kafka.max.poll.records": "5000",
 }
 
-_RECORD = (
-    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
-    "headers array<struct<key: string, value: binary>>"
-)
-
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MOMENT = StructType().add("batch", "integer").add("landed_at", "timestamp")
 
@@ -56,6 +50,14 @@ class LandingReport:
     version: int
     records: int
     rejected: int
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The number of a landing batch, and the time at which it lands."""
+
+    batch: int
+    landed_at: datetime
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ class LandingQuery:
         self._total = 0
         self._admin = BrokerAdmin(kafka.client_config)
         self._done: Offsets = {}
-        self._seeded: set[str] = set()
+        self._seeded: frozenset[str] = frozenset()
         self._landed_at = datetime.min.replace(tzinfo=timezone.utc)
         self._ids: dict[str, str] = {}
         self._batch = 0
@@ -117,13 +119,15 @@ class LandingQuery:
     def step(self, max_rows: int, upto: Offsets | None = None) -> LandingReport | None:
         """Land what is new, at most `max_rows` records and not beyond `upto`; None when there is nothing.
 
-        Rows that come with the project land before all others.
+        Rows that come with the project are a batch before all others: the first commit holds that as well.
         """
         if not self._ready:
             self._recover()
-        if unseeded := [topic for topic in self.landing.topics if topic.seeds and topic.name not in self._seeded]:
-            return self._land_seeds(unseeded)
-        ends = upto or self.ends()
+        ranges = self._new(max_rows, upto or self.ends())
+        unseeded = [topic for topic in self.landing.topics if topic.seeds and topic.name not in self._seeded]
+        return self._land(ranges, unseeded) if ranges or unseeded else None
+
+    def _new(self, max_rows: int, ends: Offsets) -> Ranges:
         behind = {
             (topic, p): (self._next(topic, p), end)
             for topic, offsets in ends.items()
@@ -134,9 +138,7 @@ class LandingQuery:
         if self._bounds.max_records is not None:
             max_rows = min(max_rows, self._bounds.max_records - self._total)
             self.lag = min(self.lag, max(max_rows, 0))
-        if not behind or max_rows <= 0:
-            return None
-        return self._land(_share(behind, max_rows))
+        return _share(behind, max_rows) if max_rows > 0 else {}
 
     def settle(self) -> None:
         """Decide where topics begin that were never read: what is sent from now on is read, whatever dies when."""
@@ -175,15 +177,17 @@ class LandingQuery:
         self._note_times()
         if self._newest is None:
             return None
-        now = self._now()
+        moment = Moment(self._batch, self._now())
         event_time, landed_at = self._newest
         row: dict[str, Any] = {name: None for name, _ in LANDING_COLUMNS}
-        row |= {"landing_batch": self._batch, "topic": TICK_TOPIC, "partition": 0, "offset": self._batch}
+        row |= {"landing_batch": moment.batch, "topic": TICK_TOPIC, "partition": 0, "offset": moment.batch}
         row["key"] = None if sources is None else ",".join(sources)
-        row |= {"timestamp": now, "event_time": event_time + (now - landed_at), "landed_at": now}
-        self._plans.begin(self._batch, 1)
+        row |= {"timestamp": moment.landed_at, "landed_at": moment.landed_at}
+        row["event_time"] = event_time + (moment.landed_at - landed_at)
+        self._plans.begin(moment.batch, 1)
         tick = Rows.given(self.session, [tuple(row.values())], landing_schema())
-        return self._append(self._plans.fill("tick", tick, landing_schema()), now, 0, self._done)
+        landed = self._plans.fill("tick", tick, landing_schema())
+        return self._append(landed, moment, 0, self._done, self._seeded)
 
     def _note_times(self) -> None:
         """Learn the largest event time, and when the last record landed, from what has been landed since."""
@@ -205,7 +209,7 @@ class LandingQuery:
         self._batch = int(marker.get("batch", -1)) + 1
         self._done = {t: {int(p): o for p, o in offsets.items()} for t, offsets in marker.get("offsets", {}).items()}
         self._ids = dict(marker.get("ids", {}))
-        self._seeded = set(marker.get("seeded", ()))
+        self._seeded = frozenset(marker.get("seeded", ()))
         if "landed_at" in marker:
             self._landed_at = datetime.fromisoformat(marker["landed_at"])
         self._total = int(marker.get("total", 0))
@@ -265,35 +269,29 @@ class LandingQuery:
         """The landing time of the next batch: never before that of the last one, whatever the clock does."""
         return max(datetime.now(timezone.utc), self._landed_at)
 
-    def _land_seeds(self, topics: Sequence[Topic]) -> LandingReport:
-        now = self._now()
+    def _seeds(self, topics: Sequence[Topic], now: datetime) -> Rows:
+        """The rows that come with the project, as records."""
         records: list[tuple[Any, ...]] = [
-            (seed.key.encode(), seed.value.encode(), topic.topic, SEED_PARTITION, seed.line, now, [])
+            (seed.key.encode(), seed.value.encode(), topic.topic, SEED_PARTITION, seed.line, now, None, [])
             for topic in topics
             for seed in topic.seeds
         ]
-        self._plans.begin(self._batch, len(records))
-        frame = self._of_now(self.session.createDataFrame(records, _RECORD), now)
-        landed = self._plans.compute("seeds", lambda: _classified(frame, topics), frame)
-        self._seeded |= {topic.name for topic in topics}
-        return self._append(landed, now, len(records), self._done)
+        return Rows.given(self.session, records, SCHEMA)
 
-    def _of_now(self, records: DataFrame, now: datetime) -> DataFrame:
-        return records.withColumns({"landing_batch": lit(self._batch).cast("bigint"), "landed_at": lit(now)})
-
-    def _judged_few(self, fetched: Rows, now: datetime) -> Materialized:
+    def _judged_few(self, fetched: Rows, moment: Moment) -> Materialized:
         """Records and the moment lie in slots, so that the verdict on them need not be planned again."""
-        micros = (now - _EPOCH) // timedelta(microseconds=1)
-        moment = self._plans.fill("moment", Rows.numbers(self.session, self._batch, micros), _MOMENT).frame
+        micros = (moment.landed_at - _EPOCH) // timedelta(microseconds=1)
+        told = self._plans.fill("moment", Rows.numbers(self.session, moment.batch, micros), _MOMENT).frame
         records = self._plans.fill("records", fetched, SCHEMA).frame
         topics = self.landing.topics
-        return self._plans.compute("landed", lambda: _classified(_at(records, moment), topics), records, moment)
+        return self._plans.compute("landed", lambda: _classified(_at(records, told), topics), records, told)
 
-    def _judged_many(self, ranges: Ranges, now: datetime) -> Materialized:
+    def _judged_many(self, ranges: Ranges, seeds: Rows | None, moment: Moment) -> Materialized:
         """This is planned for each batch, so it holds the verdicts on those topics only that have records in it."""
         read = {topic for topic, _ in ranges}
-        topics = [topic for topic in self.landing.topics if topic.topic in read]
-        frame = self._of_now(self._records.frame(ranges), now)
+        topics = [topic for topic in self.landing.topics if topic.topic in read or (seeds and topic.seeds)]
+        records = self._records.frame(ranges, seeds).withColumn("landed_at", lit(moment.landed_at))
+        frame = _numbered(records, lit(moment.batch))
         judged = self._judged_closely(frame, topics) if self._looks_closely else self._judged_at_a_glance(frame, topics)
         return Shared(judged.frame, judged.count, tuple(self.table.schema.names))
 
@@ -312,29 +310,38 @@ class LandingQuery:
         parts = rows.frame.rdd.getNumPartitions()
         return rows.narrowed(look_closely(rows.frame, topics).coalesce(parts))
 
-    def _land(self, ranges: Ranges) -> LandingReport:
-        now = self._now()
-        records = sum(end - start for start, end in ranges.values())
-        self._plans.begin(self._batch, records)
-        fetched = self._records.rows(ranges) if self._plans.are_kept else None
+    def _land(self, ranges: Ranges, unseeded: Sequence[Topic]) -> LandingReport:
+        moment = Moment(self._batch + bool(unseeded), self._now())
+        seeds = self._seeds(unseeded, moment.landed_at) if unseeded else None
+        records = sum(end - start for start, end in ranges.values()) + (len(seeds) if seeds else 0)
+        self._plans.begin(moment.batch, records)
+        fetched = self._fetched(ranges, seeds) if self._plans.are_kept else None
         if fetched is None:
-            self._plans.begin(self._batch, max(records, SMALL_BATCH_ROWS + 1))  # few large ones are as many
-        landed = self._judged_many(ranges, now) if fetched is None else self._judged_few(fetched, now)
+            self._plans.begin(moment.batch, max(records, SMALL_BATCH_ROWS + 1))  # few large ones are as many
+            landed = self._judged_many(ranges, seeds, moment)
+        else:
+            landed = self._judged_few(fetched, moment)
         done = {t: dict(offsets) for t, offsets in self._done.items()}
         for (topic, p), (_, end) in ranges.items():
             done.setdefault(topic, {})[p] = end
-        return self._append(landed, now, records, done)
+        return self._append(landed, moment, records, done, self._seeded | {topic.name for topic in unseeded})
 
-    def _append(self, landed: Materialized, now: datetime, records: int, done: Offsets) -> LandingReport:
+    def _fetched(self, ranges: Ranges, seeds: Rows | None) -> Rows | None:
+        fetched = self._records.rows(ranges)
+        return fetched if fetched is None or seeds is None else Rows.joined(self.session, [seeds, fetched])
+
+    def _append(
+        self, landed: Materialized, moment: Moment, records: int, done: Offsets, seeded: frozenset[str]
+    ) -> LandingReport:
         with self._writing:
             rejected = self._rejected(landed) if records else 0
             marker = {
                 "query": self.landing.query,
-                "batch": self._batch,
-                "landed_at": now.isoformat(),
+                "batch": moment.batch,
+                "landed_at": moment.landed_at.isoformat(),
                 "offsets": done,
                 "ids": self._ids,
-                "seeded": sorted(self._seeded),
+                "seeded": sorted(seeded),
                 "records": records,
                 "total": self._total + records,
                 "tick": not records,
@@ -343,9 +350,9 @@ class LandingQuery:
             version = self.table.append(landed, marker)
             self._shelf.put(self.table.path, version, landed)
             landed.release()
-            self._done, self._batch, self._landed_at = done, self._batch + 1, now
+            self._done, self._seeded, self._batch, self._landed_at = done, seeded, moment.batch + 1, moment.landed_at
             self._total += records
-            return LandingReport(self._batch - 1, version, records, rejected)
+            return LandingReport(moment.batch, version, records, rejected)
 
     def _rejected(self, landed: Materialized) -> int:
         if not self._plans.are_kept:
@@ -369,8 +376,13 @@ def _classified(
 
 def _at(records: DataFrame, moment: DataFrame) -> DataFrame:
     """Records with the number of their batch and the time it lands."""
-    when = moment.select(F.col("batch").cast("bigint").alias("landing_batch"), "landed_at")
-    return records.join(when.hint("shuffle_replicate_nl"))
+    return _numbered(records.join(moment.hint("shuffle_replicate_nl")), F.col("batch")).drop("batch")
+
+
+def _numbered(records: DataFrame, batch: Column) -> DataFrame:
+    """Records with the number of their batch; that of rows which come with the project is the one before."""
+    is_seed = F.col("partition") == SEED_PARTITION
+    return records.withColumn("landing_batch", (batch - is_seed.cast("int")).cast("bigint"))
 
 
 def _share(behind: Mapping[tuple[str, int], tuple[int, int]], max_rows: int) -> dict[tuple[str, int], tuple[int, int]]:

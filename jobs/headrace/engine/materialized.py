@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.engine.columns import lit, no_rows
-from headrace.engine.driver_java import plan_nodes
-from headrace.engine.jvm import confs_of, each, frame_of, kind_of, scala_sequence
+from headrace.engine.driver_java import packed_rows, plan_nodes
+from headrace.engine.jvm import each, frame_of, kind_of, scala_object, scala_sequence
 from headrace.engine.session import SMALL_BATCH_ROWS
 
 _LARGE_ROWS = 50_000
@@ -34,7 +34,7 @@ class Materialized:
 
     def release(self) -> None:
         """Give the memory back; the frame must not be used any more."""
-        self.frame._jdf.queryExecution().logical().rdd().unpersist(False)
+        packed_rows(self.frame.sparkSession).release(self.frame._jdf.queryExecution().logical().rdd())
 
     def narrowed(self, fewer: DataFrame) -> Materialized:
         """Take `fewer`, which is made of these rows, in their place."""
@@ -75,12 +75,14 @@ class Files(Materialized):
 
 def materialize(frame: DataFrame) -> Materialized:
     """Compute a frame now; its plan is cut, so plans never grow from batch to batch."""
-    cut = frame.localCheckpoint(eager=False)  # the count computes and keeps every row: one job, not two
-    session, rows = cut.sparkSession, cut._jdf.queryExecution().logical()
-    count = int(_with_confs(session, rows.rdd()).count())
+    session, ran = frame.sparkSession, frame._jdf.queryExecution()
+    jvm: Any = session._jvm
+    kept = packed_rows(session).keep(ran.toRdd())
+    rows = scala_object(jvm.org.apache.spark.sql.execution, "LogicalRDD").fromDataset(kept, frame._jdf, False)
+    count = int(kept.count())  # computes and keeps every row
     place = (rows.outputPartitioning(), rows.outputOrdering())
     if count > SMALL_BATCH_ROWS and kind_of(place[0]) == "HashPartitioning":
-        place = _in_own_columns(session, rows, frame._jdf.queryExecution().executedPlan()) or place
+        place = _in_own_columns(session, rows, ran.executedPlan()) or place
     return Materialized(_over(session, rows, *place, _size(session, rows, count)), count)
 
 
@@ -97,15 +99,6 @@ def write_files(rows: DataFrame, folder: Path) -> None:
 def with_batch(rows: DataFrame, batch: int) -> DataFrame:
     """Add the bookkeeping column that names the batch a row came from."""
     return rows.withColumn("_batch", lit(batch).cast("bigint"))
-
-
-def _with_confs(session: SparkSession, rows: Any) -> Any:
-    """The same rows, computed where the session's confs are at hand.
-
-    Spark 4.2 looks into them for each value that an expression takes from a row, and a task that has none makes some.
-    """
-    jvm: Any = session._jvm
-    return jvm.org.apache.spark.sql.execution.SQLExecutionRDD(rows, confs_of(session))
 
 
 def _in_own_columns(session: SparkSession, rows: Any, ran: Any) -> tuple[Any, Any] | None:

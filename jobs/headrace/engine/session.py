@@ -54,6 +54,8 @@ _STATIC: Mapping[str, str] = {
     "spark.sql.ui.retainedExecutions": "20",
     # Java does not compile methods of more than 8,000 bytes by itself, and code that is generated may be longer.
     "spark.executor.defaultJavaOptions": "-XX:-DontCompileHugeMethods",
+    # A column of more different values than fit gains nothing by a dictionary, and is not looked up in one any longer.
+    "spark.hadoop.parquet.dictionary.page.size": "65536",
     "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|jaas|sasl|credential",
 }
 

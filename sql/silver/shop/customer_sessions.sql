@@ -51,7 +51,7 @@ changes as (
     select
         customer_id,
         step.made.order_id as order_id,
-        step.session.total as total,
+        step.total as total,
         step.is_late as is_late,
         step.newest_at as newest_at,
         step.sessions as sessions,

@@ -56,9 +56,13 @@ moved as (
         orders.* except (verdicts, is_stock_checked, end_state, deadline),
         first_verdicts(
             orders.verdicts,
-            sort_array(array_compact(concat(
+            sort_array(array_compact(if(
+                others.verdicts is null,
                 array(details.verdict, fraud.verdict, stock.verdict),
-                coalesce(others.verdicts, array())
+                concat(
+                    array(details.verdict, fraud.verdict, stock.verdict),
+                    others.verdicts
+                )
             )))
         ) as verdicts,
         orders.is_stock_checked
