@@ -56,6 +56,7 @@ moved as (
         orders.* except (verdicts, is_stock_checked, end_state, deadline),
         first_verdicts(
             orders.verdicts,
+            -- usually there are no others, and the list needs no second one
             sort_array(array_compact(if(
                 others.verdicts is null,
                 array(details.verdict, fraud.verdict, stock.verdict),
