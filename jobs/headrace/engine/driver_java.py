@@ -70,7 +70,7 @@ def _shared(context: SparkContext, package: str, name: str) -> Any:
     """A class that tasks know as well, as if it came with a package of Spark's."""
     jvm, spark = cast(Any, context._jvm), cast(Any, context._jsc)
     loader = jvm.org.apache.spark.util.Utils.getSparkClassLoader()
-    classes = _classes(jvm, loader, name)
+    classes = _classes(jvm, loader, _source(name))
     with _DEFINING:
         if not _is_known(jvm, loader, f"{package}.{name}"):
             _define(jvm, loader, f"{package}.LogicalRDD", classes.values())
@@ -111,16 +111,19 @@ def _constructor(context: SparkContext, name: str) -> Any:
     jvm: Any = context._jvm
     parent = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     classes = jvm.java.util.HashMap()
-    for each, code in _classes(jvm, parent, name).items():
+    for each, code in _classes(jvm, parent, _source(name)).items():
         classes.put(each, code)
     loader = jvm.org.codehaus.commons.compiler.util.reflect.ByteArrayClassLoader(classes, parent)
     (constructor,) = loader.loadClass(name).getDeclaredConstructors()
     return constructor
 
 
-def _classes(jvm: Any, parent: Any, name: str) -> dict[str, bytes]:
+def _source(name: str) -> str:
+    return (_SOURCES / f"{name}.java").read_text("utf-8")
+
+
+def _classes(jvm: Any, parent: Any, source: str) -> dict[str, bytes]:
     """The code of a source's classes by name, as it was kept or else compiled now."""
-    source = (_SOURCES / f"{name}.java").read_text("utf-8")
     kept = sha256(f"{pyspark.__version__} {source}".encode()).hexdigest()
     try:
         return {each: b64decode(code, validate=True) for each, code in json.loads(usercache.read(_KIND, kept)).items()}
