@@ -27,7 +27,7 @@ def keep(kind: str, name: str, text: str) -> None:
         with NamedTemporaryFile("w", encoding="utf-8", dir=file.parent, suffix=".tmp", delete=False) as draft:
             draft.write(text)
         Path(draft.name).replace(file)
-        _forget_old(file.parent)
+        forget_old(kind, KEPT)
 
 
 @cache
@@ -39,11 +39,17 @@ def code() -> str:
     return found.hexdigest()
 
 
-def _forget_old(folder: Path) -> None:
-    files = sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime, reverse=True)
-    for file in files[KEPT:]:
+def folder(kind: str) -> Path:
+    """Where files of a kind are kept."""
+    return user_cache_path("headrace") / kind
+
+
+def forget_old(kind: str, kept: int) -> None:
+    """Keep only so many files of a kind, the newest; an OSError if that is not possible."""
+    files = sorted(folder(kind).iterdir(), key=lambda file: file.stat().st_mtime, reverse=True)
+    for file in files[kept:]:
         file.unlink(missing_ok=True)
 
 
 def _file(kind: str, name: str) -> Path:
-    return user_cache_path("headrace") / kind / name
+    return folder(kind) / name

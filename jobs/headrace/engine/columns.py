@@ -8,7 +8,8 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions.builtin import _invoke_function
-from pyspark.sql.types import DataType, StructField, StructType
+from pyspark.sql.types import DataType, StructField, StructType, _parse_datatype_json_string
+from pyspark.sql.utils import get_active_spark_context
 
 from headrace.project.model import LANDING_COLUMNS
 
@@ -25,8 +26,12 @@ def landing_schema() -> StructType:
 
 @cache
 def type_of(ddl: str) -> DataType:
-    """The type of a column as DDL says it; only the JVM can read that."""
-    return DataType.fromDDL(ddl)
+    """The type of a column as DDL says it; only the JVM can read that.
+
+    PySpark's own way first tries whether it is a list of columns, and that fails with a long message: 0.2 CPU-s.
+    """
+    jvm: Any = get_active_spark_context()._jvm
+    return _parse_datatype_json_string(jvm.org.apache.spark.sql.types.DataType.fromDDL(ddl).json())
 
 
 def no_rows(session: SparkSession, schema: StructType) -> DataFrame:

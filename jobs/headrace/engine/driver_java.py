@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -25,6 +26,10 @@ from headrace.engine.jvm import array_of
 
 _SOURCES = Path(__file__).parent
 _KIND = "java"
+_GENERATED = "generated"
+_GENERATED_KEPT = 3_000
+"""Classes of so many steps of plans, of about 8 kB: the large batches of five systems have some hundred."""
+
 _DEFINING = Lock()
 
 
@@ -51,6 +56,13 @@ def packed_rows(session: SparkSession) -> Any:
 def session_loader(context: SparkContext, parent: Any) -> Any:
     """A class loader for the start of a session (`SessionLoader.java`)."""
     return _made(context, "SessionLoader", parent)
+
+
+def kept_code(context: SparkContext) -> Any:
+    """What keeps the code that Spark generates (`KeptCode.java`), once per user."""
+    with suppress(OSError):
+        usercache.forget_old(_GENERATED, _GENERATED_KEPT)
+    return _made(context, "KeptCode", str(usercache.folder(_GENERATED)), pyspark.__version__)
 
 
 @lru_cache(maxsize=3)
@@ -105,7 +117,7 @@ def _jar(folder: Path, name: str, classes: Mapping[str, bytes]) -> str:
     return str(path)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=5)
 def _constructor(context: SparkContext, name: str) -> Any:
     """Each class is loaded once: Py4J tells classes apart by their names alone."""
     jvm: Any = context._jvm

@@ -19,7 +19,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from headrace.engine import compiler
-from headrace.engine.driver_java import interpreted_calls, session_loader
+from headrace.engine.driver_java import interpreted_calls, kept_code, session_loader
 from headrace.engine.failures import told
 from headrace.engine.gateway import mend
 from headrace.engine.jvm import scala_sequence
@@ -158,6 +158,7 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
             spark = SparkSession.builder.config(map=dict[str, Any](confs)).getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
     _forget_sources(spark)
+    _keep_code(spark)
     return spark
 
 
@@ -201,6 +202,12 @@ def _forget_sources(spark: SparkSession) -> None:
         sources = jvm.java.lang.Class.forName("org.apache.hadoop.conf.Configuration").getDeclaredField(_SOURCES)
         sources.setAccessible(True)
         get_method(sources.get(settings), "clear")()  # Java's, not that of Python's mappings
+
+
+def _keep_code(spark: SparkSession) -> None:
+    """Let Spark compile no code that it has compiled before, in this process or another one of the same user."""
+    with suppress(Py4JJavaError):  # where Spark asks for it is Spark's own, of no promise
+        kept_code(spark.sparkContext).install()
 
 
 @contextmanager
