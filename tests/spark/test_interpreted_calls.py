@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from headrace.engine.jvm import each, kind_of
 from headrace.engine.session import SMALL_BATCH_ROWS, child, tune
 
 pytestmark = pytest.mark.spark
@@ -30,6 +32,9 @@ EXPRESSIONS = {
     "row_of_calls": "named_struct('a', from_json(json, 'n int').n, 'b', filter(list, each -> each is null))",
     "one_in_another": "transform(filter(list, each -> each < 0), each -> from_json(json, 'n int').n - each)",
     "only_where_needed": "if(some is null, -1, aggregate(list, 0L, (sum, each) -> sum + coalesce(each, some)))",
+    "written": "to_json(if(id % 3 = 0, null, struct(id, list, of)))",
+    "valid": "make_valid_utf8(if(id % 3 = 0, null, concat(string(id), cast(x'ff' as string))))",
+    "written_and_read": "from_json(to_json(of), 'texts array<string>').texts",
     "no_column": "transform(array(1, 2), each -> each * 2)",
 }
 
@@ -65,6 +70,37 @@ def test_says_the_same_as_without(session: SparkSession, expression: str) -> Non
 )
 def test_step_is_part_of_generated_code(session: SparkSession, sql: str) -> None:
     assert {line.strip("+- :")[:2] for line in plan_of(session, sql).splitlines() if line.strip()} == {"*("}
+
+
+@pytest.mark.parametrize("expression", ["to_json(of)", "make_valid_utf8(json)", "coalesce(make_valid_utf8(json), '')"])
+def test_scala_reflection_is_not_asked(session: SparkSession, expression: str) -> None:
+    (column,) = each(session.sql(f"select {expression} from rows")._jdf.queryExecution().optimizedPlan().expressions())
+    assert "Called" in {kind_of(part) for part in parts(column)} and "Invoke" not in {*map(kind_of, parts(column))}
+
+
+def parts(expression: Any) -> Iterator[Any]:
+    yield expression
+    for child_ in each(expression.children()):
+        yield from parts(child_)
+
+
+def test_totals_are_written_as_by_spark(session: SparkSession) -> None:
+    sql = """
+        select to_json(array(id % 3)) as rest, to_json(array_sort(collect_list(struct(id, list)))) as all
+        from rows group by to_json(array(id % 3))
+    """
+    called = sorted(session.sql(sql).collect())
+    tune(session, 1)
+    assert called == sorted(session.sql(sql).collect()) and len(called) == 3
+
+
+def test_step_too_wide_for_generated_code_says_the_same(session: SparkSession) -> None:
+    many = ", ".join(f"id + {number} as n{number}" for number in range(120))
+    sql = f"select {many}, transform(list, each -> each + some) as found, to_json(of) as text from rows"
+    assert "*(" not in plan_of(session, sql).splitlines()[0]
+    called = sorted(map(str, session.sql(sql).collect()))
+    tune(session, 1)
+    assert called == sorted(map(str, session.sql(sql).collect()))
 
 
 def test_filter_and_explosion_keep_their_rows(session: SparkSession) -> None:

@@ -4,9 +4,12 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BindReferences$;
 import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback;
+import org.apache.spark.sql.catalyst.expressions.json.StructsToJsonEvaluator;
+import org.apache.spark.sql.catalyst.expressions.objects.Called;
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
 import org.apache.spark.sql.catalyst.expressions.package$;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
@@ -29,6 +32,7 @@ import scala.runtime.AbstractPartialFunction;
  * By itself Spark generates no code for a step that holds such an expression, anywhere in it. Each of these steps then
  * writes whole rows anew, and cuts what stands before it off from what stands after it. Here the expression becomes a
  * value of its own, which the generated code of the step asks for a result. It gets the columns it reads as a struct.
+ * What Spark itself calls in such a way is called without Scala's reflection (see `Called`), in all steps.
  */
 public class InterpretedCalls extends Rule {
     public TreeNode apply(TreeNode plan) {
@@ -37,22 +41,30 @@ public class InterpretedCalls extends Rule {
 
     private static class Steps extends AbstractPartialFunction {
         public boolean isDefinedAt(Object step) {
-            return step instanceof Project || step instanceof Filter || step instanceof Generate;
+            return true;
         }
 
         public Object applyOrElse(Object step, Function1 otherwise) {
-            return isDefinedAt(step) ? ((QueryPlan) step).mapExpressions(new Calls()) : otherwise.apply(step);
+            boolean isChain = step instanceof Project || step instanceof Filter || step instanceof Generate;
+            return ((QueryPlan) step).mapExpressions(new Calls(isChain));
         }
     }
 
     private static class Calls extends AbstractFunction1 {
+        private final boolean isChain;
+
+        Calls(boolean isChain) {
+            this.isChain = isChain;
+        }
+
         /** The same expression with calls; inside of a called one there are none. */
         public Object apply(Object found) {
             Expression expression = (Expression) found;
             if (expression instanceof CodegenFallback) {
-                return isToCall(expression) ? call(expression) : expression;
+                return isChain && isToCall(expression) ? call(expression) : expression;
             }
-            return expression.mapChildren(this);
+            Expression made = (Expression) expression.mapChildren(this);
+            return isPlainCall(made) ? plain((Invoke) made) : made;
         }
     }
 
@@ -88,9 +100,21 @@ public class InterpretedCalls extends Rule {
         List arguments = new ArrayList();
         arguments.add(new CreateNamedStruct(sequence(members)));
         Expression callee = Literal$.MODULE$.create(bound, ObjectType.apply(Expression.class));
-        return new Invoke(
-            callee, "eval", expression.dataType(), sequence(arguments), sequence(new ArrayList()), true,
-            expression.nullable(), true);
+        return new Called(callee, "eval", expression.dataType(), sequence(arguments));
+    }
+
+    /** Whether it is what Spark makes of `to_json` or `make_valid_utf8`. */
+    private static boolean isPlainCall(Expression expression) {
+        if (!(expression instanceof Invoke) || expression instanceof Called) {
+            return false;
+        }
+        Expression target = ((Invoke) expression).targetObject();
+        return ((Invoke) expression).functionName().equals("makeValid")
+            || target instanceof Literal && ((Literal) target).value() instanceof StructsToJsonEvaluator;
+    }
+
+    private static Expression plain(Invoke call) {
+        return new Called(call.targetObject(), call.functionName(), call.dataType(), call.arguments());
     }
 
     private static Seq sequence(List found) {

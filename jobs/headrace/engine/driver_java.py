@@ -44,13 +44,14 @@ def plan_nodes(session: SparkSession) -> Any:
 
 
 def interpreted_calls(session: SparkSession) -> Any:
-    """A rule for a session's optimizer (`InterpretedCalls.java`)."""
+    """A rule for a session's optimizer (`InterpretedCalls.java`, `Called.java`)."""
+    _shared(session.sparkContext, "org.apache.spark.sql.catalyst.expressions.objects.Invoke", "Called")
     return _only(session.sparkContext, "InterpretedCalls")
 
 
 def packed_rows(session: SparkSession) -> Any:
     """Rows that are kept; the methods are those of `PackedRows.java`."""
-    return _shared(session.sparkContext, "org.apache.spark.sql.execution", "PackedRows")
+    return _shared(session.sparkContext, "org.apache.spark.sql.execution.LogicalRDD", "PackedRows")
 
 
 def session_loader(context: SparkContext, parent: Any) -> Any:
@@ -77,18 +78,19 @@ def _made(context: SparkContext, name: str, *arguments: Any) -> Any:
     return _constructor(context, name).newInstance(array_of(context, jvm.java.lang.Object, arguments))
 
 
-@lru_cache(maxsize=1)
-def _shared(context: SparkContext, package: str, name: str) -> Any:
-    """A class that tasks know as well, as if it came with a package of Spark's."""
+@lru_cache(maxsize=2)
+def _shared(context: SparkContext, neighbour: str, name: str) -> Any:
+    """A class that tasks know as well, as if it came with a class of Spark's."""
     jvm, spark = cast(Any, context._jvm), cast(Any, context._jsc)
     loader = jvm.org.apache.spark.util.Utils.getSparkClassLoader()
+    full_name = f"{neighbour.rpartition('.')[0]}.{name}"
     classes = _classes(jvm, loader, _source(name))
     with _DEFINING:
-        if not _is_known(jvm, loader, f"{package}.{name}"):
-            _define(jvm, loader, f"{package}.LogicalRDD", classes.values())
+        if not _is_known(jvm, loader, full_name):
+            _define(jvm, loader, neighbour, classes.values())
     if not spark.isLocal():
         spark.addJar(_jar(Path(str(context._temp_dir)), name, classes))
-    return getattr(jvm, f"{package}.{name}")
+    return getattr(jvm, full_name)
 
 
 def _is_known(jvm: Any, loader: Any, name: str) -> bool:
