@@ -121,6 +121,15 @@ def backlog(folder: Path, orders: int, one: Contestant) -> Figures:
             return worked_off(running, "events", len(found), lambda: shipped(one, folder) >= orders)
 
 
+def again(measure: Callable[[], Figures]) -> Figures:
+    """The figures of a second run, each with data of its own, and the CPU of the first.
+
+    What Spark generates is compiled by the first run that needs it, and kept: the second is a project's daily business.
+    """
+    first = measure()
+    return {**measure(), "first_run_jvm_cpu_s": first["jvm_cpu_s"]}
+
+
 def worked_off(running: Job, what: str, number: int, is_done: Callable[[], bool]) -> Figures:
     """What a job takes until a backlog is done: CPU from its very start, time from when it is ready."""
     started, begun = time.time(), running.cpu()

@@ -18,8 +18,14 @@ import scala.collection.immutable.Seq;
  * nothing else: 0.4 CPU-s and a thousand classes.
  */
 public class Called extends Invoke {
-    public Called(Expression target, String method, DataType type, Seq arguments) {
-        super(target, method, type, arguments, none(), true, true, true);
+    public Called(
+            Expression target, String method, DataType type, Seq arguments, Seq types, boolean isNullIfOneIs,
+            boolean nullable, boolean deterministic) {
+        super(target, method, type, arguments, types, isNullIfOneIs, nullable, deterministic);
+    }
+
+    public static Called of(Expression target, String method, DataType type, Seq arguments, boolean nullable) {
+        return new Called(target, method, type, arguments, none(), true, nullable, true);
     }
 
     public ExprCode doGenCode(CodegenContext context, ExprCode found) {
@@ -55,7 +61,7 @@ public class Called extends Invoke {
     }
 
     public Invoke withNewChildrenInternal(IndexedSeq children) {
-        return new Called((Expression) children.head(), functionName(), dataType(), (Seq) children.tail());
+        return of((Expression) children.head(), functionName(), dataType(), (Seq) children.tail(), returnNullable());
     }
 
     private static Seq none() {

@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.types.ObjectType;
+import org.apache.spark.sql.types.TimestampType;
 import scala.Function1;
 import scala.collection.Iterator;
 import scala.collection.immutable.ArraySeq;
@@ -46,15 +47,17 @@ public class InterpretedCalls extends Rule {
 
         public Object applyOrElse(Object step, Function1 otherwise) {
             boolean isChain = step instanceof Project || step instanceof Filter || step instanceof Generate;
-            return ((QueryPlan) step).mapExpressions(new Calls(isChain));
+            return ((QueryPlan) step).mapExpressions(new Calls(isChain, step instanceof Project));
         }
     }
 
     private static class Calls extends AbstractFunction1 {
         private final boolean isChain;
+        private final boolean isProject;
 
-        Calls(boolean isChain) {
+        Calls(boolean isChain, boolean isProject) {
             this.isChain = isChain;
+            this.isProject = isProject;
         }
 
         /** The same expression with calls; inside of a called one there are none. */
@@ -62,6 +65,9 @@ public class InterpretedCalls extends Rule {
             Expression expression = (Expression) found;
             if (expression instanceof CodegenFallback) {
                 return isChain && isToCall(expression) ? call(expression) : expression;
+            }
+            if (isProject && isMoment(expression)) {
+                return asked((Literal) expression);
             }
             Expression made = (Expression) expression.mapChildren(this);
             return isPlainCall(made) ? plain((Invoke) made) : made;
@@ -100,7 +106,7 @@ public class InterpretedCalls extends Rule {
         List arguments = new ArrayList();
         arguments.add(new CreateNamedStruct(sequence(members)));
         Expression callee = Literal$.MODULE$.create(bound, ObjectType.apply(Expression.class));
-        return new Called(callee, "eval", expression.dataType(), sequence(arguments));
+        return Called.of(callee, "eval", expression.dataType(), sequence(arguments), expression.nullable());
     }
 
     /** Whether it is what Spark makes of `to_json` or `make_valid_utf8`. */
@@ -114,7 +120,18 @@ public class InterpretedCalls extends Rule {
     }
 
     private static Expression plain(Invoke call) {
-        return new Called(call.targetObject(), call.functionName(), call.dataType(), call.arguments());
+        return Called.of(call.targetObject(), call.functionName(), call.dataType(), call.arguments(), true);
+    }
+
+    /** Whether it is a moment, such as that of a batch. */
+    private static boolean isMoment(Expression expression) {
+        return expression instanceof Literal && expression.dataType() instanceof TimestampType && !expression.nullable();
+    }
+
+    /** A value that stands beside the code: in it, each batch would have code of its own. */
+    private static Expression asked(Literal moment) {
+        Expression number = Literal$.MODULE$.create(moment.value(), ObjectType.apply(Long.class));
+        return Called.of(number, "longValue", moment.dataType(), sequence(new ArrayList()), false);
     }
 
     private static Seq sequence(List found) {

@@ -41,7 +41,8 @@ class Binder:
             if name not in self._bound:
                 self.frame(ref).createOrReplaceTempView(name)
                 self._bound.add(name)
-        return self._session.sql(bind(model, values=self._project.vars).sql, args=arguments(self._project, model))
+        text = bind(model, values=self._project.vars).sql
+        return self._session.sql(text, args=arguments(self._project, model, text))
 
     def frame(self, ref: Input) -> DataFrame:
         """The rows of a reference: a stored table's, or those of the view it names."""
@@ -84,9 +85,9 @@ def reads_clock(project: Project, model: Model) -> bool:
     return any(layer == "bronze" and project.topic(name)[1].is_clock for layer, name in streamed)
 
 
-def arguments(project: Project, model: Model) -> dict[str, Any]:
-    """The values of a model's `:parameters`."""
-    return {name: project.vars[name] for name in model.parameters}
+def arguments(project: Project, model: Model, text: str) -> dict[str, Any]:
+    """The values of those of a model's `:parameters` that its text still names: a long list takes a call per value."""
+    return {name: project.vars[name] for name in model.parameters if f":{name}" in text}
 
 
 def seconds(project: Project, given: float | str) -> float:

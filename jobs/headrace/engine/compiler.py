@@ -33,6 +33,8 @@ _QUICK = (
     "-XX:Tier4MinInvocationThreshold=50",
     "-XX:Tier4CompileThreshold=800",
     "-XX:Tier4BackEdgeThreshold=20000",
+    # By itself Java 17 writes a class for each method that is called by its name for the sixteenth time: some hundred.
+    "-Dsun.reflect.inflationThreshold=1000000",
 )
 
 

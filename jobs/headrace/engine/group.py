@@ -236,8 +236,9 @@ class Group:
         read = {name: self.sources[name].read(self.plans, name, found, shelf) for name, found in commits.items()}
         done = self._already_committed(inputs.batch) if replay else {}
         added = self.decide({name: rows.frame for name, rows in read.items()}, inputs, done)
-        counts, lines = {table: rows.count for table, rows in added.items()}, tuple(self.lines(added))
+        counts = {table: rows.count for table, rows in added.items()}
         failed = self._commit(added, inputs, done, replay)
+        lines = tuple(self.lines(added))  # others wait for rows, and nobody for lines
         self._inputs.finish(inputs.batch)
         self.settle(added)
         for name, (_, upto) in inputs.ranges.items():

@@ -197,7 +197,7 @@ class NativeQuery:
                 rows = with_ticks(rows, self._ticks(ref), self._columns[ref], self._bronze(ref))
             rows.createOrReplaceTempView(view_name(ref.table, ref.stream))
         text = guarded(self.model, self._project.vars)
-        return self.session.sql(text, args=arguments(self._project, self.model))
+        return self.session.sql(text, args=arguments(self._project, self.model, text))
 
     def _relation(self, ref: Input) -> DataFrame:
         if ref.table == self.model.table:

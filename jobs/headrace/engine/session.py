@@ -247,6 +247,8 @@ def tune(session: SparkSession, rows: int) -> None:
     session.conf.set("spark.sql.shuffle.partitions", str(partitions))
     session.conf.set("spark.sql.codegen.wholeStage", generates)
     session.conf.set("spark.sql.codegen.factoryMode", factory)
+    # Longer code becomes a method, with arguments in an order of chance: then it is never what was kept.
+    session.conf.set("spark.sql.codegen.methodSplitThreshold", "16000")
     _optimize(session, *([] if small else [interpreted_calls(session)]))
     # Spark describes each plan that runs, for its pages. With the columns of each step, those of large plans are long.
     session.conf.set("spark.sql.debug.maxToStringFields", "0")
