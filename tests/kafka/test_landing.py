@@ -13,6 +13,7 @@ from chispa import assert_df_equality
 from confluent_kafka import KafkaException, Producer
 from pyspark.sql import SparkSession
 
+from headrace.engine.broker_admin import BrokerAdmin
 from headrace.engine.classify import data_column
 from headrace.engine.delta import CommitTable
 from headrace.engine.failures import passes
@@ -113,6 +114,33 @@ def test_backlog_is_cut_into_batches(pier: Pier) -> None:
     while landing.step(max_rows=3):
         pass
     assert pier.landed == [(0, 0), (0, 1), (0, 2), (1, 3), (1, 4), (1, 5), (2, 6)]
+
+
+@pytest.mark.parametrize("lands_first", [False, True])
+def test_tick_claims_no_time_after_kafka_was_asked(
+    pier: Pier, monkeypatch: pytest.MonkeyPatch, lands_first: bool
+) -> None:
+    """A record that is acknowledged while a step is at work lands later, but not later than a tick that it met."""
+    landing = pier.landing()
+    pier.send(1)
+    if not lands_first:
+        landing.step(EVERYTHING)
+    asked = BrokerAdmin.ends
+
+    def slowly(admin: BrokerAdmin, *args: Any) -> Any:
+        found = asked(admin, *args)
+        pier.send(2)  # between the question and all that comes of it
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BrokerAdmin, "ends", slowly)
+        assert (landing.step(EVERYTHING) is None) is not lands_first
+        assert landing.tick() is not None
+    landing.step(EVERYTHING)
+    rows = landing.table.snapshot(pier.spark).orderBy("landing_batch").select("value", "timestamp", "landed_at")
+    first, tick, met = rows.collect()
+    assert [first.value, tick.value, met.value] == ['{"n": 1}', None, '{"n": 2}']
+    assert first.landed_at <= tick.landed_at <= met.timestamp and tick.landed_at <= met.landed_at
 
 
 def test_new_partition_is_read_from_its_start(pier: Pier) -> None:

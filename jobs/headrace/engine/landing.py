@@ -107,6 +107,7 @@ class LandingQuery:
         self._done: Offsets = {}
         self._seeded: frozenset[str] = frozenset()
         self._landed_at = datetime.min.replace(tzinfo=timezone.utc)
+        self._asked_at = datetime.now(timezone.utc)
         self._ids: dict[str, str] = {}
         self._batch = 0
         self._ready = False
@@ -150,8 +151,11 @@ class LandingQuery:
                 self._ids = {}  # what is wrong with a topic is found anew by the first step, and told as its failure
 
     def ends(self) -> Offsets:
-        """How far the topics go now."""
-        return self._admin.ends(self._partitions(), self._kafka.committed)
+        """How far the topics go now; what lands from here on, ticks included, is as of the moment of asking."""
+        asked_at = datetime.now(timezone.utc)
+        ends = self._admin.ends(self._partitions(), self._kafka.committed)
+        self._asked_at = asked_at
+        return ends
 
     def behind(self, ends: Offsets) -> int:
         """How many offsets are left to read up to `ends`."""
@@ -170,7 +174,8 @@ class LandingQuery:
     def tick(self, sources: Sequence[str] | None = None) -> LandingReport | None:
         """Land a row that only makes time pass: the largest event time seen, moved on by the time since it landed.
 
-        Time passes for all sources of the landing, or for those that are named.
+        Time passes for all sources of the landing, or for those that are named. To be called only once all that Kafka
+        held when it was asked has landed.
         """
         if not self._ready:
             self._recover()
@@ -266,8 +271,12 @@ class LandingQuery:
         return self._done.get(topic, {}).get(partition, 0)
 
     def _now(self) -> datetime:
-        """The landing time of the next batch: never before that of the last one, whatever the clock does."""
-        return max(datetime.now(timezone.utc), self._landed_at)
+        """The landing time of the next batch: never before that of the last one, whatever the clock does.
+
+        It is the moment before Kafka was asked for its ends. What is sent later is not in the batch, so a batch that
+        claimed a later time would let a deadline pass that such a record has met.
+        """
+        return max(self._asked_at, self._landed_at)
 
     def _seeds(self, topics: Sequence[Topic], now: datetime) -> Rows:
         """The rows that come with the project, as records."""

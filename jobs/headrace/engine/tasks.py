@@ -118,7 +118,7 @@ class LandingTask:
         self._note_moves()
         if report is None:
             self._counters.idle()
-            self._tick()
+            self._tick(started)
             return False
         self._at_start = False
         self._next = started + (self._interval if self.upto is None else 0.0)
@@ -128,17 +128,19 @@ class LandingTask:
         told = {"batch": report.batch, "rows": report.records, "rejected": report.rejected}
         self._say("landed", query=self.name, **told, s=round(time.monotonic() - started, 3))
         if self.upto is None and (self.query.lag or 0) <= self._max_rows:  # else there is more to read
-            self._tick()
+            self._tick(started)
         return True
 
-    def _tick(self) -> None:
+    def _tick(self, now: float) -> None:
         """Let time pass where something waits for it and nothing comes; Kafka has answered, so it is up.
+
+        `now` is a moment before Kafka was asked: of what has been sent since then nothing is known.
 
         A run over what is there does so at its start only, and not if there is something to read: until all of that
         has been read, its own times count. While some sources are idle and others are not, only a query that
         compares the times of its streams needs to be told.
         """
-        now, at_start, self._at_start = time.monotonic(), self._at_start, False
+        at_start, self._at_start = self._at_start, False
         idle = tuple(name for name, after in self.idle_after.items() if now - self._moved.get(name, 0.0) >= after)
         is_quiet = now - max(self._moved.values(), default=0.0) >= self.tick_after
         due = at_start if self.upto else now - self._ticked >= self.tick_after
