@@ -37,6 +37,7 @@ _COMMANDS: Mapping[str, Callable[..., int]] = {
     "show": data.show,
     "sql": data.sql,
     "status": data.status,
+    "dead-letters": data.dead_letters,
     "lineage": project.lineage,
     "docs": project.docs,
     "mail": data.mail,

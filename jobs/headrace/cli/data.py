@@ -77,6 +77,26 @@ def status(context: typer.Context, json: Json = False) -> int:
     return inspecting.status(context.obj, json)
 
 
+def dead_letters(
+    context: typer.Context,
+    action: Annotated[str, typer.Argument(help="list, or replay.")] = "list",
+    reason: Annotated[str | None, typer.Option(help="Only those of this reason.")] = None,
+    source: Annotated[str | None, typer.Option(help="Only those of this source, or of this model.")] = None,
+    json: Json = False,
+) -> int:
+    """Show what was refused; replay lands records again that have become usable, each once.
+
+    Example: headrace dead-letters replay --reason missing_field
+    """
+    from headrace.commands import refusals
+    from headrace.reading.dead_letters import Chosen
+
+    if action not in ("list", "replay"):
+        raise UsageError(f"dead-letters takes list or replay, not {action}")
+    verb = refusals.show if action == "list" else refusals.replay
+    return verb(context.obj, Chosen(reason, source), json)
+
+
 def mail(
     context: typer.Context,
     topic: Annotated[str, typer.Argument(help="A topic of notices.")] = "order-emails",

@@ -87,12 +87,13 @@ def classify(
 
 def look_closely(rows: DataFrame, topics: Sequence[Topic]) -> DataFrame:
     """Decide on what a glance has left open in the rows of a landing."""
-    unsure = rows.where(UNSURE).withColumns({column: F.expr(_as_it_came(column)) for column in ("key", "value")})
+    unsure = rows.where(UNSURE).withColumns({column: F.expr(as_it_came(column)) for column in ("key", "value")})
     found = classify(unsure, topics, F.col("landed_at"))
     return rows.where(f"not {UNSURE}").unionByName(found.select(*rows.columns)).drop(UNSURE)
 
 
-def _as_it_came(column: str) -> str:
+def as_it_came(column: str) -> str:
+    """The bytes of a landed key or value, as SQL."""
     return f"coalesce(_{column}_bytes, cast({column} as binary))"
 
 

@@ -28,6 +28,7 @@ from headrace.errors import HeadraceError
 from headrace.layout import Layout
 from headrace.project.model import LANDING_COLUMNS, SEED_PARTITION, TICK_TOPIC, InputBounds, Kafka, Landing, Topic
 from headrace.project.resets import read_note
+from headrace.reading.replays import LAST, last_of
 from headrace.reading.topics import client_options
 
 _DEFAULTS = {
@@ -103,6 +104,7 @@ class LandingQuery:
         self._records = RecordReader(self.session, kafka.spark_options)
         self._bounds = bounds or InputBounds()
         self._total = 0
+        self._last_replay = -1
         self._admin = BrokerAdmin(kafka.client_config)
         self._done: Offsets = {}
         self._seeded: frozenset[str] = frozenset()
@@ -218,6 +220,7 @@ class LandingQuery:
         if "landed_at" in marker:
             self._landed_at = datetime.fromisoformat(marker["landed_at"])
         self._total = int(marker.get("total", 0))
+        self._last_replay = last_of(newest.version, marker) if newest else -1
         partitions = self._partitions()
         for topic in self.landing.topics:
             if topic.topic not in self._done:
@@ -355,6 +358,7 @@ class LandingQuery:
                 "total": self._total + records,
                 "tick": not records,
                 "rejected": rejected,
+                LAST: self._last_replay,
             }
             version = self.table.append(landed, marker)
             self._shelf.put(self.table.path, version, landed)

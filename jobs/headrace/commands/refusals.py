@@ -1,0 +1,63 @@
+"""The command that shows what was refused, and lands again what has become usable."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+
+from rich.console import Console
+
+from headrace.commands.workspace import Workspace
+from headrace.environment.lock import runner_lock
+from headrace.errors import ExitCode
+from headrace.faults import naming
+from headrace.reading import printing
+from headrace.reading.dead_letters import Chosen, Refused, refuse_unknown, refused
+from headrace.reading.rows import to_json, to_text
+
+
+def show(workspace: Workspace, chosen: Chosen, as_json: bool) -> int:
+    """List what was refused."""
+    groups = [*refused(workspace.declared, workspace.layout, chosen)]
+    if as_json:
+        printing.write_lines(to_json(asdict(group)) for group in groups)
+        return ExitCode.OK
+    if not groups:
+        print("nothing was refused", file=sys.stderr)
+    printing.print_lines([_line(group) for group in groups], Console())
+    for group in groups:
+        for example in group.examples:
+            told = "  ".join(f"{name} {to_text(value)}" for name, value in example.items())
+            print(f"{group.source} {group.reason}: {told}")
+    return ExitCode.OK
+
+
+def replay(workspace: Workspace, chosen: Chosen, as_json: bool) -> int:
+    """Judge refused records again; no runner may run meanwhile."""
+    project, layout = workspace.declared, workspace.layout
+    refuse_unknown(project, chosen)
+    with runner_lock(layout.locks), naming(layout.data_dir):
+        from headrace.engine import jvm_lock, replaying, session
+
+        with session.start(project.target, layout.spark_log()) as spark, jvm_lock.held(spark, layout.locks):
+            found = replaying.total(replaying.run(spark, layout, project.landings, chosen))
+    if as_json:
+        print(json.dumps({"replayed": found.landed, "refused": dict(found.refused)}))
+    else:
+        print(_told(found.landed, dict(found.refused)))
+    return ExitCode.OK
+
+
+def _told(landed: int, still: dict[str, int]) -> str:
+    reasons = ", ".join(name if len(still) == 1 else f"{name} {number}" for name, number in sorted(still.items()))
+    return f"replayed {landed}, still refused {sum(still.values())}" + (f" ({reasons})" if still else "")
+
+
+def _line(group: Refused) -> dict[str, str]:
+    return {
+        "source": group.source,
+        "reason": group.reason,
+        "rows": str(group.rows),
+        "replayed": str(group.replayed),
+    }

@@ -1,0 +1,55 @@
+"""Which rejected rows of a landing have landed again, as the commits say that landed them.
+
+Such a commit lists the rows that it holds, and names the commit before it that did so; each later commit of the landing
+names the newest of them. So rows and list are one commit, and the list is found without walking through the log.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from deltalake import DeltaTable
+
+MARKER = "headrace"
+LANDED_AGAIN = "landed_again"
+"""In the marker of a commit: the rejected rows that it landed again."""
+
+LAST = "last_replay"
+"""In the marker of a commit: the version of the newest commit before it that landed rows again."""
+
+Rejected = tuple[int, str, int, int, str]
+"""Landing batch, topic, partition and offset of a rejected row, and why it was rejected."""
+
+
+def replayed(table: Path) -> Iterator[Rejected]:
+    """The rejected rows of a landing table that have landed again."""
+    if not DeltaTable.is_deltatable(str(table)):
+        return
+    version = newest(table)
+    while version >= 0:
+        marker = _marker(table, version)
+        yield from (tuple(row) for row in marker.get(LANDED_AGAIN, ()))
+        version = int(marker.get(LAST, -1))
+
+
+def newest(table: Path) -> int:
+    """The newest version that landed rows again; -1 if none did."""
+    for version in range(DeltaTable(str(table)).version(), -1, -1):
+        if marker := _marker(table, version):
+            return last_of(version, marker)
+    return -1
+
+
+def last_of(version: int, marker: Mapping[str, Any]) -> int:
+    """The newest commit that landed rows again, up to one with this marker; -1 if there is none."""
+    return version if LANDED_AGAIN in marker else int(marker.get(LAST, -1))
+
+
+def _marker(table: Path, version: int) -> Mapping[str, Any]:
+    lines = (table / "_delta_log" / f"{version:020}.json").read_text("utf-8").splitlines()
+    told = [action["commitInfo"] for action in map(json.loads, lines) if "commitInfo" in action]
+    found: Mapping[str, Any] = json.loads(told[0].get("userMetadata") or "{}").get(MARKER, {}) if told else {}
+    return found
