@@ -103,6 +103,9 @@ _GUARD: Mapping[str, str] = {
 }
 """Second fence behind the check of the text: sessions that run analysts' SQL read no files by path."""
 
+_PLAIN_TEXT: Mapping[str, str] = {"spark.sql.variable.substitute": "false"}
+"""The text of a model is what runs: Spark puts no `${env:NAME}` in place of it, whatever a target's conf says."""
+
 _LOCAL: Mapping[str, str] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -150,6 +153,7 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
     for key, value in {**_STATIC, **_RUNTIME, **target.spark_conf}.items():
         if given is None or not given.contains(key):
             confs[key] = value
+    confs |= _PLAIN_TEXT
     if given is not None and not given.contains("spark.jars"):
         confs["spark.jars"] = _jars_for_running_jvm()
     with _interrupts_as_they_are(), _failures_told():
@@ -232,7 +236,7 @@ def _template(spark: SparkSession, macros: tuple[Macro, ...]) -> SparkSession:
     session = spark.newSession()
     # Spark's default would send a few rows to two hundred places, each of which is a task.
     partitions = {"spark.sql.shuffle.partitions": str(spark.sparkContext.defaultParallelism)}
-    for key, value in {**_RUNTIME, **_GUARD, **partitions}.items():
+    for key, value in {**_RUNTIME, **_GUARD, **_PLAIN_TEXT, **partitions}.items():
         session.conf.set(key, value)
     for macro in macros:
         session.sql(macro.text)

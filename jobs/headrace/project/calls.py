@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -68,12 +67,22 @@ def parameters(statement: Statement) -> tuple[Parameter, ...]:
 
 
 def _calls_with_brackets(statement: Statement) -> Iterator[Call]:
-    text = statement.text
+    text, following = statement.text, _following(statement.tokens)
     for function in statement.tree.find_all(exp.Func):
         start, end = function.meta.get("start"), function.meta.get("end")
-        if start is not None and end is not None and (opened := re.match(r"\s*\(\s*(\)?)", text[end + 1 :])):
+        if start is None or end is None:
+            continue
+        # By tokens, as comments may stand between a name and its bracket.
+        opening, first = following.get(end, (None, None))
+        if opening == TokenType.L_PAREN:
             name = text[start : end + 1].strip("`").lower()
-            yield Call(name, statement.place(start), _has_order(function), not opened[1])
+            yield Call(name, statement.place(start), _has_order(function), first != TokenType.R_PAREN)
+
+
+def _following(tokens: Sequence[Token]) -> dict[int, tuple[TokenType | None, TokenType | None]]:
+    """Return the types of the two tokens that follow each token, by the offset at which it ends."""
+    types = [*(token.token_type for token in tokens), None, None]
+    return {token.end: (types[at + 1], types[at + 2]) for at, token in enumerate(tokens)}
 
 
 def _calls_without(statement: Statement) -> Iterator[Call]:
