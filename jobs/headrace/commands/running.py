@@ -16,7 +16,7 @@ from headrace.catalogue import artifacts
 from headrace.commands import planning
 from headrace.commands.workspace import Workspace
 from headrace.environment.lock import runner_lock
-from headrace.errors import ExitCode
+from headrace.errors import ExitCode, HeadraceError
 from headrace.faults import naming
 from headrace.layout import Layout
 from headrace.logs import Attempt, speaker
@@ -72,7 +72,7 @@ def run_project(
     say("starting", project=project.name, target=project.target.name, kafka=project.target.kafka.bootstrap)
     with (
         naming(layout.data_dir),
-        session.start(project.target, layout.spark_log()) as spark,
+        session.running(project.target, layout.spark_log()) as spark,
         jvm_lock.held(spark, layout.locks),
     ):
         running = Run(spark, project, Options(**options), say)
@@ -90,10 +90,14 @@ def run_project(
 def _followed(running: Run, stopped: Stopped, say: Callable[..., None], during: During | None) -> tuple[Failure, ...]:
     """Leave word of a run until it is over; a full disk keeps `headrace status` from it, not the run from its end."""
     write_status = Attempt(running.write_status, running.layout.status, say)
-    with _telling(write_status):
-        if during is not None:
-            during(running, stopped)
-        failures = running.wait(stopped.event)
+    try:
+        with _telling(write_status):
+            if during is not None:
+                during(running, stopped)
+            failures = running.wait(stopped.event)
+    except HeadraceError:
+        write_status("failed")
+        raise
     write_status("failed" if failures else "stopped")
     return failures
 

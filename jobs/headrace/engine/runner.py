@@ -9,13 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 
 from confluent_kafka import KafkaException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.engine import queries, verdict
+from headrace.engine import queries, session, verdict
 from headrace.engine.binding import seconds, texts_of
 from headrace.engine.delta import CommitTable
 from headrace.engine.group import Group
@@ -120,7 +121,11 @@ class Run:
     def wait(self, stop: threading.Event) -> tuple[Failure, ...]:
         """Until everything is done, a failure ends it, or a stop is asked for; then end what still runs."""
         fail_fast = self._options.fail_fast
-        wait_until(lambda: self.supervisor.done or bool(fail_fast and self.supervisor.failures), stop)
+        jvm_ended = partial(session.ended, self._spark)
+        wait_until(lambda: bool(self.supervisor.done or jvm_ended() or (fail_fast and self.supervisor.failures)), stop)
+        if cause := jvm_ended():
+            self.supervisor.stop.set()  # without waiting: what a step waits for will never come
+            raise HeadraceError(cause)
         if not self.supervisor.end():
             self._say("slow_stop", cause="a query did not end its batch in time")
         return self.supervisor.failures

@@ -25,7 +25,7 @@ from headrace.engine.gateway import mend
 from headrace.engine.jvm import scala_sequence
 from headrace.environment import classes, java
 from headrace.environment.jars import resolve
-from headrace.errors import EnvironmentFault
+from headrace.errors import EnvironmentFault, HeadraceError
 from headrace.project.model import Macro, Target
 
 SMALL_BATCH_ROWS = 20_000
@@ -221,6 +221,29 @@ def _interrupts_as_they_are() -> Iterator[None]:
     yield
     if decided is not signal.default_int_handler and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, decided)
+
+
+@contextmanager
+def running(target: Target, log_file: Path | None = None) -> Iterator[SparkSession]:
+    """The application while a block runs; whatever fails because its JVM has ended is reported as that."""
+    spark = start(target, log_file)
+    try:
+        with spark:
+            yield spark
+    except Exception as error:
+        if (cause := ended(spark)) is None:
+            raise
+        raise HeadraceError(cause) from error
+
+
+def ended(spark: SparkSession) -> str | None:
+    """Say how the JVM that this process started has ended, if it has."""
+    process = getattr(spark.sparkContext._gateway, "proc", None)  # a driver that spark-submit starts has none
+    code = None if process is None else process.poll()
+    if code is None:
+        return None
+    how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+    return f"Spark's JVM ended ({how}); the next run continues from what is committed"
 
 
 def child(spark: SparkSession, pool: str, macros: Iterable[Macro] = ()) -> SparkSession:
