@@ -86,6 +86,9 @@ def test_valid_project_has_no_findings(project_files):
         (ORDERS, "size(data.items)", "rand()", "4:29 non-deterministic"),
         (READY, "once_per:", "output_mode: update\nonce_per:", "4:14 wrong-engine"),
         (READY, "value: {orderId: order_id}", "value: {json: order}", "5:57 unknown-column"),
+        (READY, "publish:", "materialized: incremental\npublish:", "5:15 dbt-word"),
+        (READY, "publish:", "materialized: table\npublish:", "5:15 dbt-word"),
+        (READY, "publish:", "materialized: ephemeral\npublish:", "5:15 dbt-word"),
     ],
 )
 def test_edit_gives_one_finding(project_files, path, old, new, expected):

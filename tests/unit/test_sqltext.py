@@ -136,6 +136,28 @@ def test_more_than_a_query_is_refused(text):
     assert {found.code for found in caught.value.findings} == {"not-allowed"}
 
 
+@pytest.mark.parametrize(
+    ("text", "place", "hint"),
+    [
+        ("select a from {{ ref('orders') }}", "m.sql:1:15", "stream silver.orders"),
+        ("select a\nfrom {{source('shop', 'orders')}}", "m.sql:2:6", "stream bronze.orders"),
+        ("{{ config(materialized='table') }} select 1 as a", "m.sql:1:1", "first comment"),
+        ("select a from silver.t where b > {{ var('x') }}", "m.sql:1:34", ":name"),
+        ("select {% if x %} a {% endif %} from silver.t", "m.sql:1:8", "macros/"),
+    ],
+)
+def test_template_is_refused_with_the_form_to_use(text, place, hint):
+    with pytest.raises(InvalidProject) as caught:
+        sqltext.read(text, "m.sql")
+    first = caught.value.findings[0]
+    assert (first.code, str(first.place), hint in first.message) == ("jinja", place, True)
+
+
+@pytest.mark.parametrize("text", ["'{{ a }}'", "/* {{ a }} */ 'x'", '"{% b %}"', "'it\\'s {{' -- {# c #}\n"])
+def test_braces_in_texts_and_comments_are_no_template(text):
+    assert sqltext.read(f"select {text} as a", "m.sql").columns == ("a",)
+
+
 WORDS = ["select", "from", "stream", "silver.t", "a", ",", "(", ")", "as", "watermark", "ts", "delay", "of", "interval"]
 WORDS += [
     "1",

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
-from headrace.project.documents import Shape
+from headrace.project.documents import Shape, refuse
 from headrace.project.model import Kind
 from headrace.project.shapes import Expression, Name, Texts
+
+_DBT_KINDS = {
+    "incremental": "`append` adds the rows of each batch, `upsert` keeps one current row per `unique_key`",
+    "table": "`append` or `upsert` fills a table from a stream, `snapshot` writes the whole result every few seconds",
+    "ephemeral": "`view` is inlined where it is read",
+}
+
+
+def _materialized(value: Any) -> Any:
+    if isinstance(value, str) and value in _DBT_KINDS:
+        raise refuse("dbt-word", f"`materialized: {value}` is dbt's; here {_DBT_KINDS[value]}")
+    return value
 
 
 class Settings(Shape):
     """What a header, or a folder in manifest.yml, may say of how models run."""
 
-    materialized: Kind | None = None
+    materialized: Annotated[Kind | None, BeforeValidator(_materialized, json_schema_input_type=Kind | None)] = None
     query: Name | None = None
     run: Literal["streaming", "micro_batch"] | None = None
     output_mode: Literal["append", "update"] = "append"

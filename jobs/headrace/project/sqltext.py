@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from headrace.errors import InvalidProject, Place
-from headrace.project import calls, dialect, refusals, scopes, tables
+from headrace.project import calls, dialect, refusals, scopes, tables, templates
 from headrace.project.calls import Call, Parameter
 from headrace.project.dialect import Statement
 from headrace.project.model import Input, LiteralParameter
@@ -43,6 +43,8 @@ class SqlText:
 
 def read(text: str, path: str) -> SqlText:
     """Read the one query of a text; what is no query, or does more than query, raises InvalidProject."""
+    if found := [*templates.jinja(text, path)]:
+        raise InvalidProject(found)
     statement = dialect.parse(text, path)
     called = calls.calls(statement)
     if found := [*refusals.query_refusals(statement, called)]:
