@@ -10,7 +10,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from headrace.engine import replaying
-from headrace.engine.delta import CommitTable
+from headrace.engine.delta import Commit, CommitTable
 from headrace.engine.replaying import Replay, Replayed
 from headrace.layout import Layout
 from headrace.project import loader
@@ -112,6 +112,11 @@ def test_groups_tell_what_landed_again_and_show_the_rest(sandbox: Sandbox, layou
     assert groups() == [("orders", "missing_field", 3, 0, ["o4", "o3", "o2"])]
     replay(sandbox, mended, layout)
     assert groups() == [("orders", "missing_field", 3, 2, ["o4"])]
+
+
+def test_replay_claims_no_time_for_which_kafka_was_not_asked() -> None:
+    landed_at = "2026-01-01T10:00:00+00:00"
+    assert replaying.moment_after(Commit(3, {"landed_at": landed_at})).isoformat() == landed_at
 
 
 def test_only_what_is_meant_is_replayed(sandbox: Sandbox, layout: Layout, mended: Project) -> None:

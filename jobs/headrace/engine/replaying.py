@@ -58,7 +58,7 @@ class Replay:
         if newest is None or not topics:
             return Replayed()
         tune(self.session, SMALL_BATCH_ROWS + 1)
-        moment = _moment(newest)
+        moment = moment_after(newest)
         rejected = self._rejected(chosen, [topic.topic for topic in topics])
         judged = materialize(_judged(rejected, self.landing, moment))
         refused = judged.frame.where("reject_reason is not null").groupBy("reject_reason").count().collect()
@@ -103,11 +103,10 @@ def _place(place: Rejected) -> Column:
     return F.struct(*[lit(value).cast(kinds[name]).alias(name) for name, value in zip(_PLACE, place[:4], strict=True)])
 
 
-def _moment(newest: Commit) -> datetime:
-    """Now, and never before the last landing."""
+def moment_after(newest: Commit) -> datetime:
+    """The moment of the last landing: Kafka is not asked, so no later time may be claimed to have passed."""
     told = newest.marker.get("landed_at")
-    now = datetime.now(timezone.utc)
-    return max(now, datetime.fromisoformat(told)) if told else now
+    return datetime.fromisoformat(told) if told else datetime.now(timezone.utc)
 
 
 def _judged(rejected: DataFrame, landing: Landing, moment: datetime) -> DataFrame:
