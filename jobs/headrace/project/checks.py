@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from headrace.errors import Finding
 from headrace.project import allowances
+from headrace.project.cut_rules import cut_dependent
 from headrace.project.draft import Draft
 from headrace.project.duration_rules import durations
 from headrace.project.engine_rules import (
@@ -84,6 +85,7 @@ RULES: tuple[Rule, ...] = (
     two_queries,
     unstable_calls,
     unstable_picks,
+    cut_dependent,
     ranked_streams,
     sorted_streams,
     distinct_counts,

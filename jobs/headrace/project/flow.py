@@ -53,7 +53,7 @@ class Flow:
         source = scope.sources.get(alias)
         if isinstance(source, Scope):
             return self.moves(source)
-        return isinstance(source, exp.Table) and self._is_streamed(source)
+        return isinstance(source, exp.Table) and self.is_streamed(source)
 
     def is_watermarked(self, alias: str, scope: Scope) -> bool:
         """Say whether one relation of a scope has a watermark, here or further up."""
@@ -65,9 +65,9 @@ class Flow:
         source = scope.sources.get(alias)
         if isinstance(source, Scope):
             return self.has_watermark(source)
-        if not isinstance(source, exp.Table) or not self._is_streamed(source):
+        if not isinstance(source, exp.Table) or not self.is_streamed(source):
             return False
-        view = self._view(_table(source))
+        view = self.view_of(_table(source))
         return view is not None and any(view.has_watermark(each) for each in view.tracing.scopes[-1:])
 
     def has_watermark(self, scope: Scope) -> bool:
@@ -91,7 +91,7 @@ class Flow:
             call = source.expression
             is_window = isinstance(call, exp.Anonymous) and call.name.lower() in TIME_WINDOWS
             return is_window and self.is_time(call.expressions[0]) is not False
-        clause, view = self._clause(source.node), self._view(source.table)
+        clause, view = self._clause(source.node), self.view_of(source.table)
         if clause is not None and clause.column.lower() == source.column.lower():
             return True
         return view is not None and any(map(view._is_time_end, view.ends_of(source.column)))
@@ -104,7 +104,7 @@ class Flow:
     def all_ends(self, expression: exp.Expr) -> Iterator[tuple[Flow, Source]]:
         """Yield what makes a value, through the views that are read too."""
         for source in self.tracing.ends(expression):
-            view = self._view(source.table) if isinstance(source, Stored) else None
+            view = self.view_of(source.table) if isinstance(source, Stored) else None
             if view is not None and isinstance(source, Stored):
                 yield from view.all_ends_of(source.column)
             else:
@@ -115,7 +115,7 @@ class Flow:
         for source in self.tracing.output(column):
             if isinstance(source, Made):
                 yield from self.all_ends(source.expression)
-            elif (view := self._view(source.table)) is not None:
+            elif (view := self.view_of(source.table)) is not None:
                 yield from view.all_ends_of(source.column)
             else:
                 yield self, source
@@ -123,11 +123,17 @@ class Flow:
     def _clause(self, node: exp.Expr) -> Watermark | None:
         return watermarks.after(node, self.file.text.statement)
 
-    def _view(self, table: str) -> Flow | None:
+    def of_table(self, table: str) -> Flow | None:
+        """Return the text of a model that this one reads; None for a source."""
+        return self._flows.get(table)
+
+    def view_of(self, table: str) -> Flow | None:
+        """Return the text of a view that this one reads; None for whatever is no view."""
         flow = self._flows.get(table)
         return flow if flow is not None and flow.file.model.materialized == "view" and flow is not self else None
 
-    def _is_streamed(self, table: exp.Table) -> bool:
+    def is_streamed(self, table: exp.Table) -> bool:
+        """Say whether `stream` stands before a table."""
         start = table.parts[0].meta.get("start", -1)
         return any(each.stream and each.start <= start < each.end for each in self.file.model.inputs)
 

@@ -110,7 +110,9 @@ def _every(value: Any) -> Any:
     raise refuse("bad-value", "a number of seconds, or a variable that holds one, such as `:snapshot_every`")
 
 
-Allowed = Literal["concatenated-key", "current-time", "processing-time", "unbounded-join", "unbounded-state"]
+Allowed = Literal[
+    "concatenated-key", "current-time", "cut-dependent", "processing-time", "unbounded-join", "unbounded-state"
+]
 """Codes of findings that a header may allow: the model runs, and somebody has thought about it."""
 
 Allowances = dict[Allowed, Annotated[str, AfterValidator(_reason)]]

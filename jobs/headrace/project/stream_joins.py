@@ -51,7 +51,7 @@ class StreamJoin:
         found = [self.join.args.get("on")]
         where = self.scope.expression.args.get("where")
         found += [where.this] if where is not None and self.side == "inner" else []
-        return [part for each in found if each is not None for part in _conjuncts(each)]
+        return [part for each in found if each is not None for part in conjuncts(each)]
 
     def sides(self, condition: exp.Expr) -> set[str]:
         """Return which sides a condition speaks of."""
@@ -79,14 +79,19 @@ def every(draft: Draft) -> Iterator[StreamJoin]:
     """Yield all joins of streaming models."""
     for model, flow in streaming_flows(draft):
         for scope in flow.selects:
-            joins = scope.expression.args.get("joins") or ()
-            first = scope.expression.args.get("from_")
-            before = [first.this.alias_or_name] if first is not None else []
-            for join in joins:
-                name = join.this.alias_or_name
-                if isinstance(join.this, (exp.Table, exp.Subquery)) and name in scope.sources:
-                    yield StreamJoin(flow, scope, join, tuple(before), name, model.output_mode == "update")
-                before.append(name)
+            yield from joins_of(flow, scope, model.output_mode == "update")
+
+
+def joins_of(flow: Flow, scope: Scope, update: bool = False) -> Iterator[StreamJoin]:
+    """Yield the joins of one select in the order in which they are written."""
+    joins = scope.expression.args.get("joins") or ()
+    first = scope.expression.args.get("from_")
+    before = [first.this.alias_or_name] if first is not None else []
+    for join in joins:
+        name = join.this.alias_or_name
+        if isinstance(join.this, (exp.Table, exp.Subquery)) and name in scope.sources:
+            yield StreamJoin(flow, scope, join, tuple(before), name, update)
+        before.append(name)
 
 
 def of_streams(draft: Draft) -> Iterator[StreamJoin]:
@@ -94,6 +99,7 @@ def of_streams(draft: Draft) -> Iterator[StreamJoin]:
     yield from (join for join in every(draft) if join.moves(*join.left) and join.moves(join.right))
 
 
-def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
+def conjuncts(condition: exp.Expr) -> list[exp.Expr]:
+    """Return the parts of a condition that must all hold."""
     condition = condition.unnest()
     return [*condition.flatten()] if isinstance(condition, exp.And) else [condition]

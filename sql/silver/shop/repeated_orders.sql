@@ -17,6 +17,6 @@ repeated as (
     -- an order is the first of its records; rows lie by order, not by arrival
     left anti join created_orders
         on shop_orders.order_id = created_orders.order_id
-        and shop_orders._arrival <= created_orders._arrival
+        and shop_orders._arrival = created_orders._arrival
 )
 select * from repeated

@@ -1,0 +1,351 @@
+"""What the relations of a micro-batch model hold: rows of the batch, rows from before it, or both.
+
+A model that runs per micro-batch sees its streams as the rows that are new. What lies before them it only knows from
+tables that its query has filled: its own, those built from it, and those that it streams as well. The text of a model
+is judged with the views that it reads put in their places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+from headrace.project import graph
+from headrace.project.flow import Flow
+from headrace.project.model import Model
+from headrace.project.stream_joins import StreamJoin, conjuncts, joins_of
+from headrace.project.tracing import Made, Stored
+
+ARRIVAL = "_arrival"
+TIMES = frozenset({ARRIVAL, "landed_at", "landing_batch"})
+"""Columns that say when a row came."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a relation holds: rows of the batch; rows that the model itself has kept; rows of a table before the batch.
+
+    `own` is the model's own table or one that is built from it, `past` one that the model streams as well.
+    """
+
+    new: bool = False
+    own: bool = False
+    past: bool = False
+
+    @property
+    def before(self) -> bool:
+        """Say whether there are rows from before the batch among them."""
+        return self.own or self.past
+
+    @property
+    def only_new(self) -> bool:
+        """Say whether these are rows of the batch and no others."""
+        return self.new and not self.before
+
+    def united(self, other: Rows) -> Rows:
+        """Return what both hold together."""
+        return Rows(self.new or other.new, self.own or other.own, self.past or other.past)
+
+    def joined(self, other: Rows, side: str) -> Rows:
+        """Return whose rows a join gives: an outer join those of its side, an inner one those that move."""
+        if side in ("left", "semi", "anti"):
+            return Rows(self.new or other.new, self.own, self.past)
+        if side == "right":
+            return other.joined(self, "left")
+        moving = [each for each in (self, other) if each.new]
+        return reduce(_met, moving) if moving else self.united(other)
+
+
+def _met(left: Rows, right: Rows) -> Rows:
+    return Rows(True, left.own or right.own, left.past and right.past)
+
+
+STILL = Rows()
+Key = frozenset[object]
+"""What a value is made of: ends of its columns; values that an equality ties have the same."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The text of the model or of a view; `moves` is false where it is looked up, so that its streams do not move."""
+
+    flow: Flow
+    moves: bool
+
+
+@dataclass(frozen=True)
+class StateJoin:
+    """A place where rows of the batch meet rows from before it; `keys` are what they meet by, None if that is unsure.
+
+    `is_lookup` is true where there are only rows from before the batch on the other side.
+    """
+
+    part: Part
+    node: exp.Expr
+    keys: tuple[Key, ...] | None
+    is_lookup: bool
+    rows: Rows
+
+
+class Movement:
+    """Answers for one model; `flows` are the texts of all models by table."""
+
+    def __init__(self, model: Model, models: Mapping[str, Model], flows: Mapping[str, Flow]) -> None:
+        self.model = model
+        self._models = models
+        self._flows = flows
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The model's own text, and those of the views that it reads, each moving or looked up."""
+        found: dict[tuple[str, bool], Part] = {}
+        waiting = [(self.model.table, True)]
+        while waiting:
+            table, moves = waiting.pop()
+            if (table, moves) in found:
+                continue
+            flow = self._flows[table]
+            found[table, moves] = Part(flow, moves)
+            for read in flow.file.model.inputs:
+                if self._is_view(read.table):
+                    waiting.append((read.table, moves and read.stream))
+        return tuple(found.values())
+
+    @property
+    def moving_parts(self) -> Iterator[Part]:
+        """The texts whose streams move."""
+        yield from (part for part in self.parts if part.moves)
+
+    def of_scope(self, part: Part, scope: Scope) -> Rows:
+        """Say what a CTE, a subquery or a whole text gives."""
+        if scope.set_operation_scopes:
+            branches = [self.of_scope(part, branch) for branch in scope.set_operation_scopes]
+            return reduce(Rows.united, branches)
+        return self.combined(part, scope)
+
+    def combined(self, part: Part, scope: Scope) -> Rows:
+        """Say what all that a select reads is together."""
+        first = [alias for alias, _ in scope.references if alias in scope.sources][:1]
+        rows = self.of_alias(part, scope, first[0]) if first else STILL
+        for join in joins_of(part.flow, scope):
+            rows = rows.joined(self.of_alias(part, scope, join.right), join.side)
+        return rows
+
+    def of_alias(self, part: Part, scope: Scope, alias: str) -> Rows:
+        """Say what one relation of a select holds."""
+        source = scope.sources.get(alias)
+        if isinstance(source, Scope):
+            return self.of_scope(part, source)
+        if isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier):
+            return self._of_table(part, source)
+        return STILL
+
+    def of_aliases(self, part: Part, scope: Scope, aliases: tuple[str, ...]) -> Rows:
+        """Say what some relations of a select hold together, as far as they are joined."""
+        rows = self.of_alias(part, scope, aliases[0]) if aliases else STILL
+        for join in joins_of(part.flow, scope):
+            if join.right in aliases[1:]:
+                rows = rows.joined(self.of_alias(part, scope, join.right), join.side)
+        return rows
+
+    def streams(self, part: Part, scope: Scope) -> frozenset[str]:
+        """Name the tables that a CTE, a subquery or a whole text streams."""
+        found = set[str]()
+        for branch in scope.set_operation_scopes or ():
+            found |= self.streams(part, branch)
+        for alias in () if scope.set_operation_scopes else [alias for alias, _ in scope.references]:
+            found |= self.streams_of_alias(part, scope, alias)
+        return frozenset(found)
+
+    def streams_of_alias(self, part: Part, scope: Scope, alias: str) -> frozenset[str]:
+        """Name the tables that one relation of a select streams."""
+        source = scope.sources.get(alias)
+        if isinstance(source, Scope):
+            return self.streams(part, source)
+        if not isinstance(source, exp.Table) or not (part.moves and part.flow.is_streamed(source)):
+            return frozenset()
+        table = _name(source)
+        if not self._is_view(table):
+            return frozenset({table})
+        scopes = self._flows[table].tracing.scopes
+        return self.streams(Part(self._flows[table], True), scopes[-1]) if scopes else frozenset()
+
+    def _of_table(self, part: Part, node: exp.Table) -> Rows:
+        table = _name(node)
+        streamed = part.moves and part.flow.is_streamed(node)
+        if self._is_view(table):
+            view = Part(self._flows[table], streamed)
+            scopes = view.flow.tracing.scopes
+            return self.of_scope(view, scopes[-1]) if scopes else STILL
+        return Rows(new=True) if streamed else self._kept.get(table, STILL)
+
+    @cached_property
+    def _kept(self) -> dict[str, Rows]:
+        """What tables hold, of those from which the model may know what lay before the batch."""
+        found = {self.model.table: Rows(own=True)}
+        streamed = {read.table for read in graph.reads(self.model, self._models) if read.stream}
+        origins = self._origins(self.model.table)
+        for table, model in self._models.items():
+            if model.query == self.model.query and table not in found and not self._is_view(table):
+                if table in self._built_from_it:
+                    found[table] = Rows(own=True)
+                elif table in streamed or self._origins(table) <= origins:
+                    found[table] = Rows(past=True)
+        return {**{table: Rows(past=True) for table in streamed}, **found}
+
+    @cached_property
+    def _built_from_it(self) -> set[str]:
+        """The tables of the query that are made of this one."""
+        found, waiting = set[str](), [self.model.table]
+        while waiting:
+            table = waiting.pop()
+            for other in self._models.values():
+                streams = other.query == self.model.query and any(
+                    read.stream and read.table == table for read in graph.reads(other, self._models)
+                )
+                if streams and not self._is_view(other.table) and other.table not in found:
+                    found.add(other.table)
+                    waiting.append(other.table)
+        return found
+
+    def _origins(self, table: str) -> frozenset[str]:
+        """The bronze tables whose rows a stored table is made of, in the end."""
+        found, seen, waiting = set[str](), set[str](), [table]
+        while waiting:
+            model = self._models.get(waiting.pop())
+            for read in graph.reads(model, self._models) if model is not None and model.table not in seen else ():
+                if read.stream:
+                    (waiting.append if read.table in self._models else found.add)(read.table)
+            seen |= {model.table} if model is not None else set()
+        return frozenset(found)
+
+    def _is_view(self, table: str) -> bool:
+        model = self._models.get(table)
+        return model is not None and model.materialized == "view"
+
+    # what values are, and which of them an equality ties
+
+    def key(self, part: Part, expression: exp.Expr) -> Key:
+        """Return what a value is made of; nothing where that is unsure."""
+        return frozenset(self._ties.get(end, end) for end in self._ends(part, expression))
+
+    def keys(self, part: Part, expressions: Sequence[exp.Expr]) -> tuple[Key, ...]:
+        """Return what some values are made of."""
+        return tuple(self.key(part, each) for each in expressions)
+
+    def output(self, names: tuple[str, ...]) -> tuple[Key, ...]:
+        """Return what some columns of the model's result are made of."""
+        flow = self._flows[self.model.table]
+        found = ([_end(source) for _, source in flow.all_ends_of(name)] for name in names)
+        return tuple(frozenset(self._ties.get(end, end) for end in ends) for ends in found)
+
+    def tells(self, part: Part, expression: exp.Expr, columns: frozenset[str] = frozenset({ARRIVAL})) -> bool:
+        """Say whether one of some columns goes into a value."""
+        return any(name in columns for name in _stored_names(part.flow, expression))
+
+    def _ends(self, part: Part, expression: exp.Expr) -> Iterator[object]:
+        yield from (_end(source) for _, source in part.flow.all_ends(expression))
+
+    @cached_property
+    def _ties(self) -> dict[object, object]:
+        """For each end that an equality ties to others, the one that stands for all."""
+        groups: list[set[object]] = []
+        for part in self.parts:
+            for scope in part.flow.selects:
+                for left, right in _equalities(part.flow, scope):
+                    both = {*self._ends(part, left), *self._ends(part, right)}
+                    met = [group for group in groups if group & both]
+                    groups = [each for each in groups if each not in met] + [both.union(*met)]
+        return {end: min(group, key=repr) for group in groups for end in group}
+
+    @cached_property
+    def state_joins(self) -> tuple[StateJoin, ...]:
+        """All places where rows of the batch meet what the model knows from before."""
+        return tuple(
+            found
+            for part in self.moving_parts
+            for scope in part.flow.selects
+            for found in (*self._joined(part, scope), *self._looked_into(part, scope))
+        )
+
+    def _joined(self, part: Part, scope: Scope) -> Iterator[StateJoin]:
+        for join in joins_of(part.flow, scope):
+            left, right = self.of_aliases(part, scope, join.left), self.of_alias(part, scope, join.right)
+            for moving, other, is_right in ((left, right, False), (right, left, True)):
+                if moving.new and other.before:
+                    keys = self._met_by(part, join, is_right)
+                    yield StateJoin(part, join.join.this, keys, not other.new and not moving.before, other)
+
+    def _met_by(self, part: Part, join: StreamJoin, is_right: bool) -> tuple[Key, ...] | None:
+        """What the moving side of a join meets the other by."""
+        if join.join.args.get("using") or join.join.method.lower() == "natural":
+            return None
+        sides = {"right"} if is_right else {"left"}
+        pairs = [(each.left, each.right) for each in join.conditions() if isinstance(each, (exp.EQ, exp.NullSafeEQ))]
+        moving = [one for pair in pairs for one in pair if join.sides(one) == sides and len(_columns(pair)) > 1]
+        return self.keys(part, moving)
+
+    def _looked_into(self, part: Part, scope: Scope) -> Iterator[StateJoin]:
+        """Subqueries over what lay before the batch, in a select over rows of the batch."""
+        if not self.combined(part, scope).new:
+            return
+        for inner in scope.subquery_scopes:
+            rows = self.of_scope(part, inner)
+            if rows.before:
+                keys = [side for equality in inner.find_all(exp.EQ) for side in (equality.left, equality.right)]
+                found = [each for each in keys if isinstance(each, exp.Column)]
+                is_lookup = not rows.new and self.combined(part, scope).only_new
+                within = inner.expression.find_ancestor(exp.In, exp.Exists)
+                unsure = isinstance(within, exp.In) or None in found
+                yield StateJoin(part, inner.expression, None if unsure else self.keys(part, found), is_lookup, rows)
+
+
+def _stored_names(flow: Flow, expression: exp.Expr, seen: frozenset[str] = frozenset()) -> Iterator[str]:
+    """The names of the stored columns whose values a value is one of: what only compares or counts them is none."""
+    if isinstance(expression, (exp.Predicate, exp.Connector, exp.Not, exp.Count, exp.CountIf)):
+        return
+    for column in expression.find_all(exp.Column):
+        for source in flow.tracing.sources(column):
+            yield from _made_of(flow, source, seen)
+
+
+def _made_of(flow: Flow, source: Stored | Made, seen: frozenset[str]) -> Iterator[str]:
+    if isinstance(source, Made):
+        yield from _stored_names(flow, source.expression, seen)
+        return
+    yield source.column.lower()
+    maker, name = flow.of_table(source.table), f"{source.table}.{source.column}".lower()
+    if maker is not None and name not in seen:
+        for each in maker.tracing.output(source.column):
+            yield from _made_of(maker, each, seen | {name})
+
+
+def _name(node: exp.Table) -> str:
+    return ".".join(each.name for each in node.parts).lower()
+
+
+def _end(source: Stored | Made) -> object:
+    if isinstance(source, Stored):
+        return (source.table, source.column.lower(), tuple(map(str.lower, source.fields)))
+    return ("made", id(source.expression), source.fields)
+
+
+def _equalities(flow: Flow, scope: Scope) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+    where = scope.expression.args.get("where")
+    found = [join.args.get("on") for join in scope.expression.args.get("joins") or ()]
+    for condition in [*found, where.this if where is not None else None]:
+        for each in conjuncts(condition) if condition is not None else ():
+            if isinstance(each, (exp.EQ, exp.NullSafeEQ)) and not _has_literal(each):
+                yield each.left, each.right
+
+
+def _has_literal(equality: exp.EQ | exp.NullSafeEQ) -> bool:
+    return any(not [*side.find_all(exp.Column)] for side in (equality.left, equality.right))
+
+
+def _columns(pair: tuple[exp.Expr, exp.Expr]) -> list[exp.Column]:
+    return [column for side in pair for column in side.find_all(exp.Column)]
