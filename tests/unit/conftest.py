@@ -162,7 +162,8 @@ with orders as (
 counted as (
     select
         orders.order_id,
-        orders.item_count + coalesce(open_orders.item_count, 0) as item_count,
+        sum(orders.item_count) over (partition by orders.order_id order by orders._arrival)
+        + coalesce(open_orders.item_count, 0) as item_count,
         orders._arrival
     from orders
     left join silver.open_orders on orders.order_id = open_orders.order_id

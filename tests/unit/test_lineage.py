@@ -66,7 +66,7 @@ def test_field_is_followed_down_to_gold(found):
             {"bronze.orders.key", "bronze.manufactured.data.orderId"},
         ),
         (
-            "select max(value) over (partition by key order by _arrival) as m from stream bronze.orders",
+            "select max(value) over (partition by key, _arrival order by _arrival) as m from stream bronze.orders",
             "m",
             {"bronze.orders.value"},
         ),
@@ -74,7 +74,8 @@ def test_field_is_followed_down_to_gold(found):
         ("select transform(data.items, x -> x.id) as i from stream bronze.orders", "i", {"bronze.orders.data.items"}),
         ("select 1 as one from stream bronze.orders", "one", set()),
         (
-            "select orders.order_id, open_orders.item_count as n from stream silver.orders"
+            "select orders.order_id, open_orders.item_count + 0 * count(*) over (partition by orders.order_id"
+            " order by orders._arrival) as n from stream silver.orders"
             " left join silver.open_orders on orders.order_id = open_orders.order_id",
             "n",
             {"silver.open_orders.item_count"},

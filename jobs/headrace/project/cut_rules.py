@@ -7,20 +7,21 @@ batch they came in. Everything else gives other rows in three batches than in on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from headrace.errors import Finding
+from headrace.project import graph
 from headrace.project.draft import Draft
 from headrace.project.model import Model
-from headrace.project.movement import TIMES, Key, Movement, Part, Rows
+from headrace.project.movement import Movement, Rows
+from headrace.project.selects import aggregates, groups, keys_and_order, looks_ahead, ordered_by, united_with
 from headrace.project.stream_joins import StreamJoin, joins_of
 from headrace.project.stream_rules import SET_OPERATIONS, group_keys
-
-CODE = "cut-dependent"
+from headrace.project.ties import TIMES, Key, Part
 
 GROUPED = (
     "sees only the rows of its batch, so a group gives a row for each batch that has some of it; make it an upsert in "
@@ -33,6 +34,10 @@ RANKED = (
     "or a window of time, for what came before join the model's own table and order by `_arrival`"
 )
 ORDERED = "goes on from what was kept before the batch, so it needs the order in which rows came: order by `_arrival`"
+AHEAD = (
+    "looks at rows that come later, of which a batch has only some; keep the row in an upsert and decide when the "
+    "later one comes"
+)
 LIMITED = (
     "takes so many rows of each batch; for the first of all use `materialized: snapshot`, which reads the table whole, "
     "or a window of time"
@@ -62,18 +67,14 @@ LOOKUP = (
 
 def cut_dependent(draft: Draft) -> Iterator[Finding]:
     """No row depends on the batch in which others came."""
-    found: set[Finding] = set()
+    found = set[Finding]()
+    if any(graph.cycle_findings(draft.models.values())):
+        return
     for model in draft.models.values():
-        if model.run == "micro_batch" and model.materialized in ("append", "upsert") and model.table in draft.flows:
+        is_stored = model.run == "micro_batch" and model.materialized in ("append", "upsert")
+        if is_stored and all(read.table in draft.tables for read in graph.reads(model, draft.models)):
             found |= {*_Judge(model, Movement(model, draft.models, draft.flows)).findings()}
     yield from sorted(found, key=lambda finding: finding.place)
-
-
-@dataclass(frozen=True)
-class _Operation:
-    """A group or a window over moving rows, by its keys."""
-
-    keys: tuple[Key, ...]
 
 
 class _Judge:
@@ -105,39 +106,42 @@ class _Judge:
     # groups
 
     def _grouped(self, part: Part, scope: Scope, rows: Rows) -> Iterator[Finding]:
-        if not _groups(scope) or rows.own or (rows.past and self._model.materialized == "upsert"):
+        if not groups(scope) or rows.own or (rows.past and self._model.materialized == "upsert"):
             return
         keys = group_keys(scope)
         if any(self._is_arrival(part, key) for key in keys):
             return
-        if rows.only_new and (self._is_covered(self._movement.keys(part, keys)) or self._repeats(part, scope, keys)):
+        if rows.only_new and (self._is_covered(self._keys(part, keys)) or self._repeats(part, scope, keys)):
             return
         if scope.expression.args.get("distinct"):
             names = ", ".join(each.alias_or_name for each in scope.expression.args["expressions"])
             yield self._finding(part, scope.expression, "`distinct` " + DISTINCT.format(keys=f"[{names}]"))
         else:
-            where = scope.expression.args.get("group") or next(_aggregates(scope))
+            where = scope.expression.args.get("group") or next(aggregates(scope))
             word = "`group by`" if scope.expression.args.get("group") else "an aggregate"
             yield self._finding(part, where, f"{word} {GROUPED}")
 
     def _repeats(self, part: Part, scope: Scope, keys: list[exp.Expr]) -> bool:
         """Say whether further rows of a group change nothing: the header keeps its first, or its newest."""
-        own = self._movement.keys(part, keys)
+        own = self._keys(part, keys)
         kept = self._model.once_per or self._model.unique_key
-        if not kept or not _same(own, self._movement.output(kept)):
+        if not kept or not _same(own, self._movement.ties.output(kept)):
             return False
         picks = (exp.ArgMin, exp.Min) if self._model.once_per else (exp.ArgMax, exp.Max)
-        return all(isinstance(call, picks) and self._is_arrival(part, _ordered_by(call)) for call in _aggregates(scope))
+        return all(isinstance(call, picks) and self._is_arrival(part, ordered_by(call)) for call in aggregates(scope))
 
     # windows
 
     def _ranked(self, part: Part, scope: Scope, rows: Rows) -> Iterator[Finding]:
         for window in scope.find_all(exp.Window):
-            keys, order = _window(scope, window)
+            keys, order = keys_and_order(scope, window)
             if rows.own or any(self._is_arrival(part, key) for key in keys):
                 continue
             in_order = bool(order) and self._is_arrival(part, order[0].this) and not order[0].args.get("desc")
-            known = rows.past or self._is_covered(self._movement.keys(part, keys))
+            known = rows.past or self._is_covered(self._keys(part, keys))
+            if rows.only_new and looks_ahead(window):
+                yield self._finding(part, window, f"`over (...)` {AHEAD}")
+                continue
             if self._picks(part, window, keys, order) or (known and in_order):
                 continue
             if rows.past and self._model.materialized == "upsert":
@@ -152,12 +156,16 @@ class _Judge:
         first = not order[0].args.get("desc")
         by_arrival = self._is_arrival(part, order[0].this)
         is_due = first if self._model.once_per else not first
-        return by_arrival and is_due and _same(self._movement.keys(part, keys), self._movement.output(kept))
+        return by_arrival and is_due and _same(self._keys(part, keys), self._movement.ties.output(kept))
 
     def _limited(self, part: Part, scope: Scope) -> Iterator[Finding]:
-        for name in ("limit", "offset"):
-            if clause := scope.expression.args.get(name):
-                yield self._finding(part, clause, f"`{name}` {LIMITED}")
+        query: exp.Expr | None = scope.expression
+        while isinstance(query, (exp.Select, exp.Subquery)):
+            for name in ("limit", "offset"):
+                clause = query.args.get(name)
+                if clause is not None and clause.expression.name.lower() != "all":
+                    yield self._finding(part, clause, f"`{name}` {LIMITED}")
+            query = query.parent
 
     # what is brought together
 
@@ -186,7 +194,7 @@ class _Judge:
         if self._model.materialized != "upsert":
             return False
         known, touching = frozenset[str](), frozenset[str]()
-        for select in _united_with(part, scope):
+        for select in united_with(part.flow.tracing.scopes, scope):
             for alias, _ in select.references:
                 rows = self._movement.of_alias(part, select, alias)
                 tables = self._movement.streams_of_alias(part, select, alias)
@@ -199,14 +207,14 @@ class _Judge:
     def _compares_times(self, part: Part, join: StreamJoin) -> bool:
         for condition in join.conditions():
             for each in condition.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between):
-                sides = [side for side in each.iter_expressions() if self._movement.tells(part, side, TIMES)]
+                sides = [side for side in each.iter_expressions() if self._movement.ties.tells(part, side, TIMES)]
                 if len(join.sides(each)) > 1 and sides:
                     return True
         return False
 
     def _join_keys(self, part: Part, join: StreamJoin) -> tuple[Key, ...]:
         equal = [each for each in join.conditions() if isinstance(each, (exp.EQ, exp.NullSafeEQ))]
-        return self._movement.keys(part, [each.left for each in equal])
+        return self._keys(part, [each.left for each in equal])
 
     def _subqueries(self, part: Part, scope: Scope) -> Iterator[Finding]:
         for inner in scope.subquery_scopes:
@@ -246,19 +254,20 @@ class _Judge:
     def _is_added_up(self, keys: tuple[Key, ...] | None) -> bool:
         if keys is None or frozenset() in keys:
             return bool(self._operations)
-        return any(_within(keys, operation.keys) for operation in self._operations)
+        return any(_within(keys, operation) for operation in self._operations)
 
-    @property
-    def _operations(self) -> list[_Operation]:
+    @cached_property
+    def _operations(self) -> list[tuple[Key, ...]]:
+        """The keys of all groups and windows over rows of the batch."""
         found = []
         for part in self._movement.moving_parts:
             for scope in part.flow.selects:
                 if not self._movement.combined(part, scope).new:
                     continue
-                if _groups(scope):
-                    found.append(_Operation(self._movement.keys(part, group_keys(scope))))
-                for window in scope.find_all(exp.Window):
-                    found.append(_Operation(self._movement.keys(part, _window(scope, window)[0])))
+                if groups(scope):
+                    found.append(self._keys(part, group_keys(scope)))
+                windows = scope.find_all(exp.Window)
+                found += [self._keys(part, keys_and_order(scope, window)[0]) for window in windows]
         return found
 
     def _is_covered(self, keys: tuple[Key, ...]) -> bool:
@@ -270,56 +279,14 @@ class _Judge:
                 return True
         return False
 
+    def _keys(self, part: Part, expressions: Sequence[exp.Expr]) -> tuple[Key, ...]:
+        return self._movement.ties.keys(part, expressions)
+
     def _is_arrival(self, part: Part, expression: exp.Expr | None) -> bool:
-        return expression is not None and self._movement.tells(part, expression)
+        return expression is not None and self._movement.ties.tells(part, expression)
 
     def _finding(self, part: Part, node: exp.Expr, message: str) -> Finding:
-        return Finding(part.flow.place(node), CODE, message)
-
-
-def _united_with(part: Part, scope: Scope) -> list[Scope]:
-    """A select and those that `union all` puts its rows together with."""
-    for union in part.flow.tracing.scopes:
-        branches = [*_branches(union)]
-        if scope in branches and isinstance(union.expression, exp.Union):
-            return branches
-    return [scope]
-
-
-def _branches(scope: Scope) -> Iterator[Scope]:
-    for each in scope.set_operation_scopes or ():
-        yield from _branches(each) if each.set_operation_scopes else (each,)
-
-
-def _groups(scope: Scope) -> bool:
-    select = scope.expression
-    return bool(select.args.get("distinct") or select.args.get("group") or next(_aggregates(scope), None))
-
-
-def _aggregates(scope: Scope) -> Iterator[exp.AggFunc]:
-    """The aggregates of a select, but for those over windows."""
-    for call in scope.find_all(exp.AggFunc):
-        above = call.parent
-        while isinstance(above, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
-            above = above.parent
-        is_inside = call.find_ancestor(exp.AggFunc) is not None
-        if not isinstance(above, exp.Window) and not is_inside:
-            yield call
-
-
-def _ordered_by(call: exp.AggFunc) -> exp.Expr | None:
-    picked: exp.Expr | None = call.args.get("expression" if isinstance(call, (exp.ArgMax, exp.ArgMin)) else "this")
-    return picked
-
-
-def _window(scope: Scope, window: exp.Window) -> tuple[list[exp.Expr], list[exp.Ordered]]:
-    """What a window divides and orders its rows by; a named one as it is declared."""
-    found: exp.Expr = window
-    if name := window.args.get("alias"):
-        declared = scope.expression.args.get("windows") or ()
-        found = next((each for each in declared if each.name.lower() == name.name.lower()), window)
-    order = found.args.get("order")
-    return [*(found.args.get("partition_by") or ())], [*order.expressions] if order is not None else []
+        return Finding(part.flow.place(node), "cut-dependent", message)
 
 
 def _within(keys: tuple[Key, ...], others: tuple[Key, ...]) -> bool:

@@ -7,7 +7,7 @@ is judged with the views that it reads put in their places.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
@@ -17,12 +17,8 @@ from sqlglot.optimizer.scope import Scope
 from headrace.project import graph
 from headrace.project.flow import Flow
 from headrace.project.model import Model
-from headrace.project.stream_joins import StreamJoin, conjuncts, joins_of
-from headrace.project.tracing import Made, Stored
-
-ARRIVAL = "_arrival"
-TIMES = frozenset({ARRIVAL, "landed_at", "landing_batch"})
-"""Columns that say when a row came."""
+from headrace.project.stream_joins import StreamJoin, joins_of
+from headrace.project.ties import Key, Part, Ties
 
 
 @dataclass(frozen=True)
@@ -65,16 +61,6 @@ def _met(left: Rows, right: Rows) -> Rows:
 
 
 STILL = Rows()
-Key = frozenset[object]
-"""What a value is made of: ends of its columns; values that an equality ties have the same."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """The text of the model or of a view; `moves` is false where it is looked up, so that its streams do not move."""
-
-    flow: Flow
-    moves: bool
 
 
 @dataclass(frozen=True)
@@ -88,7 +74,6 @@ class StateJoin:
     node: exp.Expr
     keys: tuple[Key, ...] | None
     is_lookup: bool
-    rows: Rows
 
 
 class Movement:
@@ -174,6 +159,11 @@ class Movement:
         scopes = self._flows[table].tracing.scopes
         return self.streams(Part(self._flows[table], True), scopes[-1]) if scopes else frozenset()
 
+    @cached_property
+    def ties(self) -> Ties:
+        """What the model's values are made of."""
+        return Ties(self.parts)
+
     def _of_table(self, part: Part, node: exp.Table) -> Rows:
         table = _name(node)
         streamed = part.moves and part.flow.is_streamed(node)
@@ -227,41 +217,6 @@ class Movement:
         model = self._models.get(table)
         return model is not None and model.materialized == "view"
 
-    # what values are, and which of them an equality ties
-
-    def key(self, part: Part, expression: exp.Expr) -> Key:
-        """Return what a value is made of; nothing where that is unsure."""
-        return frozenset(self._ties.get(end, end) for end in self._ends(part, expression))
-
-    def keys(self, part: Part, expressions: Sequence[exp.Expr]) -> tuple[Key, ...]:
-        """Return what some values are made of."""
-        return tuple(self.key(part, each) for each in expressions)
-
-    def output(self, names: tuple[str, ...]) -> tuple[Key, ...]:
-        """Return what some columns of the model's result are made of."""
-        flow = self._flows[self.model.table]
-        found = ([_end(source) for _, source in flow.all_ends_of(name)] for name in names)
-        return tuple(frozenset(self._ties.get(end, end) for end in ends) for ends in found)
-
-    def tells(self, part: Part, expression: exp.Expr, columns: frozenset[str] = frozenset({ARRIVAL})) -> bool:
-        """Say whether one of some columns goes into a value."""
-        return any(name in columns for name in _stored_names(part.flow, expression))
-
-    def _ends(self, part: Part, expression: exp.Expr) -> Iterator[object]:
-        yield from (_end(source) for _, source in part.flow.all_ends(expression))
-
-    @cached_property
-    def _ties(self) -> dict[object, object]:
-        """For each end that an equality ties to others, the one that stands for all."""
-        groups: list[set[object]] = []
-        for part in self.parts:
-            for scope in part.flow.selects:
-                for left, right in _equalities(part.flow, scope):
-                    both = {*self._ends(part, left), *self._ends(part, right)}
-                    met = [group for group in groups if group & both]
-                    groups = [each for each in groups if each not in met] + [both.union(*met)]
-        return {end: min(group, key=repr) for group in groups for end in group}
-
     @cached_property
     def state_joins(self) -> tuple[StateJoin, ...]:
         """All places where rows of the batch meet what the model knows from before."""
@@ -278,7 +233,7 @@ class Movement:
             for moving, other, is_right in ((left, right, False), (right, left, True)):
                 if moving.new and other.before:
                     keys = self._met_by(part, join, is_right)
-                    yield StateJoin(part, join.join.this, keys, not other.new and not moving.before, other)
+                    yield StateJoin(part, join.join.this, keys, not other.new and not moving.before)
 
     def _met_by(self, part: Part, join: StreamJoin, is_right: bool) -> tuple[Key, ...] | None:
         """What the moving side of a join meets the other by."""
@@ -287,7 +242,7 @@ class Movement:
         sides = {"right"} if is_right else {"left"}
         pairs = [(each.left, each.right) for each in join.conditions() if isinstance(each, (exp.EQ, exp.NullSafeEQ))]
         moving = [one for pair in pairs for one in pair if join.sides(one) == sides and len(_columns(pair)) > 1]
-        return self.keys(part, moving)
+        return self.ties.keys(part, moving)
 
     def _looked_into(self, part: Part, scope: Scope) -> Iterator[StateJoin]:
         """Subqueries over what lay before the batch, in a select over rows of the batch."""
@@ -296,55 +251,19 @@ class Movement:
         for inner in scope.subquery_scopes:
             rows = self.of_scope(part, inner)
             if rows.before:
-                keys = [side for equality in inner.find_all(exp.EQ) for side in (equality.left, equality.right)]
-                found = [each for each in keys if isinstance(each, exp.Column)]
                 is_lookup = not rows.new and self.combined(part, scope).only_new
-                within = inner.expression.find_ancestor(exp.In, exp.Exists)
-                unsure = isinstance(within, exp.In) or None in found
-                yield StateJoin(part, inner.expression, None if unsure else self.keys(part, found), is_lookup, rows)
+                yield StateJoin(part, inner.expression, self._looked_for(part, inner), is_lookup)
 
-
-def _stored_names(flow: Flow, expression: exp.Expr, seen: frozenset[str] = frozenset()) -> Iterator[str]:
-    """The names of the stored columns whose values a value is one of: what only compares or counts them is none."""
-    if isinstance(expression, (exp.Predicate, exp.Connector, exp.Not, exp.Count, exp.CountIf)):
-        return
-    for column in expression.find_all(exp.Column):
-        for source in flow.tracing.sources(column):
-            yield from _made_of(flow, source, seen)
-
-
-def _made_of(flow: Flow, source: Stored | Made, seen: frozenset[str]) -> Iterator[str]:
-    if isinstance(source, Made):
-        yield from _stored_names(flow, source.expression, seen)
-        return
-    yield source.column.lower()
-    maker, name = flow.of_table(source.table), f"{source.table}.{source.column}".lower()
-    if maker is not None and name not in seen:
-        for each in maker.tracing.output(source.column):
-            yield from _made_of(maker, each, seen | {name})
+    def _looked_for(self, part: Part, inner: Scope) -> tuple[Key, ...] | None:
+        """What a subquery is asked by."""
+        if isinstance(inner.expression.find_ancestor(exp.In, exp.Exists), exp.In):
+            return None
+        sides = [side for equality in inner.find_all(exp.EQ) for side in (equality.left, equality.right)]
+        return self.ties.keys(part, [each for each in sides if isinstance(each, exp.Column)])
 
 
 def _name(node: exp.Table) -> str:
     return ".".join(each.name for each in node.parts).lower()
-
-
-def _end(source: Stored | Made) -> object:
-    if isinstance(source, Stored):
-        return (source.table, source.column.lower(), tuple(map(str.lower, source.fields)))
-    return ("made", id(source.expression), source.fields)
-
-
-def _equalities(flow: Flow, scope: Scope) -> Iterator[tuple[exp.Expr, exp.Expr]]:
-    where = scope.expression.args.get("where")
-    found = [join.args.get("on") for join in scope.expression.args.get("joins") or ()]
-    for condition in [*found, where.this if where is not None else None]:
-        for each in conjuncts(condition) if condition is not None else ():
-            if isinstance(each, (exp.EQ, exp.NullSafeEQ)) and not _has_literal(each):
-                yield each.left, each.right
-
-
-def _has_literal(equality: exp.EQ | exp.NullSafeEQ) -> bool:
-    return any(not [*side.find_all(exp.Column)] for side in (equality.left, equality.right))
 
 
 def _columns(pair: tuple[exp.Expr, exp.Expr]) -> list[exp.Column]:

@@ -1,0 +1,63 @@
+"""What one select does with its rows: groups, aggregates, windows, and what it is united with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+
+def united_with(scopes: list[Scope], scope: Scope) -> list[Scope]:
+    """Return a select and those that `union all` puts its rows together with."""
+    for union in scopes:
+        found = [*branches(union)]
+        if scope in found and isinstance(union.expression, exp.Union):
+            return found
+    return [scope]
+
+
+def branches(scope: Scope) -> Iterator[Scope]:
+    """Yield the selects that a set operation puts together."""
+    for each in scope.set_operation_scopes or ():
+        yield from branches(each) if each.set_operation_scopes else (each,)
+
+
+def groups(scope: Scope) -> bool:
+    """Say whether a select makes one row of several."""
+    select = scope.expression
+    return bool(select.args.get("distinct") or select.args.get("group") or next(aggregates(scope), None))
+
+
+def aggregates(scope: Scope) -> Iterator[exp.AggFunc]:
+    """Yield the aggregates of a select, but for those over windows."""
+    for call in scope.find_all(exp.AggFunc):
+        above = call.parent
+        while isinstance(above, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
+            above = above.parent
+        is_inside = call.find_ancestor(exp.AggFunc) is not None
+        if not isinstance(above, exp.Window) and not is_inside:
+            yield call
+
+
+def ordered_by(call: exp.AggFunc) -> exp.Expr | None:
+    """Return the value whose least or greatest an aggregate looks for."""
+    picked: exp.Expr | None = call.args.get("expression" if isinstance(call, (exp.ArgMax, exp.ArgMin)) else "this")
+    return picked
+
+
+def keys_and_order(scope: Scope, window: exp.Window) -> tuple[list[exp.Expr], list[exp.Ordered]]:
+    """Return what a window divides and orders its rows by; a named one as it is declared."""
+    found: exp.Expr = window
+    if name := window.args.get("alias"):
+        declared = scope.expression.args.get("windows") or ()
+        found = next((each for each in declared if each.name.lower() == name.name.lower()), window)
+    order = found.args.get("order")
+    return [*(found.args.get("partition_by") or ())], [*order.expressions] if order is not None else []
+
+
+def looks_ahead(window: exp.Window) -> bool:
+    """Say whether a window has rows in view that come after the row it stands at."""
+    spec = window.args.get("spec")
+    call = window.this.this if isinstance(window.this, (exp.IgnoreNulls, exp.RespectNulls)) else window.this
+    return isinstance(call, exp.Lead) or (spec is not None and spec.args.get("end_side") == "FOLLOWING")

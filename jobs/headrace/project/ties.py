@@ -1,0 +1,115 @@
+"""What the values in a model are made of, and which of them its equalities tie.
+
+An end is a stored column, or an expression that makes a value. Values are followed through CTEs and views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+from headrace.project.flow import Flow
+from headrace.project.stream_joins import conjuncts
+from headrace.project.tracing import Made, Stored
+
+ARRIVAL = "_arrival"
+TIMES = frozenset({ARRIVAL, "landed_at", "landing_batch"})
+"""Columns that say when a row came."""
+
+
+Key = frozenset[object]
+"""What a value is made of: ends of its columns; values that an equality ties have the same."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The text of the model or of a view; `moves` is false where it is looked up, so that its streams do not move."""
+
+    flow: Flow
+    moves: bool
+
+
+class Ties:
+    """Answers for the texts that one model is made of, its own the first."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = parts
+
+    def key(self, part: Part, expression: exp.Expr) -> Key:
+        """Return what a value is made of; nothing where that is unsure."""
+        return frozenset(self._ties.get(end, end) for end in self._ends(part, expression))
+
+    def keys(self, part: Part, expressions: Sequence[exp.Expr]) -> tuple[Key, ...]:
+        """Return what some values are made of."""
+        return tuple(self.key(part, each) for each in expressions)
+
+    def output(self, names: tuple[str, ...]) -> tuple[Key, ...]:
+        """Return what some columns of the model's result are made of."""
+        flow = self._parts[0].flow
+        found = ([_end(source) for _, source in flow.all_ends_of(name)] for name in names)
+        return tuple(frozenset(self._ties.get(end, end) for end in ends) for ends in found)
+
+    def tells(self, part: Part, expression: exp.Expr, columns: frozenset[str] = frozenset({ARRIVAL})) -> bool:
+        """Say whether one of some columns goes into a value."""
+        return any(name in columns for name in _stored_names(part.flow, expression))
+
+    def _ends(self, part: Part, expression: exp.Expr) -> Iterator[object]:
+        yield from (_end(source) for _, source in part.flow.all_ends(expression))
+
+    @cached_property
+    def _ties(self) -> dict[object, object]:
+        """For each end that an equality ties to others, the one that stands for all."""
+        groups: list[set[object]] = []
+        for part in self._parts:
+            for scope in part.flow.selects:
+                for left, right in _equalities(part.flow, scope):
+                    both = {*self._ends(part, left), *self._ends(part, right)}
+                    met = [group for group in groups if group & both]
+                    groups = [each for each in groups if each not in met] + [both.union(*met)]
+        return {end: min(group, key=repr) for group in groups for end in group}
+
+
+def _stored_names(flow: Flow, expression: exp.Expr, seen: frozenset[str] = frozenset()) -> Iterator[str]:
+    """The names of the stored columns whose values a value is one of: what only compares or counts them is none."""
+    if isinstance(expression, (exp.Predicate, exp.Connector, exp.Not, exp.Count, exp.CountIf)):
+        return
+    for column in expression.find_all(exp.Column):
+        for source in flow.tracing.sources(column):
+            yield from _made_of(flow, source, seen)
+
+
+def _made_of(flow: Flow, source: Stored | Made, seen: frozenset[str]) -> Iterator[str]:
+    if isinstance(source, Made):
+        yield from _stored_names(flow, source.expression, seen)
+        return
+    if source.column.lower() == ARRIVAL and source.fields:
+        yield source.fields[-1].lower()  # a part of it does not tell one event from others
+        return
+    yield source.column.lower()
+    maker, name = flow.of_table(source.table), f"{source.table}.{source.column}".lower()
+    if maker is not None and name not in seen:
+        for each in maker.tracing.output(source.column):
+            yield from _made_of(maker, each, seen | {name})
+
+
+def _end(source: Stored | Made) -> object:
+    if isinstance(source, Stored):
+        return (source.table, source.column.lower(), tuple(map(str.lower, source.fields)))
+    return ("made", id(source.expression), source.fields)
+
+
+def _equalities(flow: Flow, scope: Scope) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+    where = scope.expression.args.get("where")
+    found = [join.args.get("on") for join in scope.expression.args.get("joins") or ()]
+    for condition in [*found, where.this if where is not None else None]:
+        for each in conjuncts(condition) if condition is not None else ():
+            if isinstance(each, (exp.EQ, exp.NullSafeEQ)) and not _has_literal(each):
+                yield each.left, each.right
+
+
+def _has_literal(equality: exp.EQ | exp.NullSafeEQ) -> bool:
+    return any(not [*side.find_all(exp.Column)] for side in (equality.left, equality.right))
