@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from headrace.engine.body import name
 from headrace.engine.columns import lit
 from headrace.engine.delta import Commit, CommitTable, ReplacedTable
 from headrace.engine.kept import Plans
@@ -62,14 +63,14 @@ def output_for(plans: Plans, layout: Layout, model: Model, schema: StructType) -
 
 
 class AppendOutput:
-    """Rows are added; with `once_per`, only the first row of each key ever."""
+    """Rows are added; with `once_per`, only the first row of each key ever, and all rows whose key has a null."""
 
     def __init__(self, plans: Plans, model: Model, table: CommitTable) -> None:
         self.model = model
         self.table = table
         self._session = plans.session
         self._batch = 0
-        self._once = KeyIndex(plans, model.table, model.once_per) if model.once_per else None
+        self._once = KeyIndex(plans, model.table, model.once_per, _is_whole(model.once_per)) if model.once_per else None
 
     def create(self) -> None:
         self.table.create()
@@ -221,14 +222,24 @@ def commit(output: Output, added: Materialized, marker: Mapping[str, Any]) -> in
 
 
 def _first_per_key(rows: DataFrame, keys: tuple[str, ...]) -> DataFrame:
-    if "_arrival" in rows.columns:
-        window = Window.partitionBy(*keys).orderBy("_arrival")
-        return rows.withColumn("_rank", F.row_number().over(window)).where("_rank = 1").drop("_rank")
-    return one_per_key(rows, keys)
+    """The first row of each key, and every row whose key has a null: nobody can say that two of those are the same."""
+    if "_arrival" not in rows.columns:
+        return one_per_key(rows, keys, F.expr(_is_whole(keys)))
+    window = Window.partitionBy(*keys).orderBy("_arrival")
+    ranked = rows.withColumn("_rank", F.row_number().over(window))
+    return ranked.where(f"_rank = 1 or not ({_is_whole(keys)})").drop("_rank")
 
 
-def one_per_key(rows: DataFrame, keys: tuple[str, ...]) -> DataFrame:
-    """The same rows; an error where two have the same key."""
+def _is_whole(keys: tuple[str, ...]) -> str:
+    """Whether no part of a key is null."""
+    return " and ".join(f"{name(key)} is not null" for key in keys)
+
+
+def one_per_key(rows: DataFrame, keys: tuple[str, ...], is_key: Column | None = None) -> DataFrame:
+    """The same rows; an error where two have the same key, if it is one."""
     clash = F.concat(lit("two rows of one key in a batch, and no _arrival to order them: "), F.to_json(F.struct(*keys)))
     many = F.count(lit(1)).over(Window.partitionBy(*keys)) > 1
-    return rows.withColumn("_one", F.when(many, F.raise_error(clash)).otherwise(lit(True))).where("_one").drop("_one")
+    clashes = many if is_key is None else many & is_key
+    return (
+        rows.withColumn("_one", F.when(clashes, F.raise_error(clash)).otherwise(lit(True))).where("_one").drop("_one")
+    )

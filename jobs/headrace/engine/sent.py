@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
@@ -44,7 +45,8 @@ def kept(spark: SparkSession, layout: Layout, model: Model) -> Find:
 class Unsent:
     """The messages of a table that has replaced another, without those that were sent from the other.
 
-    A row of an append table was sent if one of the same `once_per` key was, else if the same message was, as often.
+    A row of an append table was sent if one of the same `once_per` key was, else if the same message was, as often; so
+    is a row whose key has a null.
     Of an upsert, the last message of each key is sent where another one was sent last, and a tombstone for a key that
     is gone. All of it hangs on stored rows and on the progress only, so a crash does not change it.
     """
@@ -107,10 +109,12 @@ class Unsent:
     def _identity(self) -> Column:
         """The key or the message, as far as all of the tables have its columns."""
         shared = frozenset.intersection(*[frozenset(table.schema.names) for table in self._tables])
-        if self._model.once_per and shared.issuperset(self._model.once_per):
-            return F.to_json(F.struct(*self._model.once_per), _EXACT)
         fields = tuple((name, column) for name, column in self._publish.value if column in shared)
-        return F.to_json(F.struct(*message_columns(replace(self._publish, value=fields or self._publish.value))))
+        message = F.to_json(F.struct(*message_columns(replace(self._publish, value=fields or self._publish.value))))
+        if not self._model.once_per or not shared.issuperset(self._model.once_per):
+            return message
+        has_null = reduce(or_, (F.col(name).isNull() for name in self._model.once_per))
+        return F.when(has_null, message).otherwise(F.to_json(F.struct(*self._model.once_per), _EXACT))
 
     @cached_property
     def _columns(self) -> frozenset[str]:

@@ -28,7 +28,9 @@ GROUPED = (
     "Spark's streaming engine (`materialized: upsert`, `run: streaming`, `output_mode: update`), or add what the "
     "model's own table held before the batch"
 )
-DISTINCT = "drops only what comes twice in one batch; take it out and say `once_per: {keys}` in the header"
+DISTINCT = (
+    "drops only what comes twice in one batch; take it out, keep `_arrival`, and say `once_per: {keys}` in the header"
+)
 RANKED = (
     "sees only the rows of its batch, so it starts anew with each; for the largest of all use `materialized: snapshot` "
     "or a window of time, for what came before join the model's own table and order by `_arrival`"
