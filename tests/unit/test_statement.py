@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.engine.statement import bind
+from headrace.engine.statement import bind, view_names
 from headrace.engine.ticks import guarded, watermarked
 from headrace.project import loader, sqltext
 from headrace.project.model import Model
@@ -39,7 +39,7 @@ def test_place_behind_a_literal_is_that_of_the_file(calls: Model) -> None:
 
 def test_watermark_with_a_parameter_takes_ticks(calls: Model) -> None:
     assert [(found.ref.table, found.column) for found in watermarked(calls)] == [("silver.call_halves", "half_at")]
-    assert "delay of interval '180' seconds where case" in guarded(calls, {"call_grace": 180})
+    assert "delay of interval '180' seconds where case" in guarded(calls, view_names(calls), {"call_grace": 180})
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.engine.statement import bind, view_name
+from headrace.engine.statement import bind, view_name, view_names
 from headrace.project.model import SNAPSHOT_AT, Input, Model, Project, Query
 
 Resolve = Callable[[Input], DataFrame]
@@ -18,7 +18,8 @@ Resolve = Callable[[Input], DataFrame]
 class Binder:
     """Binds each table once; `resolve` says which frame a stored table or bronze relation is.
 
-    `kept` are the rows of streamed views that are computed already, since more than one model reads them.
+    `kept` are the rows of streamed views that are computed already, since more than one model reads them. With `apart`,
+    each read of a stream is asked for by itself; `through` are the views between the model and what is asked for.
     """
 
     def __init__(
@@ -27,21 +28,24 @@ class Binder:
         project: Project,
         resolve: Resolve,
         kept: Mapping[str, DataFrame] | None = None,
+        apart: bool = False,
     ) -> None:
         self._session = session
         self._project = project
         self._resolve = resolve
         self._kept = kept or {}
         self._bound: set[str] = set()
+        self._apart = apart
+        self.through: tuple[str, ...] = ()
 
     def run(self, model: Model) -> DataFrame:
         """The rows of a model's text."""
-        for ref in model.inputs:
-            name = view_name(ref.table, ref.stream)
-            if name not in self._bound:
+        names = view_names(model) if self._apart else {r: view_name(r.table, r.stream) for r in model.inputs}
+        for ref, name in names.items():
+            if name not in self._bound or (self._apart and ref.stream):
                 self.frame(ref).createOrReplaceTempView(name)
                 self._bound.add(name)
-        text = bind(model, values=self._project.vars).sql
+        text = bind(model, names.__getitem__, self._project.vars).sql
         return self._session.sql(text, args=arguments(self._project, model, text))
 
     def frame(self, ref: Input) -> DataFrame:
@@ -50,7 +54,12 @@ class Binder:
         if view is None:
             return self._resolve(ref)
         kept = self._kept.get(view.table) if ref.stream else None
-        return self.run(view) if kept is None else kept
+        if kept is not None:
+            return kept
+        above, self.through = self.through, (*self.through, view.table)
+        rows = self.run(view)
+        self.through = above
+        return rows
 
 
 def view_of(project: Project, ref: Input) -> Model | None:
@@ -77,6 +86,18 @@ def shared_views(project: Project, query: Query) -> frozenset[str]:
                 readers[view.table].add(model.table)
                 waiting.append(view)
     return frozenset(table for table, found in readers.items() if len(found) > 1)
+
+
+def streams_of(
+    project: Project, model: Model, through: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Input]]:
+    """Every read of a stored stream, with the views that lie between, in the order in which they are bound."""
+    for ref in model.inputs:
+        view = view_of(project, ref)
+        if ref.stream and view is None:
+            yield through, ref
+        elif ref.stream and view is not None:
+            yield from streams_of(project, view, (*through, view.table))
 
 
 def reads_clock(project: Project, model: Model) -> bool:

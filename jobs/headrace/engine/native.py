@@ -15,10 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
-from headrace.engine import offset_log
+from headrace.engine import offset_log, source_names
 from headrace.engine.batch_plan import BatchPlan, SourceTime
 from headrace.engine.batch_tests import QueryTests
-from headrace.engine.binding import Binder, arguments, inputs_of, seconds, stored_inputs, view_of
+from headrace.engine.binding import Binder, arguments, inputs_of, seconds, stored_inputs, streams_of, view_of
 from headrace.engine.current import CurrentTable
 from headrace.engine.delta import CommitTable
 from headrace.engine.kept import Plans
@@ -27,8 +27,9 @@ from headrace.engine.materialized import Materialized, materialize, with_batch
 from headrace.engine.outputs import keyed_changes
 from headrace.engine.session import SMALL_BATCH_ROWS, child
 from headrace.engine.shelf import Shelf
+from headrace.engine.source_names import Read
 from headrace.engine.sources import Tables, plain, source_name, stored
-from headrace.engine.statement import view_name
+from headrace.engine.statement import view_names
 from headrace.engine.ticks import guarded, watermarked, with_ticks
 from headrace.engine.told import Told
 from headrace.engine.turns import RANKS, Turns
@@ -82,6 +83,9 @@ class NativeQuery:
         self._columns = {found.ref: found.column for found in watermarked(self.model)}
         self._told: Told | None = None
         self._streams: dict[str, str] = {}
+        self._names = view_names(self.model)
+        self._source_names: Mapping[str, str] = {}
+        self._met: list[Read] = []
         self._moved: dict[str, tuple[int, float]] = {}
         self._views: dict[str, str] = {}
         self._replays = True
@@ -190,14 +194,23 @@ class NativeQuery:
 
     def _frame(self) -> DataFrame:
         """The model over streams; those with a watermark also carry the ticks of their landing."""
-        binder = Binder(self.session, self._project, self._relation)
-        for ref in self.model.inputs:
+        self._source_names = source_names.assigned(self._reads(), source_names.known(self._checkpoint))
+        source_names.note(self._checkpoint, self._source_names)
+        self._met.clear()
+        binder = self._binder = Binder(self.session, self._project, self._relation, apart=True)
+        for ref, name in self._names.items():
             rows = binder.frame(ref)
             if ref in self._columns:
                 rows = with_ticks(rows, self._ticks(ref), self._columns[ref], self._bronze(ref))
-            rows.createOrReplaceTempView(view_name(ref.table, ref.stream))
-        text = guarded(self.model, self._project.vars)
+            rows.createOrReplaceTempView(name)
+        text = guarded(self.model, self._names, self._project.vars)
         return self.session.sql(text, args=arguments(self._project, self.model, text))
+
+    def _reads(self) -> list[Read]:
+        """Every stream that the query reads: tables, and the ticks of their landings."""
+        streams = [Read(ref.table, through) for through, ref in streams_of(self._project, self.model)]
+        ticks = [Read(f"{ref.table}_ticks") for ref in self._columns if self._landed(ref)]
+        return [*source_names.numbered([*streams, *ticks])]
 
     def _relation(self, ref: Input) -> DataFrame:
         if ref.table == self.model.table:
@@ -207,12 +220,12 @@ class NativeQuery:
         table = self._tables.of(ref)
         if not ref.stream:
             return self._tables.as_of(ref, table.newest_version())
-        return self._tables.relation(ref, self._stream(ref, ref.table))
+        return self._tables.relation(ref, self._stream(ref, Read(ref.table, self._binder.through)))
 
     def _ticks(self, ref: Input) -> DataFrame | None:
         """The landing behind a reference once more, under a name of its own; None if it streams other tables."""
         landed = self._landed(ref)
-        return self._stream(landed[0], f"{ref.table}_ticks") if landed else None
+        return self._stream(landed[0], Read(f"{ref.table}_ticks")) if landed else None
 
     def _bronze(self, ref: Input) -> list[str]:
         """The names of the sources behind a reference."""
@@ -226,9 +239,11 @@ class NativeQuery:
         view = view_of(self._project, ref)
         return [r for r in inputs_of(self._project, view) if r.stream] if view else [ref]
 
-    def _stream(self, ref: Input, name: str) -> DataFrame:
+    def _stream(self, ref: Input, read: Read) -> DataFrame:
         """The table behind a reference; Spark knows the stream by a name of its own."""
-        own = name.replace(".", "_")
+        self._met.append(read)
+        *_, numbered = source_names.numbered(self._met)
+        own = self._source_names[numbered.key]
         self._streams[own] = source_name(self._project, ref)
         reader = self.session.readStream.format("delta").option("startingVersion", "0")
         return reader.name(own).load(str(self._tables.of(ref).path))
@@ -274,7 +289,7 @@ class NativeQuery:
             self.late.add(late, batch)
 
     def _note_times(self, times: tuple[SourceTime, ...]) -> None:
-        names = {view_name(ref.table, True): ref.table for ref in self._columns}
+        names = {self._names[ref]: ref.table for ref in self._columns}
         for each in times:
             stream = names.get(each.stream, each.stream)
             known = self._moved.get(stream)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,17 @@ def view_name(table: str, stream: bool) -> str:
     """The temporary view a table is bound to; as long as the words it stands for, so columns stay true."""
     name = table.replace(".", "_")
     return f"stream_{name}" if stream else name
+
+
+def view_names(model: Model) -> dict[Input, str]:
+    """A temporary view for each reference, another one for each read of a stream."""
+    met = Counter[str]()
+    names: dict[Input, str] = {}
+    for ref in model.inputs:
+        name = view_name(ref.table, ref.stream)
+        met[name] += ref.stream
+        names[ref] = name if met[name] < 2 else f"{name}__{met[name]}"
+    return names
 
 
 @dataclass(frozen=True)

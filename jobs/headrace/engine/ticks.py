@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 
 from headrace.engine.body import name, quoted
 from headrace.engine.columns import lit
-from headrace.engine.statement import edited, literals, view_name
+from headrace.engine.statement import edited, literals
 from headrace.project.model import TICK_TOPIC, Input, Model
 
 _CLAUSE = re.compile(
@@ -53,8 +53,8 @@ def with_ticks(rows: DataFrame, landed: DataFrame | None, column: str, sources: 
     return rows.unionByName(ticks, allowMissingColumns=True)
 
 
-def guarded(model: Model, values: Mapping[str, Any]) -> str:
-    """The model's text over its views, each watermarked one without its ticks above the watermark.
+def guarded(model: Model, names: Mapping[Input, str], values: Mapping[str, Any]) -> str:
+    """The model's text over views by these names, each watermarked one without its ticks above the watermark.
 
     The filter must stay there: Spark pushes what is deterministic and does not name the time below the watermark,
     where it would take the ticks away before they count. The same holds for the model's own filters, which cannot
@@ -63,7 +63,7 @@ def guarded(model: Model, values: Mapping[str, Any]) -> str:
     clauses = {found.ref.start: found for found in watermarked(model)}
     edits = [*literals(model, values)]
     for ref in model.inputs:
-        name, clause = view_name(ref.table, ref.stream), clauses.get(ref.start)
+        name, clause = names[ref], clauses.get(ref.start)
         if clause is None:
             edits.append((ref.start, ref.end, name))
         else:
