@@ -112,6 +112,10 @@ def test(
         tuple[str, int] | None,
         typer.Option("--record", metavar="<model> <n>", help="Write a case of the last n landing batches."),
     ] = None,
+    cuts: Annotated[bool, typer.Option("--cuts", help="Only compare made-up events in several cuts.")] = False,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="<n>", help="Make up the events of a former run.")
+    ] = None,
 ) -> int:
     """Run the model tests, or the data tests, of the selected models.
 
@@ -121,8 +125,11 @@ def test(
 
     if record is not None:
         return testing.record(context.obj, *record)
-    run_tests = testing.run_data_tests if data else testing.run_cases
-    return run_tests(context.obj, tuple(select or ()), tuple(exclude or ()), junit)
+    chosen = tuple(select or ()), tuple(exclude or ())
+    if data:
+        return testing.run_data_tests(context.obj, *chosen, junit)
+    run_tests = testing.run_cuts if cuts else testing.run_all
+    return run_tests(context.obj, *chosen, junit, seed)
 
 
 def lineage(

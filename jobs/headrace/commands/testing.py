@@ -1,4 +1,4 @@
-"""Tests of a project: cases run by pytest in this process, data tests over what is stored, cases from what landed."""
+"""Tests of a project: cases and cuts run by pytest in this process, data tests over what is stored, recorded cases."""
 
 from __future__ import annotations
 
@@ -6,30 +6,59 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from random import randrange
+from typing import TYPE_CHECKING, Any
 
 from headrace.commands.workspace import Workspace
 from headrace.environment.java import find_java
 from headrace.errors import ExitCode, InvalidProject, UsageError
 from headrace.layout import Layout
-from headrace.project import selection, target
+from headrace.project import loader, manifest, selection, target
 from headrace.project.model import Model, Project
 from headrace.testing import casefiles
 
+if TYPE_CHECKING:
+    from headrace.testing.cut_tests import CutTests
+
+CUT_DEPENDENT = "cut-dependent"
 _WORDS = ("-c", os.devnull, "--noconftest", "--import-mode=importlib", "-p", "no:cacheprovider", "-q", "-rxX")
 """Nothing but the cases counts: no settings, fixtures or caches of the project's own tests."""
+
+
+def run_all(
+    workspace: Workspace, select: tuple[str, ...], exclude: tuple[str, ...], junit: Path | None, seed: int | None = None
+) -> int:
+    """Run the cases of the selected models, then try each of them that is stored in several cuts."""
+    project = workspace.declared
+    models = _selected(project, select, exclude)
+    _refuse_strays(project)
+    find_java()  # else each test would say the same of it
+    words = _words_of_cases(workspace, models)
+    tests = _cut_tests(loader.load(project.root, _target_of_cases(workspace)), models, seed, strict=False)
+    return _pytest(project.root, [*words, *(tests.paths if tests else [])], junit, *([tests] if tests else []))
+
+
+def run_cuts(
+    workspace: Workspace, select: tuple[str, ...], exclude: tuple[str, ...], junit: Path | None, seed: int | None = None
+) -> int:
+    """Try the selected stored models in several cuts, also those of which `check` says that they depend on them."""
+    project = loader.load(workspace.folder, _target_of_cases(workspace), ignored=[CUT_DEPENDENT])
+    find_java()
+    tests = _cut_tests(project, _selected(project, select, exclude), seed, strict=True)
+    if tests is None:
+        raise UsageError("no selected model is stored; views have no rows of their own")
+    return _pytest(project.root, tests.paths, junit, tests)
 
 
 def run_cases(workspace: Workspace, select: tuple[str, ...], exclude: tuple[str, ...], junit: Path | None) -> int:
     """Run the cases of the selected models, with the variables of the target `test`, if there is one."""
     models = _selected(workspace.declared, select, exclude)
     _refuse_strays(workspace.declared)
-    folders = [folder for model in models for folder in _case_folders(workspace.declared, model)]
-    if not folders:
+    words = _words_of_cases(workspace, models)
+    if not words:
         raise UsageError("no selected model has a case; write one, or record one: --record <model> <batches>")
     find_java()  # else each case would say the same of it
-    words = ["-p", "headrace.testing.plugin", "-o", f"headrace_target={_target_of_cases(workspace)}"]
-    return _pytest(workspace.declared.root, [*words, *map(str, folders)], junit)
+    return _pytest(workspace.declared.root, words, junit)
 
 
 def run_data_tests(workspace: Workspace, select: tuple[str, ...], exclude: tuple[str, ...], junit: Path | None) -> int:
@@ -90,8 +119,23 @@ def _case_folders(project: Project, model: Model) -> list[Path]:
     return [folder for path in project.test_paths if (folder := project.root / path / model.name).is_dir()]
 
 
+def _words_of_cases(workspace: Workspace, models: Sequence[Model]) -> list[str]:
+    """What pytest is told to run the cases of some models; nothing if they have none."""
+    folders = [folder for model in models for folder in _case_folders(workspace.declared, model)]
+    words = ["-p", "headrace.testing.plugin", "-o", f"headrace_target={_target_of_cases(workspace)}"]
+    return [*words, *map(str, folders)] if folders else []
+
+
+def _cut_tests(project: Project, models: Sequence[Model], seed: int | None, strict: bool) -> CutTests | None:
+    from headrace.testing.cut_tests import CutTests
+
+    tables = [model.table for model in models if model.materialized != "view"]
+    chosen = randrange(1_000_000) if seed is None else seed
+    return CutTests(project, tables, chosen, strict) if tables else None
+
+
 def _target_of_cases(workspace: Workspace) -> str:
-    has_own = workspace.target == "local" and "test" in target.target_names(workspace.declared.root)
+    has_own = workspace.target == "local" and "test" in target.target_names(manifest.find_root(workspace.folder))
     return "test" if has_own else workspace.target
 
 

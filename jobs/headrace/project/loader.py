@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import ParamSpec, TypeVar
@@ -37,15 +37,18 @@ class Survey:
     findings: tuple[Finding, ...]
 
 
-def load(root: Path, target_name: str) -> Project:
-    """Load the project at or above `root` for one target; all that is wrong with it raises InvalidProject."""
-    surveyed = survey(root, target_name)
+def load(root: Path, target_name: str, ignored: Collection[str] = ()) -> Project:
+    """Load the project at or above `root` for one target; all that is wrong with it raises InvalidProject.
+
+    `ignored` are codes of findings that do not matter.
+    """
+    surveyed = survey(root, target_name, ignored)
     if surveyed.findings or surveyed.sound is None:
         raise InvalidProject(surveyed.findings)
     return surveyed.sound
 
 
-def survey(root: Path, target_name: str) -> Survey:
+def survey(root: Path, target_name: str, ignored: Collection[str] = ()) -> Survey:
     """Read every file of a project, and return what is wrong together with what is right."""
     root, found = manifest.find_root(root), list[Finding]()
     chosen = _attempt(found, target.read, root, target_name, os.environ)
@@ -57,7 +60,7 @@ def survey(root: Path, target_name: str) -> Survey:
     found += landings.clashes(draft.landings)
     # What a model is comes from the manifest too, so without it no rule would know what it judges.
     found += checks.check(draft) if described is not None else ()
-    findings = tuple(sorted(set(found)))
+    findings = tuple(sorted({finding for finding in found if finding.code not in ignored}))
     if chosen is None or described is None or any(finding.code == "cycle" for finding in findings):
         return Survey(root, None, findings)
     return Survey(root, _project(root, described, chosen, draft.sound(findings)), findings)

@@ -33,7 +33,7 @@ def write_case(sandbox: Sandbox, project: Project, model: Model, batches: int) -
     landed = landed_batches(sandbox, project, names, batches)
     if not landed:
         raise UsageError(f"nothing that {model.table} reads has landed yet")
-    given = [_batch(rows, names) for rows in landed]
+    given = [batch_of(rows, names) for rows in landed]
     rows = Models(sandbox, project).rows(model.table, given)
     path = (
         project.root
@@ -44,7 +44,9 @@ def write_case(sandbox: Sandbox, project: Project, model: Model, batches: int) -
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in _lines(model, given, rows))
+            told = f"What landed until {given[-1]['at']}, and the rows that it gave when it was recorded."
+            cells = [{name: values.found(row[name]) for name in rows.columns} for row in rows.collect()]
+            file.writelines(f"{line}\n" for line in lines(model, told, given, cells))
     except FileExistsError:
         raise UsageError(f"{path} is there already; remove it to record again") from None
     return path
@@ -75,9 +77,14 @@ def landed_batches(sandbox: Sandbox, project: Project, names: Mapping[str, str],
     return read
 
 
-def _batch(rows: Sequence[Row], names: Mapping[str, str]) -> dict[str, Any]:
+def time_of(moment: datetime) -> str:
+    """A time of Spark's as a case has it."""
+    return _utc(moment).isoformat().replace("+00:00", "Z")
+
+
+def batch_of(rows: Sequence[Row], names: Mapping[str, str]) -> dict[str, Any]:
     """A landing batch as a case has it."""
-    batch: dict[str, Any] = {"at": _time(_utc(rows[0].landed_at))}
+    batch: dict[str, Any] = {"at": time_of(rows[0].landed_at)}
     for row in rows:
         batch.setdefault(names[row.topic], []).append(_record(row))
     return batch
@@ -86,7 +93,7 @@ def _batch(rows: Sequence[Row], names: Mapping[str, str]) -> dict[str, Any]:
 def _record(row: Row) -> dict[str, Any]:
     record: dict[str, Any] = {"key": row.key if row["_key_bytes"] is None else bytes(row["_key_bytes"])}
     record["value"] = _parsed(row.value) if row["_value_bytes"] is None else bytes(row["_value_bytes"])
-    record["timestamp"] = _time(_utc(row.timestamp))
+    record["timestamp"] = time_of(row.timestamp)
     record |= {"partition": row.partition} if row.partition else {}
     record["offset"] = row.offset
     headers = {header["key"]: bytes(header["value"] or b"").decode(errors="replace") for header in row.headers or ()}
@@ -103,9 +110,17 @@ def _parsed(text: str | None) -> Any:
     return value if isinstance(value, (dict, list)) and text in same else text
 
 
-def _lines(model: Model, given: Sequence[Mapping[str, Any]], rows: DataFrame) -> Iterator[str]:
+def lines(
+    model: Model,
+    description: str,
+    given: Sequence[Mapping[str, Any]],
+    cells: Sequence[Mapping[str, str]],
+    seeds: bool = False,
+) -> Iterator[str]:
+    """A case as YAML; `cells` are the JSON texts of the expected rows."""
     yield f"model: {model.table}"
-    yield f"description: What landed until {given[-1]['at']}, and the rows that it gave when it was recorded."
+    yield f"description: {description}"
+    yield from ["seeds: true"] if seeds else []
     yield "given:"
     for batch in given:
         yield f'  - at: "{batch["at"]}"'
@@ -114,9 +129,8 @@ def _lines(model: Model, given: Sequence[Mapping[str, Any]], rows: DataFrame) ->
                 yield f"    {name}:"
                 yield from (f"      - {_flow(record)}" for record in records)
     yield "expect:"
-    found = [{name: values.found(row[name]) for name in rows.columns} for row in rows.collect()]
-    yield "  rows:" if found else "  rows: []"
-    yield from (f"    - {{{', '.join(f'{name}: {_yaml(text)}' for name, text in cells.items())}}}" for cells in found)
+    yield "  rows:" if cells else "  rows: []"
+    yield from (f"    - {{{', '.join(f'{name}: {_yaml(text)}' for name, text in row.items())}}}" for row in cells)
 
 
 def _flow(record: Mapping[str, Any]) -> str:
@@ -136,7 +150,3 @@ def _yaml(text: str) -> str:
 
 def _utc(moment: datetime) -> datetime:
     return moment.astimezone(timezone.utc)  # Spark gives local times without a zone
-
-
-def _time(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")

@@ -1,0 +1,204 @@
+"""Every stored model over made-up events in several cuts: which of them depends on the cut, and by which few events.
+
+Queries that read each other are tried together. Those that need no watermark get event times that are late and in any
+order; the others get such as no watermark can find late, since the fate of a late row may depend on the cut.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import cached_property
+from random import Random
+
+from headrace.project.model import SEED_PARTITION, Project, Topic
+from headrace.testing.compared import compared
+from headrace.testing.cut_runs import Rows, Run
+from headrace.testing.cutting import Cutting, cuttings
+from headrace.testing.landed import Landed, LandedBatch, land
+from headrace.testing.made_up import Maker
+from headrace.testing.sandbox import Sandbox
+from headrace.testing.scope import narrowed
+from headrace.testing.shrinking import smallest
+
+EVENTS = 20
+"""Usable events for each topic, as long as there are few topics."""
+
+MOST_EVENTS = 80
+LATE = timedelta(seconds=120)
+STREAMED_PARTS = 8
+"""A batch of the streaming engine costs a second: one record a batch would take minutes."""
+
+MOST_QUESTIONS = 60
+_REJECTED = 10
+"""One rejected event to so many usable ones."""
+
+_DELAY = re.compile(r"\bdelay\s+of\s+interval\s+'?(:?\w+)'?\s+(second|minute|hour|day)s?\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Models that are tried together, and all that they read."""
+
+    project: Project
+    tables: tuple[str, ...]
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether a watermark may decide on its rows."""
+        return any(query.engine == "streaming" for query in self.project.queries)
+
+    @property
+    def topics(self) -> list[Topic]:
+        """The topics behind the models; of such as read no more than a clock, those of its landing."""
+        return topics_of(self.project)
+
+    @property
+    def lag(self) -> timedelta:
+        """How far behind its landing an event time may be: where there is a watermark, half of its shortest delay."""
+        texts = [model.text for model in self.project.models]
+        delays = [
+            timedelta(**{f"{unit.lower()}s": _number(self.project, number)})
+            for text in texts
+            for number, unit in _DELAY.findall(text)
+        ]
+        return min([LATE, *(delay / 2 for delay in delays)])
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two cuts of the same few landed batches that give a model other rows."""
+
+    batches: Sequence[LandedBatch]
+    one: tuple[str, Rows]
+    other: tuple[str, Rows]
+
+
+@dataclass
+class PartTrial:
+    """One part over made-up events, run once for all of its models."""
+
+    sandbox: Sandbox
+    part: Part
+    seed: int
+    events: int = EVENTS
+    usable: Counter[str] = field(default_factory=Counter)
+    made: Counter[str] = field(default_factory=Counter)
+
+    def rows(self, table: str) -> Sequence[tuple[Cutting, Rows]]:
+        """What each cut gives a model."""
+        return [(cutting, found[table]) for cutting, found in self._tried]
+
+    def difference(self, table: str) -> Difference | None:
+        """The smallest difference found for a model, None if all cuts give the same."""
+        (first, base), *others = self.rows(table)
+        second = next((cutting for cutting, rows in others if rows.differs(base)), None)
+        if second is None:
+            return None
+        run = replace(self._run, project=narrowed(self.part.project, [table]))
+        found = dict[tuple[int, ...], tuple[Rows, Rows]]()
+
+        def differs(numbers: Sequence[int]) -> bool:
+            some = run.only(numbers)
+            one, other = (some.rows(cutting.within(numbers))[table] for cutting in (first, second))
+            found[tuple(numbers)] = one, other
+            return one.differs(other)
+
+        kept = smallest(
+            _numbers(run.landed, {topic.topic for topic in topics_of(run.project)}), differs, MOST_QUESTIONS
+        )
+        if tuple(kept) not in found and not differs(kept):
+            kept = _numbers(self._run.landed)
+            differs(kept)
+        one, other = found[tuple(kept)]
+        return Difference(run.landed.within(kept), (first.name, one), (second.name, other))
+
+    @property
+    def _run(self) -> Run:
+        return self._found[0]
+
+    @property
+    def _tried(self) -> Sequence[tuple[Cutting, Mapping[str, Rows]]]:
+        return self._found[1]
+
+    @cached_property
+    def _found(self) -> tuple[Run, Sequence[tuple[Cutting, Mapping[str, Rows]]]]:
+        """All cuts; where a query fails, once more with numbers that fewer models stumble over."""
+        run, tried = self._try(positive=False)
+        if any(rows.failure for _, found in tried for rows in found.values()):
+            run, tried = self._try(positive=True)
+        return run, tried
+
+    def _try(self, positive: bool) -> tuple[Run, Sequence[tuple[Cutting, Mapping[str, Rows]]]]:
+        random = Random(f"{self.seed} {self.part.is_streaming} {[topic.name for topic in self.part.topics]}")
+        landed = self._landed(random, positive)
+        run = Run(self.sandbox, narrowed(self.part.project, self.part.tables), landed)
+        most = STREAMED_PARTS if self.part.is_streaming else None
+        return run, [(cutting, run.rows(cutting)) for cutting in cuttings(_numbers(landed), random, most)]
+
+    def _landed(self, random: Random, positive: bool) -> Landed:
+        topics = self.part.topics
+        count = min(self.events * len(topics), MOST_EVENTS)
+        maker = Maker(topics, compared(self.part.project), self.part.lag, random, positive)
+        landed = land(self.sandbox.judge, self.part.project, maker.batches(2 * count), seeds=True)
+        names = {topic.topic: topic.name for topic in topics}
+        rows = [row for batch in landed.batches for row in batch.rows if row.topic in names]
+        self.made = Counter(names[row.topic] for row in rows)
+        self.usable = Counter(names[row.topic] for row in rows if row.reject_reason is None)
+        return Landed(tuple(_thinned(landed.batches, count)))
+
+
+def parts(project: Project, tables: Collection[str]) -> list[Part]:
+    """The parts in which some stored models are tried; what is made up does not depend on which these are."""
+    groups: dict[tuple[tuple[str, ...], bool], list[str]] = {}
+    for query in project.queries:
+        whole = narrowed(project, [model.table for model in query.models])
+        landings = {project.topic(topic.name)[0].name for topic in topics_of(whole)}
+        key = tuple(sorted(landings)), any(each.engine == "streaming" for each in whole.queries)
+        groups.setdefault(key, []).extend(model.table for model in query.models)
+    found = [
+        (narrowed(project, group), tuple(table for table in group if table in tables)) for group in groups.values()
+    ]
+    return [Part(whole, wanted) for whole, wanted in found if wanted and topics_of(whole)]
+
+
+def topics_of(project: Project) -> list[Topic]:
+    """The topics that the models of a project read; where they read no more than a clock, those of its landing."""
+    read = {ref.table for model in project.models for ref in model.inputs}
+    landings = [landing for landing in project.landings if any(f"bronze.{t.name}" in read for t in landing.relations)]
+    topics = [topic for landing in landings for topic in landing.topics]
+    return [topic for topic in topics if f"bronze.{topic.name}" in read] or topics
+
+
+def _numbers(landed: Landed, topics: Collection[str] | None = None) -> list[int]:
+    """The numbers of the landing batches; with `topics` only of ticks and of what these hold."""
+    kept = [
+        batch.number
+        for batch in landed.batches
+        if topics is None or batch.is_tick or any(row.topic in topics for row in batch.rows)
+    ]
+    return [*dict.fromkeys(kept)]
+
+
+def _thinned(batches: Sequence[LandedBatch], count: int) -> Iterator[LandedBatch]:
+    """So many usable events and a few that are rejected, with what comes beside them."""
+    usable = rejected = 0
+    for batch in batches:
+        if batch.is_tick or any(row.partition == SEED_PARTITION for row in batch.rows):
+            yield batch
+        elif all(row.reject_reason is None for row in batch.rows):
+            usable += 1
+            if usable <= count:
+                yield batch
+        else:
+            rejected += 1
+            if rejected <= count // _REJECTED:
+                yield batch
+
+
+def _number(project: Project, text: str) -> float:
+    value = project.vars.get(text[1:]) if text.startswith(":") else text
+    return float(value) if value is not None else 0.0
