@@ -76,11 +76,9 @@ def test_models_that_depend_on_the_cut_are_found(tmp_path: Path, sandbox: Sandbo
     project = loader.load(workspace.folder, "local", ignored=[testing.CUT_DEPENDENT])
     tables = [model.table for model in project.models]
     (part,) = parts(project, tables)
-    trial = PartTrial(sandbox, part, seed=1)
+    trial = PartTrial(sandbox, part, seed=1, events=8)
     found = {table: [rows for _, rows in trial.rows(table)] for table in tables}
-    assert {table: {rows.failure for rows in each} for table, each in found.items()} == {
-        table: {None} for table in tables
-    }
+    assert not any(rows.failure for each in found.values() for rows in each)
     differing = {table for table, (base, *others) in found.items() if any(rows.differs(base) for rows in others)}
     assert differing == {f"gold.{name}" for name in DEPENDENT}
 
