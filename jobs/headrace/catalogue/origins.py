@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from headrace.errors import Place, UsageError, did_you_mean
-from headrace.project import sqltext
+from headrace.project import sqltext, versions
 from headrace.project.draft import Draft
 from headrace.project.flow import Flow
 from headrace.project.model import Model, Project, Topic
@@ -68,7 +68,7 @@ def read(project: Project) -> Origins:
     found: dict[str, Column] = {}
     for model in project.models:
         for name in model.output_columns or ():
-            column, stored = _column(model, name, draft.flows[model.table])
+            column, stored = _column(model, name, draft)
             found[column.name] = column
             for parent in stored:
                 for above in _landed(draft, parent):
@@ -79,11 +79,13 @@ def read(project: Project) -> Origins:
     return Origins(found)
 
 
-def _column(model: Model, name: str, flow: Flow) -> tuple[Column, list[Stored]]:
+def _column(model: Model, name: str, draft: Draft) -> tuple[Column, list[Stored]]:
+    flow = draft.flows[model.table]
     sources = flow.tracing.output(name)
     stored: list[Stored] = []
     for source in sources:
         stored += flow.tracing.stored(source.expression, source.fields) if isinstance(source, Made) else [source]
+    stored = [_behind(each, draft) for each in stored]
     parents = tuple(dict.fromkeys(_name(each) for each in stored))
     ends = [end for source in sources for end in _ends(flow, source)]
     made = next((end.expression for end in ends if isinstance(end, Made)), None)
@@ -92,6 +94,12 @@ def _column(model: Model, name: str, flow: Flow) -> tuple[Column, list[Stored]]:
     place = flow.place(shown) if shown is not None else Place(model.path)
     text = None if made is None else _short(made)
     return Column(f"{model.table}.{name}", model.table, parents, place, text), stored
+
+
+def _behind(stored: Stored, draft: Draft) -> Stored:
+    """A column of versions as that of the upsert."""
+    table, column = versions.stored_column(stored.table, stored.column, draft.models)
+    return replace(stored, table=table, column=column)
 
 
 def _ends(flow: Flow, source: Made | Stored) -> Iterator[Made | Stored]:

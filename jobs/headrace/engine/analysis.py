@@ -20,6 +20,7 @@ from headrace.engine.remedies import remedy
 from headrace.engine.session import child
 from headrace.engine.statement import bind
 from headrace.errors import Finding, Place
+from headrace.project import versions
 from headrace.project.model import Input, Model, Project
 
 _ROUNDS = 5
@@ -102,7 +103,7 @@ class _Empty:
 
     def frame(self, ref: Input, schemas: Mapping[str, StructType]) -> DataFrame:
         """What a reference reads if tables have such schemas."""
-        key, schema = (ref.table, ref.stream), schemas.get(ref.table)
+        key, schema = (ref.name, ref.stream), schemas.get(ref.table)
         if key not in self._frames or self._frames[key][0] != schema:
             self._frames[key] = (schema, self._made(ref, schema))
         return self._frames[key][1]
@@ -117,6 +118,8 @@ class _Empty:
             landing = no_rows(self._session, landing_schema())
             return bronze(landing, self._project.topic(ref.table.split(".")[1])[1])
         frame = no_rows(self._session, schema)
+        if ref.versions:
+            return frame.selectExpr("*", *(f"_arrival as {name}" for name in versions.COLUMNS))
         deleted = ref.stream and self._project.model(ref.table).materialized == "upsert"
         return frame.selectExpr("*", "false as _deleted") if deleted else frame
 

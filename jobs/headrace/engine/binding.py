@@ -40,7 +40,7 @@ class Binder:
 
     def run(self, model: Model) -> DataFrame:
         """The rows of a model's text."""
-        names = view_names(model) if self._apart else {r: view_name(r.table, r.stream) for r in model.inputs}
+        names = view_names(model) if self._apart else {r: view_name(r.name, r.stream) for r in model.inputs}
         for ref, name in names.items():
             if name not in self._bound or (self._apart and ref.stream):
                 self.frame(ref).createOrReplaceTempView(name)

@@ -16,7 +16,7 @@ from headrace.engine.binding import Binder, at_moment
 from headrace.engine.sources import Tables
 from headrace.errors import UsageError
 from headrace.layout import Layout
-from headrace.project import loader, sqltext
+from headrace.project import graph, loader, sqltext, versions
 from headrace.project.model import Input, Model, Project
 from headrace.reading.stored import names, unknown
 
@@ -48,7 +48,8 @@ class Notebook:
 
     def _model(self, text: str, values: Mapping[str, Any]) -> Model:
         found = sqltext.read(text, "notebook")
-        for table in {ref.table for ref in found.inputs} - {*names(self.project)}:
+        inputs = versions.resolved_inputs(found.inputs, graph.by_table(self.project.models))
+        for table in {ref.table for ref in inputs} - {*names(self.project)}:
             raise unknown(self.project, table)
         for name in {parameter.name for parameter in found.parameters} - values.keys():
             raise UsageError(f"no variable {name}; there are {', '.join(values)}")
@@ -62,7 +63,7 @@ class Notebook:
             materialized="view",
             run="streaming" if found.has_watermark else "micro_batch",
             query=None,
-            inputs=found.inputs,
+            inputs=inputs,
             parameters=tuple(parameter.name for parameter in found.parameters),
             intervals=found.intervals,
             lists=found.lists,

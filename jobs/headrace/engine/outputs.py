@@ -115,6 +115,7 @@ class UpsertOutput:
         columns = [field for field in log.schema if field.name != "_deleted"]
         self._current = ReplacedTable(plans.session, current, StructType(columns))
         self._unstored = False
+        self._batch = 0
         self._plans = plans
         self._session = plans.session
         self._closed = KeyIndex(plans, model.table, model.unique_key, _closing(model)) if model.close_when else None
@@ -124,6 +125,7 @@ class UpsertOutput:
         self._current.create()
 
     def load(self, before_batch: int) -> None:
+        self._batch = before_batch
         self._unstored = before_batch > 0  # a former run may have ended before it stored them
         self.state.load(before_batch)
         if self._closed:
@@ -133,6 +135,10 @@ class UpsertOutput:
 
     def before(self) -> DataFrame:
         return self.state.read()
+
+    def past(self) -> DataFrame:
+        """All changes before the batch, from the log."""
+        return self.table.before(self._session, self._batch)
 
     @property
     def leaves(self) -> tuple[DataFrame, ...]:
@@ -173,6 +179,7 @@ class UpsertOutput:
         return F.raise_error(F.concat(told, keys))
 
     def settle(self, added: Materialized) -> None:
+        self._batch += 1
         if not added.count:
             return
         self.state.apply(added)

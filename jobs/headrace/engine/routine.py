@@ -16,6 +16,7 @@ from headrace.engine.kept import Plans
 from headrace.engine.materialized import Materialized
 from headrace.engine.outputs import Output, UpsertOutput, committed_rows
 from headrace.engine.sources import Tables, plain, source_name
+from headrace.engine.validity import all_versions, newest_versions
 from headrace.project import emptiness
 from headrace.project.model import Input, Model, Project, Query
 
@@ -97,6 +98,8 @@ class Routine:
 
     def _has_none(self, ref: Input, batch: Batch) -> bool:
         """Whether an input is known to have no rows."""
+        if ref.versions:
+            return False
         if not ref.stream:
             known = self._outputs.get(ref.table)
             return isinstance(known, UpsertOutput) and not known.state.count
@@ -162,7 +165,8 @@ class Routine:
         if ref.stream and ref.table in batch.added:
             return (batch.added[ref.table].frame,)
         if ref.table in self._outputs:
-            return self._outputs[ref.table].leaves
+            known = self._outputs[ref.table].leaves
+            return (*self._past(ref), *known, batch.added[ref.table].frame) if ref.versions else known
         if ref.stream:
             return (batch.read[source_name(self._project, ref)],)
         return (self._as_of(ref, batch.inputs.snapshots[ref.table]),)
@@ -171,15 +175,34 @@ class Routine:
         if ref.stream and ref.table in batch.added:
             return batch.added[ref.table].frame.drop("_batch")
         if ref.table in self._outputs:
-            return self._outputs[ref.table].before()
+            output = self._outputs[ref.table]
+            return self._versions(ref, batch) if ref.versions else output.before()
         if ref.stream:
             return self._tables.relation(ref, batch.read[source_name(self._project, ref)])
         return self._as_of(ref, batch.inputs.snapshots[ref.table])
 
+    def _versions(self, ref: Input, batch: Batch) -> DataFrame:
+        """The versions of an upsert of this query, those that the batch adds too."""
+        output, changes = self._upsert(ref), batch.added[ref.table].frame
+        keys = output.model.unique_key
+        if ref.past:
+            (past,) = self._past(ref)
+            return all_versions(past.unionByName(changes), keys)
+        return newest_versions(output.before(), changes, keys)
+
+    def _past(self, ref: Input) -> tuple[DataFrame, ...]:
+        """All changes before the batch, where some may be needed that its state does not hold; read anew each time."""
+        return (self._upsert(ref).past(),) if ref.past else ()
+
+    def _upsert(self, ref: Input) -> UpsertOutput:
+        output = self._outputs[ref.table]
+        assert isinstance(output, UpsertOutput), f"{ref.table} has no versions"
+        return output
+
     def _as_of(self, ref: Input, version: int) -> DataFrame:
-        if self._looked_up.get(ref.table, (None,))[0] != version:
-            self._looked_up[ref.table] = (version, self._tables.as_of(ref, version))
-        return self._looked_up[ref.table][1]
+        if self._looked_up.get(ref.name, (None,))[0] != version:
+            self._looked_up[ref.name] = (version, self._tables.as_of(ref, version))
+        return self._looked_up[ref.name][1]
 
     def _known(self, table: str, batch: Batch) -> DataFrame:
         """What a relationship looks up: a table as of its recorded version, of this query also what the batch adds."""

@@ -135,7 +135,7 @@ class SnapshotQuery:
         return SnapshotReport(inputs.batch, _moment(inputs), rows.count)
 
     def _rows(self, ref: Input, version: int) -> DataFrame:
-        if ref.table in self._current:
+        if ref.table in self._current and not ref.versions:
             return self._current[ref.table].as_of(version)
         return self._tables.as_of(ref, version)
 

@@ -15,6 +15,7 @@ from headrace.engine.materialized import Materialized
 from headrace.engine.relations import bronze
 from headrace.engine.shelf import Shelf
 from headrace.engine.state import changes_schema, newest_per_key
+from headrace.engine.validity import all_versions
 from headrace.errors import Place
 from headrace.layout import Layout
 from headrace.project.model import Input, Model, Project
@@ -64,6 +65,8 @@ class Tables:
         model = self._project.model(ref.table)
         if model.materialized != "upsert":
             return rows.drop("_batch")
+        if ref.versions:
+            return all_versions(rows, model.unique_key)
         return newest_per_key(rows, model.unique_key).where("not _deleted").drop("_deleted", "_batch")
 
     def relation(self, ref: Input, rows: DataFrame) -> DataFrame:

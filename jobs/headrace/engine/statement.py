@@ -23,7 +23,7 @@ def view_names(model: Model) -> dict[Input, str]:
     met = Counter[str]()
     names: dict[Input, str] = {}
     for ref in model.inputs:
-        name = view_name(ref.table, ref.stream)
+        name = view_name(ref.name, ref.stream)
         met[name] += ref.stream
         names[ref] = name if met[name] < 2 else f"{name}__{met[name]}"
     return names
@@ -97,8 +97,8 @@ def edited(model: Model, edits: Iterable[Edit]) -> Statement:
 
 
 def _reference(model: Model, ref: Input, name_of: Callable[[Input], str] | None) -> str:
-    name = name_of(ref) if name_of else view_name(ref.table, ref.stream)
+    name = name_of(ref) if name_of else view_name(ref.name, ref.stream)
     lines = model.text[ref.start : ref.end].count("\n")
     # The alias comes after a WATERMARK clause, so a native model writes its own.
-    alias = "" if ref.has_alias or model.run == "streaming" else f" as {ref.table.split('.')[1]}"
+    alias = "" if ref.has_alias or model.run == "streaming" else f" as {ref.name.split('.')[1]}"
     return name + "\n" * lines + alias

@@ -28,6 +28,7 @@ from headrace.planning.scope import (
 from headrace.planning.scope import with_children as _with
 from headrace.planning.steps import Form, Read, Step, pruned
 from headrace.planning.terms import Atom, Term, term
+from headrace.project import versions
 from headrace.project.model import LANDING_COLUMNS, Input, Model
 
 _MOST_STEPS = 300
@@ -184,10 +185,11 @@ class _Lowering:
             raise NotUnderstood("a query of so many steps", ref.place)
         name = table if number == 1 else f"{table}#{number}"
         self._scanned.setdefault((table, moves), ref.place)
-        known = self._columns_of(table, moves)
+        known = self._columns_of(ref, moves)
         if known is None:
             raise NotUnderstood(f"`{table}`, whose columns are not certain,", ref.place)
-        parts = {"read": (word("stream" if moves else "table", ref.place),)}
+        how = "stream" if moves else "versions" if ref.versions else "table"
+        parts = {"read": (word(how, ref.place),)}
         if landing := self._declared.landing(table):
             parts["landing"] = (word(landing.name, ref.place),)
         edited = moves and self._is_edited(table, None)
@@ -195,7 +197,8 @@ class _Lowering:
         columns = {each.lower(): called(self._stored(name, table, each.lower(), moves), each) for each in known}
         return Rows(Step("scan", name, parts, (), filters, moves, ref.place), columns)
 
-    def _columns_of(self, table: str, moves: bool) -> tuple[str, ...] | None:
+    def _columns_of(self, ref: Input, moves: bool) -> tuple[str, ...] | None:
+        table = ref.table
         if table in self._declared.topics:
             return _LANDED
         if table in self._declared.clocks:
@@ -203,6 +206,8 @@ class _Lowering:
         model = self._declared.by_table.get(table)
         if model is None or model.output_columns is None:
             return None
+        if ref.versions:
+            return (*model.output_columns, *versions.COLUMNS)
         is_log = model.materialized == "upsert" and moves
         return (*model.output_columns, "_deleted") if is_log else model.output_columns
 

@@ -29,9 +29,11 @@ from headrace.project.lint.second_watermark import second_watermarks
 from headrace.project.lint.star_from_table import stars_from_tables
 from headrace.project.lint.unbounded_join import unbounded_joins
 from headrace.project.lint.unbounded_state import unbounded_aggregates
+from headrace.project.lookup_rules import lookups_before_the_batch
 from headrace.project.reading_rules import (
     missing_parameters,
     missing_streams,
+    misused_versions,
     unknown_columns,
     unknown_event_times,
     unknown_tables,
@@ -68,6 +70,7 @@ RULES: tuple[Rule, ...] = (
     durations,
     stars_from_tables,
     missing_streams,
+    misused_versions,
     cycles,
     needless_keys,
     open_contracts,
@@ -86,6 +89,7 @@ RULES: tuple[Rule, ...] = (
     unstable_calls,
     unstable_picks,
     cut_dependent,
+    lookups_before_the_batch,
     ranked_streams,
     sorted_streams,
     distinct_counts,

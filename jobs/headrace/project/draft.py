@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 from headrace.errors import Finding, Place
-from headrace.project import graph
+from headrace.project import graph, versions
 from headrace.project.flow import Flow
 from headrace.project.macros import MacroFile
 from headrace.project.model import CLOCK_COLUMNS, LANDING_COLUMNS, Landing, Model, Topic
@@ -61,7 +61,7 @@ class Draft:
     def may_exist(self, table: str) -> bool:
         """Say whether a table exists, or could exist in a file that is broken."""
         is_unsure = "bronze" in self.unreadable and table.startswith("bronze.")
-        return is_unsure or table in self.unreadable or table in self.tables
+        return is_unsure or table in self.tables or table.removesuffix(versions.SUFFIX) in self.unreadable
 
     def relation(self, table: str) -> Relation:
         """Return what is known of a table's columns."""
@@ -70,6 +70,8 @@ class Draft:
                 return Relation(CLOCK_COLUMNS)
             fields = tuple(field.name for field in self.topics[table][1].fields)
             return Relation((*_LANDED, "data", "_arrival"), fields)
+        if (of := versions.base(table, self.models)) is not None:
+            return Relation(None if of.output_columns is None else (*of.output_columns, *versions.COLUMNS))
         if table in self.models:
             model = self.models[table]
             return Relation(model.output_columns, bookkeeping=model.materialized != "view")

@@ -20,6 +20,8 @@ class Read:
     table: str
     stream: bool
     place: Place
+    versions: bool = False
+    past: bool = False
 
 
 def by_table(models: Iterable[Model]) -> dict[str, Model]:
@@ -91,7 +93,7 @@ def _reads(model: Model, models: Mapping[str, Model], stream: bool, path: tuple[
     for input_ in model.inputs:
         view = models.get(input_.table)
         if view is None or view.materialized != "view":
-            yield Read(input_.table, stream and input_.stream, input_.place)
+            yield Read(input_.table, stream and input_.stream, input_.place, input_.versions, input_.past)
         elif view.table not in path:
             yield from _reads(view, models, stream and input_.stream, (*path, view.table))
 
@@ -99,15 +101,16 @@ def _reads(model: Model, models: Mapping[str, Model], stream: bool, path: tuple[
 def _edges(known: Mapping[str, Model]) -> dict[str, dict[str, Place]]:
     """Map each model to the models it needs, with the place of the read.
 
-    A model needs what it streams and what it looks up in other queries. Without `stream`, a member of its own
-    query is the state before the batch, and nothing to wait for.
+    A model needs what it streams, what it looks up in other queries, and the versions of its own query's tables.
+    Without `stream`, a member of its own query is the state before the batch, and nothing to wait for.
     """
     edges: dict[str, dict[str, Place]] = {table: {} for table in known}
     for table, model in known.items():
         is_view = model.materialized == "view"
         for read in model.inputs if is_view else reads(model, known):
             other = known.get(read.table)
-            is_state = other is not None and other.query == model.query and not read.stream
+            is_whole = read.stream or read.versions
+            is_state = other is not None and other.query == model.query and not is_whole
             if other is not None and (other.materialized == "view" if is_view else not is_state):
                 edges[table].setdefault(read.table, read.place)
     return edges

@@ -9,7 +9,19 @@ from pathlib import Path, PurePosixPath
 from typing import ParamSpec, TypeVar
 
 from headrace.errors import Finding, InvalidProject
-from headrace.project import checks, conf_rules, files, graph, landings, macros, manifest, modelfile, target
+from headrace.project import (
+    as_of,
+    checks,
+    conf_rules,
+    files,
+    graph,
+    landings,
+    macros,
+    manifest,
+    modelfile,
+    target,
+    versions,
+)
 from headrace.project.draft import Draft
 from headrace.project.macros import MacroFile
 from headrace.project.manifest import Manifest
@@ -63,7 +75,7 @@ def survey(root: Path, target_name: str, ignored: Collection[str] = ()) -> Surve
     findings = tuple(sorted({finding for finding in found if finding.code not in ignored}))
     if chosen is None or described is None or any(finding.code == "cycle" for finding in findings):
         return Survey(root, None, findings)
-    return Survey(root, _project(root, described, chosen, draft.sound(findings)), findings)
+    return Survey(root, _project(root, described, chosen, as_of.marked(draft.sound(findings))), findings)
 
 
 def _for_target(draft: Draft, described: Manifest, chosen: Target) -> Draft:
@@ -130,7 +142,7 @@ def _draft(root: Path, described: Manifest, found: list[Finding]) -> Draft:
     found += described.unknown_folders([*(at.domain for at in locations), *_domains(landed)])
     return Draft(
         landings=landed,
-        files=modelfile.settle_engines(read),
+        files=versions.resolved(modelfile.settle_engines(read)),
         macros=_macros(root, described, found),
         vars=None,
         unreadable=unsure | {at.table for at in locations if at.path not in readable},

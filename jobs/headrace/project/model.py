@@ -184,7 +184,8 @@ class DataTest:
 class Input:
     """One table reference in a model's text; `start`..`end` are offsets in `Model.text`.
 
-    The span covers the word `stream` (if any) and the dotted name, without the alias.
+    The span covers the word `stream` (if any) and the dotted name, without the alias. `versions` says that the text
+    reads the versions of the table, `<table>_versions`; `past`, that it needs those of the past too.
     """
 
     table: str
@@ -193,6 +194,13 @@ class Input:
     end: int
     place: Place
     has_alias: bool
+    versions: bool = False
+    past: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name in the text, such as `silver.customers_versions`."""
+        return f"{self.table}_versions" if self.versions else self.table
 
 
 @dataclass(frozen=True)

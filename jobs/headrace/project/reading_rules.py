@@ -8,7 +8,7 @@ from itertools import takewhile
 from sqlglot import Token, TokenType, exp
 
 from headrace.errors import Finding, did_you_mean
-from headrace.project import expressions, scopes, tables
+from headrace.project import expressions, scopes, tables, versions
 from headrace.project.dialect import Statement
 from headrace.project.draft import Draft
 from headrace.project.landings import RESERVED
@@ -26,9 +26,15 @@ def unknown_tables(draft: Draft) -> Iterator[Finding]:
                 message = f"{input_.table} is there to be looked at; a model reads the sources themselves"
                 yield Finding(input_.place, "not-allowed", message)
             elif not draft.may_exist(input_.table):
-                same_name = [table for table in draft.tables if table.partition(".")[2] == input_.table]
-                advice = f" Write {' or '.join(same_name)}." if same_name else did_you_mean(input_.table, draft.tables)
-                yield Finding(input_.place, "unknown-table", f"no table {input_.table}.{advice}")
+                yield Finding(input_.place, "unknown-table", f"no table {input_.table}.{_advice(input_.table, draft)}")
+
+
+def _advice(table: str, draft: Draft) -> str:
+    of = draft.models.get(table.removesuffix(versions.SUFFIX))
+    if of is not None:
+        return f" {of.table} is no upsert with `_arrival`, so it has no versions."
+    same_name = [each for each in draft.tables if each.partition(".")[2] == table]
+    return f" Write {' or '.join(same_name)}." if same_name else did_you_mean(table, draft.tables)
 
 
 def unknown_columns(draft: Draft) -> Iterator[Finding]:
@@ -75,6 +81,11 @@ def missing_streams(draft: Draft) -> Iterator[Finding]:
             if input_.stream and view is not None and view.materialized == "view" and not _streams(view):
                 message = f"the view {view.table} reads no stream itself; drop `stream` here or write it there"
                 yield Finding(input_.place, "missing-stream", message)
+
+
+def misused_versions(draft: Draft) -> Iterator[Finding]:
+    """What is read as the versions of an upsert is no model, and is looked up."""
+    yield from versions.misused(draft.models)
 
 
 def _streams(model: Model) -> bool:

@@ -45,7 +45,7 @@ def _reads_itself(project: Project, query: Query) -> bool:
     kinds = {model.table: model.materialized for model in query.models}
     known = graph.by_table(project.models)
     reads = [read for model in query.models for read in graph.reads(model, known)]
-    own = (read.stream or kinds[read.table] == "upsert" for read in reads if read.table in kinds)
+    own = (read.stream or (kinds[read.table] == "upsert" and not read.past) for read in reads if read.table in kinds)
     others = (read.stream and read.table.startswith("bronze.") for read in reads if read.table not in kinds)
     related = (test.to in kinds for model in query.models for test in model.tests if test.to)
     return query.engine == "micro_batch" and all(own) and all(others) and all(related)
