@@ -9,8 +9,12 @@ with visits as (
     select page, visitor, visited_at, _arrival from stream silver.visits
 ),
 known as (
-    select page, visit_count from gold.page_visits
+    select page, visit_count, _valid_from, _valid_to
+    from gold.page_visits_versions
 )
 select visits.visitor, visits.page, visits.visited_at, visits._arrival
 from visits
-left join known on visits.page = known.page
+left join known
+    on visits.page = known.page
+    and visits._arrival > known._valid_from
+    and (known._valid_to is null or visits._arrival <= known._valid_to)
