@@ -30,6 +30,7 @@ from headrace.planning.steps import Form, Read, Step, pruned
 from headrace.planning.terms import Atom, Term, term
 from headrace.project import versions
 from headrace.project.model import LANDING_COLUMNS, Input, Model
+from headrace.project.selects import conjuncts
 
 _MOST_STEPS = 300
 
@@ -118,7 +119,7 @@ class _Lowering:
         return self._distinct(step, columns) if tree.args.get("distinct") else Rows(step, columns)
 
     def _conditions(self, clause: exp.Expr | None, scope: Scope) -> list[exp.Expr]:
-        return [*terms.conjuncts(self._resolver.resolve(clause.this, scope))] if clause is not None else []
+        return [*conjuncts(self._resolver.resolve(clause.this, scope))] if clause is not None else []
 
     def _projections(self, tree: exp.Select, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
         for each in tree.expressions:
@@ -246,7 +247,7 @@ class _Lowering:
 
     def _join_conditions(self, join: exp.Join, scope: Scope) -> list[Term]:
         on = join.args.get("on")
-        found = [*terms.conjuncts(self._resolver.resolve(on, scope))] if on is not None else []
+        found = [*conjuncts(self._resolver.resolve(on, scope))] if on is not None else []
         for each in join.args.get("using") or ():
             both = (replace(scope, sources=sources) for sources in (scope.sources[:-1], scope.sources[-1:]))
             left, right = (self._resolver.resolve(exp.Column(this=each.copy()), one) for one in both)

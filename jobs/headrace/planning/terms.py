@@ -147,16 +147,6 @@ def every(tree: exp.Expr) -> Iterator[exp.Expr]:
                 waiting.extend(node.meta["atom"].made_of)
 
 
-def conjuncts(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """The conditions that `and` joins."""
-    tree = tree.unnest()
-    if isinstance(tree, exp.And):
-        yield from conjuncts(tree.left)
-        yield from conjuncts(tree.right)
-    else:
-        yield tree
-
-
 def told(tree: exp.Expr) -> str:
     """An expression as SQL, with what its columns are made of in their place."""
 

@@ -5,7 +5,7 @@ All others need every version that there ever was. Where it is not certain, a lo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -14,6 +14,7 @@ from sqlglot.optimizer.scope import Scope
 from headrace.project.draft import Draft
 from headrace.project.flow import Flow
 from headrace.project.model import Input, Model
+from headrace.project.selects import conjuncts
 from headrace.project.tracing import Source, Stored
 from headrace.project.versions import VALID_TO
 
@@ -64,7 +65,7 @@ class _AsOf:
         join = next((each for each in scope.expression.args.get("joins") or () if each.alias_or_name == alias), None)
         if join is not None:
             on, is_kept = join.args.get("on"), join.side.upper() in ("RIGHT", "FULL")
-            return on is not None and not is_kept and any(map(self._ends_later, _conjuncts(on)))
+            return on is not None and not is_kept and any(map(self._ends_later, conjuncts(on)))
         readers = [
             (each, name)
             for each in self.flow.tracing.scopes
@@ -109,15 +110,6 @@ class _AsOf:
             return False
         further = self.draft.flows[other.table]
         return self._have_just_arrived(further, further.ends_of(source.column))
-
-
-def _conjuncts(on: exp.Expr) -> Iterator[exp.Expr]:
-    on = on.unnest()
-    if isinstance(on, exp.And):
-        yield from _conjuncts(on.this)
-        yield from _conjuncts(on.expression)
-    else:
-        yield on
 
 
 def _is_passed(scope: Scope) -> bool:

@@ -7,7 +7,7 @@ batch they came in. Everything else gives other rows in three batches than in on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from sqlglot import exp
@@ -186,10 +186,11 @@ class _Judge:
 
     def _is_same_event(self, part: Part, join: StreamJoin) -> bool:
         """Say whether both rows of a join come of one event."""
-        equal = [each for each in join.conditions() if isinstance(each, (exp.EQ, exp.NullSafeEQ))]
         if any(each.name.lower() == "_arrival" for each in join.join.args.get("using") or ()):
             return True
-        return any(self._is_arrival(part, each.left) and self._is_arrival(part, each.right) for each in equal)
+        return any(
+            self._is_arrival(part, each.left) and self._is_arrival(part, each.right) for each in join.equalities()
+        )
 
     def _is_recomputed(self, part: Part, scope: Scope, join: StreamJoin) -> bool:
         """Say whether each row of the known side, once it comes, makes the rows of an upsert anew that it goes into."""
@@ -215,8 +216,7 @@ class _Judge:
         return False
 
     def _join_keys(self, part: Part, join: StreamJoin) -> tuple[Key, ...]:
-        equal = [each for each in join.conditions() if isinstance(each, (exp.EQ, exp.NullSafeEQ))]
-        return self._keys(part, [each.left for each in equal])
+        return self._keys(part, [each.left for each in join.equalities()])
 
     def _subqueries(self, part: Part, scope: Scope) -> Iterator[Finding]:
         for inner in scope.subquery_scopes:
@@ -225,8 +225,10 @@ class _Judge:
                 yield self._finding(part, inner.expression, LOOKED_INTO)
 
     def _is_same_arrival(self, part: Part, scope: Scope) -> bool:
-        equal = scope.find_all(exp.EQ)
-        return any(self._is_arrival(part, each.left) and self._is_arrival(part, each.right) for each in equal)
+        return self._are_arrivals(part, scope.find_all(exp.EQ))
+
+    def _are_arrivals(self, part: Part, equalities: Iterable[exp.EQ | exp.NullSafeEQ]) -> bool:
+        return any(self._is_arrival(part, each.left) and self._is_arrival(part, each.right) for each in equalities)
 
     def _of_set_operation(self, part: Part, scope: Scope) -> Iterator[Finding]:
         operation = scope.expression

@@ -11,7 +11,7 @@ from sqlglot.optimizer.scope import Scope
 from headrace.errors import Place
 from headrace.project import watermarks
 from headrace.project.modelfile import ModelFile
-from headrace.project.scopes import Lookup
+from headrace.project.scopes import Lookup, table_name
 from headrace.project.tracing import Made, Source, Stored, Tracing
 from headrace.project.watermarks import Watermark
 
@@ -67,7 +67,7 @@ class Flow:
             return self.has_watermark(source)
         if not isinstance(source, exp.Table) or not self.is_streamed(source):
             return False
-        view = self.view_of(_table(source))
+        view = self.view_of(table_name(source))
         return view is not None and any(view.has_watermark(each) for each in view.tracing.scopes[-1:])
 
     def has_watermark(self, scope: Scope) -> bool:
@@ -140,7 +140,3 @@ class Flow:
 
 def _aliases(scope: Scope) -> list[str]:
     return [alias for alias, _ in scope.references]
-
-
-def _table(table: exp.Table) -> str:
-    return ".".join(part.name for part in table.parts).lower()

@@ -19,6 +19,7 @@ from headrace.project import graph, versions
 from headrace.project.draft import Draft
 from headrace.project.flow import Flow
 from headrace.project.model import Model
+from headrace.project.scopes import table_name
 
 _CHOICES = (exp.ArgMax, exp.ArgMin)
 _COMPARISONS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -123,7 +124,7 @@ def _tables(scope: Scope, flow: Flow, stream: bool) -> set[str]:
         if isinstance(source, Scope):
             found |= _tables(source, flow, stream)
         elif isinstance(source, exp.Table) and flow.is_moving(alias, scope) == stream:
-            found.add(".".join(part.name for part in source.parts).lower())
+            found.add(table_name(source))
     return found
 
 

@@ -17,6 +17,7 @@ from sqlglot.optimizer.scope import Scope
 from headrace.project import graph
 from headrace.project.flow import Flow
 from headrace.project.model import Model
+from headrace.project.scopes import table_name
 from headrace.project.stream_joins import StreamJoin, joins_of
 from headrace.project.ties import Key, Part, Ties
 
@@ -83,6 +84,7 @@ class Movement:
         self.model = model
         self._models = models
         self._flows = flows
+        self._combined: dict[tuple[Part, Scope], Rows] = {}
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -113,7 +115,12 @@ class Movement:
         return self.combined(part, scope)
 
     def combined(self, part: Part, scope: Scope) -> Rows:
-        """Say what all that a select reads is together."""
+        """Say what all that a select reads is together; it is asked for by each rule, and by each reader above."""
+        if (part, scope) not in self._combined:
+            self._combined[part, scope] = self._combine(part, scope)
+        return self._combined[part, scope]
+
+    def _combine(self, part: Part, scope: Scope) -> Rows:
         first = [alias for alias, _ in scope.references if alias in scope.sources][:1]
         rows = self.of_alias(part, scope, first[0]) if first else STILL
         for join in joins_of(part.flow, scope):
@@ -153,7 +160,7 @@ class Movement:
             return self.streams(part, source)
         if not isinstance(source, exp.Table) or not (part.moves and part.flow.is_streamed(source)):
             return frozenset()
-        table = _name(source)
+        table = table_name(source)
         if not self._is_view(table):
             return frozenset({table})
         scopes = self._flows[table].tracing.scopes
@@ -165,7 +172,7 @@ class Movement:
         return Ties(self.parts)
 
     def _of_table(self, part: Part, node: exp.Table) -> Rows:
-        table = _name(node)
+        table = table_name(node)
         streamed = part.moves and part.flow.is_streamed(node)
         if self._is_view(table):
             view = Part(self._flows[table], streamed)
@@ -240,7 +247,7 @@ class Movement:
         if join.join.args.get("using") or join.join.method.lower() == "natural":
             return None
         sides = {"right"} if is_right else {"left"}
-        pairs = [(each.left, each.right) for each in join.conditions() if isinstance(each, (exp.EQ, exp.NullSafeEQ))]
+        pairs = [(each.left, each.right) for each in join.equalities()]
         moving = [one for pair in pairs for one in pair if join.sides(one) == sides and len(_columns(pair)) > 1]
         return self.ties.keys(part, moving)
 
@@ -260,10 +267,6 @@ class Movement:
             return None
         sides = [side for equality in inner.find_all(exp.EQ) for side in (equality.left, equality.right)]
         return self.ties.keys(part, [each for each in sides if isinstance(each, exp.Column)])
-
-
-def _name(node: exp.Table) -> str:
-    return ".".join(each.name for each in node.parts).lower()
 
 
 def _columns(pair: tuple[exp.Expr, exp.Expr]) -> list[exp.Column]:

@@ -152,8 +152,13 @@ class Scopes:
         if isinstance(source, Scope):
             return Relation(self.outputs(source))
         if isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier):
-            return self._lookup(".".join(part.name for part in source.parts).lower())
+            return self._lookup(table_name(source))
         return Relation(None)
+
+
+def table_name(table: exp.Table) -> str:
+    """Return the dotted name of a table in lower case."""
+    return ".".join(part.name for part in table.parts).lower()
 
 
 def levels(scope: Scope) -> Iterator[Scope]:

@@ -8,6 +8,16 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 
+def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the conditions that `and` joins, also those in brackets."""
+    condition = condition.unnest()
+    if isinstance(condition, exp.And):
+        yield from conjuncts(condition.left)
+        yield from conjuncts(condition.right)
+    else:
+        yield condition
+
+
 def united_with(scopes: list[Scope], scope: Scope) -> list[Scope]:
     """Return a select and those that `union all` puts its rows together with."""
     for union in scopes:

@@ -53,6 +53,10 @@ class StreamJoin:
         found += [where.this] if where is not None and self.side == "inner" else []
         return [part for each in found if each is not None for part in conjuncts(each)]
 
+    def equalities(self) -> list[exp.EQ | exp.NullSafeEQ]:
+        """Return those of the conditions that are equalities."""
+        return [each for each in self.conditions() if isinstance(each, (exp.EQ, exp.NullSafeEQ))]
+
     def sides(self, condition: exp.Expr) -> set[str]:
         """Return which sides a condition speaks of."""
         owners = {self.flow.tracing.owner(column, self.scope) for column in condition.find_all(exp.Column)}

@@ -8,6 +8,7 @@ from sqlglot import TokenType, exp
 
 from headrace.project.dialect import Statement
 from headrace.project.model import Input
+from headrace.project.scopes import table_name
 
 
 def inputs(statement: Statement) -> tuple[Input, ...]:
@@ -51,7 +52,7 @@ def input_of(table: exp.Table, statement: Statement) -> Input:
             closing = (token for token in tokens if token.start >= end and token.token_type == TokenType.R_PAREN)
             end = next(closing).end + 1
     return Input(
-        table=".".join(part.name for part in table.parts).lower(),
+        table=table_name(table),
         stream=stream is not None,
         start=start,
         end=end,

@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from headrace.project.dialect import Statement
-from headrace.project.scopes import LAYERS, Lookup, Scopes, levels, scopes_of
+from headrace.project.scopes import LAYERS, Lookup, Scopes, levels, scopes_of, table_name
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Tracing:
             if isinstance(source, Scope):
                 yield from (replace(each, fields=(*each.fields, *fields)) for each in self._definitions(name, source))
             elif isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier):
-                yield Stored(".".join(part.name for part in source.parts).lower(), name, fields, source)
+                yield Stored(table_name(source), name, fields, source)
 
     def _definitions(self, name: str, scope: Scope) -> Iterator[Source]:
         """Yield what makes a column of a CTE, a subquery or the whole query."""
