@@ -37,22 +37,21 @@ payments as (
     select order_id, payment, paid_at, _arrival from silver.first_payments
 ),
 touched as (
-    select order_id, _arrival from changed_orders
+    select order_id from changed_orders
     union all
-    select order_id, _arrival from new_payments
+    select order_id from new_payments
     union all
-    select orders.order_id, changed_customers._arrival
+    select orders.order_id
     from orders
     inner join changed_customers
         on orders.customer_id = changed_customers.customer_id
 ),
 newest_orders as (
-    select orders.*, touched._arrival as touched_at
+    select orders.*
     from orders
     inner join touched on orders.order_id = touched.order_id
     qualify row_number() over (
-        partition by orders.order_id
-        order by orders._arrival desc, touched._arrival desc
+        partition by orders.order_id order by orders._arrival desc
     ) = 1
 ),
 order_grid as (
@@ -73,7 +72,9 @@ order_grid as (
         payments.payment.ccy as currency,
         payments.payment.amount as amount,
         payments.paid_at,
-        newest_orders.touched_at as _arrival
+        greatest(
+            newest_orders._arrival, payments._arrival, customers._arrival
+        ) as _arrival
     from newest_orders
     left join payments on newest_orders.order_id = payments.order_id
     left join customers on newest_orders.customer_id = customers.customer_id
