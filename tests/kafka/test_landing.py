@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 import uuid
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from itertools import count
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -141,6 +146,44 @@ def test_tick_claims_no_time_after_kafka_was_asked(
     first, tick, met = rows.collect()
     assert [first.value, tick.value, met.value] == ['{"n": 1}', None, '{"n": 2}']
     assert first.landed_at <= tick.landed_at <= met.timestamp and tick.landed_at <= met.landed_at
+
+
+def test_no_tick_overtakes_what_kafka_held_before_it(pier: Pier, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records acknowledged before the moment of a tick land before it, however slow each step between them is."""
+    landing, chance, asked = pier.landing(), Random(33), BrokerAdmin.ends
+    acked_at: dict[int, datetime] = {}
+    over = threading.Event()
+
+    def send() -> None:
+        for n in count():
+            if over.wait(chance.random() * 0.1):
+                return
+            pier.send(n)
+            acked_at[n] = datetime.now(timezone.utc)
+
+    def slowly(admin: BrokerAdmin, *args: Any) -> Any:
+        time.sleep(chance.random() * 0.3)
+        found = asked(admin, *args)
+        time.sleep(chance.random() * 0.3)
+        return found
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        monkeypatch.setattr(BrokerAdmin, "ends", slowly)
+        for _ in range(10):
+            landing.step(EVERYTHING)  # as the runner does when this brings nothing; here time passes anyhow
+            landing.tick()
+    finally:
+        over.set()
+        sender.join()
+    landing.step(EVERYTHING)
+    rows = landing.table.snapshot(pier.spark).select("landing_batch", "value", "landed_at").collect()
+    ticks = [(row.landing_batch, row.landed_at.astimezone(timezone.utc)) for row in rows if row.value is None]
+    batches = {json.loads(row.value)["n"]: row.landing_batch for row in rows if row.value is not None}
+    assert batches.keys() == acked_at.keys() and len(batches) > 20 and len(ticks) > 5
+    overtaken = {n for n, at in acked_at.items() for tick, moment in ticks if at < moment and batches[n] > tick}
+    assert not overtaken
 
 
 def test_new_partition_is_read_from_its_start(pier: Pier) -> None:
