@@ -47,7 +47,8 @@ def calls_of(text: str) -> tuple[Call, ...]:
 
 def refusal(text: str) -> str | None:
     """Say why an expression is not allowed: it calls a function that leaves SQL."""
-    return next((found.message for found in refusals.call_refusals(calls_of(text))), None)
+    statement = _statement(text)
+    return next((found.message for found in refusals.call_refusals(statement, calls.calls(statement))), None)
 
 
 def _statement(text: str) -> Statement:

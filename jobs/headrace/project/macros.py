@@ -37,7 +37,7 @@ def read(root: Path, path: str) -> MacroFile:
     text, name = read_text(root, path), PurePosixPath(path).stem
     statement = _parsed(text, path)
     called = calls(statement)
-    if found := [*_refusals(statement, name), *refusals.call_refusals(called)]:
+    if found := [*_refusals(statement, name), *refusals.call_refusals(statement, called)]:
         raise InvalidProject(found)
     return MacroFile(Macro(name, path, text), called)
 

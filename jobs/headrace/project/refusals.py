@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from sqlglot import exp
 
 from headrace.errors import Finding, Place
+from headrace.project import lexing
 from headrace.project.calls import Call
 from headrace.project.dialect import Statement
 from headrace.project.tables import is_stored, named_tables, stream_token
@@ -32,16 +33,18 @@ def query_refusals(statement: Statement, calls: Iterable[Call]) -> Iterator[Find
         yield Finding(start, "not-allowed", "a model is one query, `select ...` or `with ... select ...`, nothing else")
     elif tree.find(exp.QueryTransform):
         yield Finding(start, "not-allowed", "a model may not run a script (`transform ... using`)")
-    yield from call_refusals(calls)
+    yield from call_refusals(statement, calls)
     for table in named_tables(tree):
         yield from _table_refusals(table, statement)
 
 
-def call_refusals(calls: Iterable[Call]) -> Iterator[Finding]:
-    """Find calls of functions that leave SQL."""
-    for call in calls:
-        if call.name in FORBIDDEN_CALLS:
-            yield Finding(call.place, "not-allowed", f"`{call.name}`: {FORBIDDEN_CALLS[call.name]}")
+def call_refusals(statement: Statement, calls: Iterable[Call]) -> Iterator[Finding]:
+    """Find calls of functions that leave SQL: as Spark's lexer finds them, and as the tree has them."""
+    lexed = {statement.place(offset): name for name, offset in lexing.called(statement.text)}
+    named = {place: name for place, name in lexed.items() if name in FORBIDDEN_CALLS}
+    for place, name in (named or {call.place: call.name for call in calls}).items():
+        if name in FORBIDDEN_CALLS:
+            yield Finding(place, "not-allowed", f"`{name}`: {FORBIDDEN_CALLS[name]}")
 
 
 def _table_refusals(table: exp.Table, statement: Statement) -> Iterator[Finding]:
