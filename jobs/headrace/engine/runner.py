@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -19,6 +19,7 @@ from pyspark.sql.types import StructType
 from headrace.engine import queries, session, verdict
 from headrace.engine.binding import seconds, texts_of
 from headrace.engine.delta import CommitTable
+from headrace.engine.failures import passes, told
 from headrace.engine.group import Group
 from headrace.engine.landing import KafkaSource, LandingQuery
 from headrace.engine.native import NativeQuery
@@ -29,7 +30,17 @@ from headrace.engine.shelf import Shelf
 from headrace.engine.snapshot import SnapshotQuery
 from headrace.engine.sources import stored
 from headrace.engine.supervisor import Failure, Supervised, Supervisor, wait_until
-from headrace.engine.tasks import Bells, GroupTask, LandingTask, NativeTask, PublisherTask, Say, SnapshotTask, Task
+from headrace.engine.tasks import (
+    Bells,
+    GroupTask,
+    LandingTask,
+    NativeTask,
+    PublisherTask,
+    Say,
+    SnapshotTask,
+    Task,
+    UnopenedTask,
+)
 from headrace.engine.turns import Turns
 from headrace.environment import swap
 from headrace.errors import Finding, HeadraceError, InvalidProject
@@ -40,7 +51,7 @@ from headrace.project import macros, resets
 from headrace.project.duration_rules import IDLE_TICK
 from headrace.project.model import Model, Project
 from headrace.project.topic_names import progress_topic
-from headrace.reading.status import ProjectStatus, RunnerState, RunnerStatus
+from headrace.reading.status import ProjectStatus, QueryKind, RunnerState, RunnerStatus
 from headrace.reading.topics import ensure
 
 
@@ -73,6 +84,8 @@ class Run:
         self._landings: list[LandingQuery] = []
         self._queries: list[queries.AnyQuery] = []
         self._publishers: list[Publisher] = []
+        self._unopened = set[str]()
+        self._unopened_tasks: list[tuple[Sequence[str], UnopenedTask]] = []
         self._schemas: Mapping[str, StructType] = {}
 
     def prepare(self) -> None:
@@ -83,32 +96,31 @@ class Run:
         spark, project, layout = self._spark, self.project, self.layout
         source = KafkaSource.of(project.target.kafka, f"headrace-{project.name}-{project.target.identity}")
         for landing in project.landings:
-            query = LandingQuery(spark, layout, landing, source, project.target.input, self._shelf)
-            query.table.create()
-            if project.landings_to_run is None or landing.name in project.landings_to_run:
-                self._landings.append(query)
+            with self._apart(landing.query, "landing", [f"_landing.{landing.name}"]):
+                query = LandingQuery(spark, layout, landing, source, project.target.input, self._shelf)
+                query.table.create()
+                if project.landings_to_run is None or landing.name in project.landings_to_run:
+                    self._landings.append(query)
         running = tuple(model for query in project.queries for model in query.models)
         # Spark takes its time to declare a macro, so those of other queries are left out.
         named = replace(project, macros=macros.named_in(texts_of(project, running), project.macros))
         for each in project.queries:
-            self._queries.append(queries.make(spark, named, layout, each, schemas))
-        for made in self._queries:
-            made.create_tables()
-            if not isinstance(made, SnapshotQuery):
-                made.shelf = self._shelf
-            if isinstance(made, NativeQuery):
-                made.turns = self._turns
-                if made.model.publish:
-                    made.catch_up()
+            with self._apart(each.name, each.engine, [model.table for model in each.models]):
+                self._queries.append(self._opened(queries.make(spark, named, layout, each, schemas)))
         self._create_topics()
         self._settle()
-        self._publishers = [self._publisher(model, schemas) for model in running if model.publish]
+        for model in running:
+            if model.publish and model.table not in self._unopened:
+                with self._apart(f"publish_{model.name}", "publisher"):
+                    self._publishers.append(self._publisher(model, schemas))
         self._open_publishers()
 
     def start(self) -> None:
         """Note what is started, for the next plan; then start every task, sources first."""
         self._record()
         writers = dict(map(self._land, self._landings))
+        for tables, task in self._unopened_tasks:
+            writers |= dict.fromkeys(tables, self.supervisor.add(task))
         for query in self._queries:
             upstream = [writers[name] for name in query.sources if name in writers]
             member = self.supervisor.add(self._task(query, upstream), upstream)
@@ -175,6 +187,30 @@ class Run:
             return SnapshotTask(query, self._bells, self._say, after)
         return NativeTask(query, self._bells, self._say, after)
 
+    @contextmanager
+    def _apart(self, name: str, kind: QueryKind, tables: Sequence[str] = ()) -> Iterator[None]:
+        """Let what cannot be opened fail as a task of its own; what a later start may find mended ends the run."""
+        try:
+            yield
+        except InvalidProject:
+            raise
+        except Exception as error:
+            if passes(error):
+                raise
+            self._unopened.update(tables)
+            self._unopened_tasks.append((tables, UnopenedTask(name, kind, f"it cannot be opened: {told(error)}")))
+
+    def _opened(self, query: queries.AnyQuery) -> queries.AnyQuery:
+        """A query with its tables, and with what the queries of a run share."""
+        query.create_tables()
+        if not isinstance(query, SnapshotQuery):
+            query.shelf = self._shelf
+        if isinstance(query, NativeQuery):
+            query.turns = self._turns
+            if query.model.publish:
+                query.catch_up()
+        return query
+
     def _create_topics(self) -> None:
         kafka = self.project.target.kafka
         landed = [topic for query in self._landings for topic in query.landing.topics]
@@ -195,7 +231,7 @@ class Run:
     def _open_publishers(self) -> None:
         """Let every publisher find its place, all at once since each waits for the broker; then tell what is wrong."""
         with ThreadPoolExecutor(len(self._publishers) or 1) as pool:
-            findings = [finding for found in pool.map(_opened, self._publishers) for finding in found]
+            findings = [finding for found in pool.map(_misplaced, self._publishers) for finding in found]
         if findings:
             raise InvalidProject(findings)
         self._remove_retired()
@@ -227,7 +263,7 @@ class Run:
         return Rules(self.project.target.kafka.create_topics, frozenset({*topics, progress_topic(self.project.target)}))
 
 
-def _opened(publisher: Publisher) -> tuple[Finding, ...]:
+def _misplaced(publisher: Publisher) -> tuple[Finding, ...]:
     """What keeps a publisher from knowing its place."""
     try:
         publisher.open()

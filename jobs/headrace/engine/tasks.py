@@ -18,6 +18,7 @@ from headrace.engine.landing import LandingQuery
 from headrace.engine.native import NativeQuery
 from headrace.engine.publisher import Publisher
 from headrace.engine.snapshot import SnapshotQuery
+from headrace.errors import HeadraceError
 from headrace.reading.status import QueryKind, QueryStatus
 
 Say = Callable[..., None]
@@ -314,6 +315,29 @@ class SnapshotTask:
     def status(self) -> QueryStatus:
         c = self._counters
         return QueryStatus(self.name, self.kind, batch=c.batch, rows=c.rows, rows_per_second=c.rate)
+
+
+class UnopenedTask:
+    """Stands for what could not be opened: it fails with the reason, and the others go on."""
+
+    poll = 1.0
+
+    def __init__(self, name: str, kind: QueryKind, cause: str) -> None:
+        self.name, self.kind = name, kind
+        self.wake = threading.Event()
+        self._cause = cause
+
+    def step(self) -> bool:
+        raise HeadraceError(self._cause)
+
+    def finish(self) -> None:
+        """Nothing was begun."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def status(self) -> QueryStatus:
+        return QueryStatus(self.name, self.kind)
 
 
 class PublisherTask:
