@@ -56,6 +56,30 @@ CONTRACTS = {
     "contract_that_is_open": ("columns: {product: string}", "select product, sold_at from stream silver.sales", 0),
 }
 
+KEPT = [
+    "cast(sold_at - timestamp'2026-01-01' as string) as d",
+    "cast(cast(sold_at as timestamp_ntz) as timestamp) as d",
+    "array(named_struct('a', cast(1.5 as decimal(9, 2)), 'b', map('x', date'2026-01-01'))) as d",
+    "_arrival",
+]
+NOT_KEPT = [
+    ("cast(sold_at as timestamp_ntz) as d", "column-type", "cast(d as timestamp)"),
+    ("array(cast(sold_at as timestamp_ntz)) as d", "column-type", "d[]"),
+    ("parse_json('1') as d", "column-type", "to_json(d)"),
+    ("sold_at - timestamp'2026-01-01' as d", "column-type", "cast(d as string)"),
+    ("interval 2 months as d", "column-type", "cast(d as string)"),
+    ("collate(product, 'UTF8_LCASE') as d", "column-type", "cast(d as string)"),
+    ("named_struct('a', null) as d", "column-type", "cast(null as string)"),
+    ("product as d, sold_at as D", "duplicate-column", "d, D"),
+    ("named_struct('a', 1, 'A', 2) as d", "duplicate-column", "a, A"),
+    ("product as _batch", "reserved-column", "as batch"),
+    ("product as `my product`", "bad-name", "my product"),
+    ("named_struct('a(b', 1) as d", "bad-name", "a(b"),
+]
+GROWING = """with sold as (select product, cast(1 as decimal(10, 2)) as price, _arrival from stream silver.sales)
+select sold.product, coalesce(before.total, 0) + sold.price as total, sold._arrival
+from sold left join gold.growing as before on sold.product = before.product"""
+
 
 @pytest.fixture(scope="module")
 def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Finding]]:
@@ -70,6 +94,10 @@ def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict
     for name, (keys, sql, _) in CONTRACTS.items():
         texts[name] = PER_BATCH.replace("*/", f"{keys}\n*/") + sql
     texts |= {f"shape_{at}": f"/*\nOne row.\n\n{keys}\n*/\n{sql}" for at, (sql, keys, _) in enumerate(SHAPES)}
+    texts |= {f"kept_{at}": PER_BATCH + f"select {sql} from stream silver.sales" for at, sql in enumerate(KEPT)}
+    refused = enumerate(sql for sql, _, _ in NOT_KEPT)
+    texts |= {f"refused_{at}": PER_BATCH + f"select {sql} from stream silver.sales" for at, sql in refused}
+    texts["growing"] = PER_BATCH.replace("append", "upsert\nunique_key: product") + GROWING
     for name, text in texts.items():
         (root / f"sql/gold/sales/{name}.sql").write_text(text, "utf-8")
     by_model: dict[str, list[Finding]] = {}
@@ -112,8 +140,20 @@ def test_contract_is_held(found: dict[str, list[Finding]], name: str) -> None:
     assert [finding.code for finding in found.get(name, [])] == ["contract"] * CONTRACTS[name][2]
 
 
+@pytest.mark.parametrize("at", range(len(NOT_KEPT)))
+def test_column_that_no_table_keeps_is_refused(found: dict[str, list[Finding]], at: int) -> None:
+    _, code, told = NOT_KEPT[at]
+    (finding,) = found[f"refused_{at}"]
+    assert (finding.code, told in finding.message) == (code, True), finding
+
+
+def test_type_that_grows_with_each_batch_is_refused(found: dict[str, list[Finding]]) -> None:
+    (finding,) = found["growing"]
+    assert (finding.code, "column total" in finding.message) == ("column-type", True), finding
+
+
 def test_models_as_they_are_have_no_findings(found: dict[str, list[Finding]]) -> None:
-    ours = {name for name in found if not name.startswith(("shape_", "contract_"))}
+    ours = {name for name in found if not name.startswith(("shape_", "contract_", "refused_", "growing"))}
     assert ours == {*(f"native_{name}" for name in UNSTREAMABLE), *WRONG}
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import NullType, StructField, StructType
 
+from headrace.engine import column_types
 from headrace.engine.binding import Binder, at_moment, view_of
 from headrace.engine.columns import columns_of, landing_schema, no_rows, type_of
 from headrace.engine.jvm import frame_of, scala_object
@@ -19,7 +20,7 @@ from headrace.engine.relations import bronze
 from headrace.engine.remedies import remedy
 from headrace.engine.session import child
 from headrace.engine.statement import bind
-from headrace.errors import Finding, Place
+from headrace.errors import Finding, InvalidProject, Place
 from headrace.project import versions
 from headrace.project.model import Input, Model, Project
 
@@ -51,9 +52,12 @@ def analyse(spark: SparkSession, project: Project) -> Analysis:
             if model.run == "streaming":
                 _refuse_unstreamable(session, project, model, empty)
             findings += _contract(model, schemas[model.table])
+            findings += column_types.findings(model, schemas[model.table]) if model.materialized != "view" else ()
             findings += _expressions(session, model, schemas[model.table])
         except PySparkException as error:
             findings.append(_finding(project, model, error))
+        except InvalidProject as error:
+            findings += error.findings
     return Analysis(schemas, tuple(findings))
 
 
@@ -130,12 +134,26 @@ def _settled(session: SparkSession, project: Project, model: Model, empty: _Empt
     lookups = {*_lookups(project, model)}
     schemas = {**empty.schemas, **{t: _declared(project.model(t)) for t in lookups - empty.schemas.keys()}}
     views = empty.streamed_views(model)
+    schema = StructType()
     for _ in range(_ROUNDS if model.table in lookups else 1):
+        former = schema
         schema = Binder(session, project, lambda ref: empty.frame(ref, schemas), views).run(model).schema
         if schemas.get(model.table) == schema:
             break
         schemas[model.table] = schema
+    else:
+        if model.table in lookups:
+            raise InvalidProject(_growing(model, former, schema))
     return schema
+
+
+def _growing(model: Model, former: StructType, schema: StructType) -> Iterator[Finding]:
+    """The columns that get another type each time that the model reads its own table."""
+    for field in schema:
+        if field.name in former.names and former[field.name].dataType != field.dataType:
+            kinds = f"{former[field.name].dataType.simpleString()}, then {field.dataType.simpleString()}"
+            message = f"column {field.name} gets another type whenever the model reads its own rows: {kinds}; cast it"
+            yield Finding(Place(model.path), "column-type", message)
 
 
 def _refuse_unstreamable(session: SparkSession, project: Project, model: Model, empty: _Empty) -> None:

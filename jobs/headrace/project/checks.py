@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from headrace.errors import Finding
 from headrace.project import allowances
+from headrace.project.column_rules import column_names
 from headrace.project.cut_rules import cut_dependent
 from headrace.project.draft import Draft
 from headrace.project.duration_rules import durations
@@ -75,6 +76,7 @@ RULES: tuple[Rule, ...] = (
     needless_keys,
     open_contracts,
     unnamed_columns,
+    column_names,
     upserts_without_key,
     unknown_output_columns,
     undeclared_columns,

@@ -1,0 +1,90 @@
+"""Types that the columns of a stored model cannot have: each with the cast to use.
+
+What stands here raises the protocol of a Delta table or is no type of Delta at all; headrace writes tables that every
+reader reads (writer version 2).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    MapType,
+    NullType,
+    NumericType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+    VariantType,
+)
+
+from headrace.errors import Finding, Place
+from headrace.project import column_rules
+from headrace.project.model import Model
+
+_CASTS: tuple[tuple[type[DataType], str], ...] = (
+    (TimestampNTZType, "cast it: `cast({} as timestamp)`"),
+    (VariantType, "write it as text: `to_json({})`"),
+    (NullType, "say its type: `cast(null as string)`"),
+    (DayTimeIntervalType, "cast it: `cast({} as string)`, or a number of seconds: `extract(...)`"),
+)
+_KEPT = (BinaryType, BooleanType, DateType, NumericType, TimestampType)
+_BINARY = StringType().simpleString()
+
+
+def findings(model: Model, schema: StructType) -> Iterator[Finding]:
+    """Find the columns that no table of headrace's takes, by name and by type."""
+    for _, code, message in column_rules.faults(model, schema.names):
+        yield Finding(Place(model.path), code, message)
+    for field in schema:
+        for path, struct in _structs(field.name, field.dataType):
+            for _, code, message in column_rules.unfit(struct.names):
+                yield Finding(Place(model.path), code, f"column {path}: {message}")
+        if not isinstance(field.dataType, NullType):  # that has a finding of its own
+            for path, kind in _refused(field.name, field.dataType):
+                place = model.header_places.get("columns", Place(model.path))
+                yield Finding(place, "column-type", f"column {path}: {_told(kind)}; {_cast(path, kind)}")
+
+
+def _refused(path: str, kind: DataType) -> Iterator[tuple[str, DataType]]:
+    """The parts of a column that cannot be kept, each with its path."""
+    parts = [*_parts(path, kind)]
+    for inner, part in parts:
+        yield from _refused(inner, part)
+    is_kept = isinstance(kind, (*_KEPT, StructType)) or kind.simpleString() == _BINARY
+    if not parts and not is_kept:
+        yield path, kind
+
+
+def _structs(path: str, kind: DataType) -> Iterator[tuple[str, StructType]]:
+    if isinstance(kind, StructType):
+        yield path, kind
+    for inner, part in _parts(path, kind):
+        yield from _structs(inner, part)
+
+
+def _parts(path: str, kind: DataType) -> Iterator[tuple[str, DataType]]:
+    if isinstance(kind, StructType):
+        yield from ((f"{path}.{field.name}", field.dataType) for field in kind)
+    elif isinstance(kind, ArrayType):
+        yield f"{path}[]", kind.elementType
+    elif isinstance(kind, MapType):
+        yield f"{path} (key)", kind.keyType
+        yield f"{path} (value)", kind.valueType
+
+
+def _told(kind: DataType) -> str:
+    return "it has no type" if isinstance(kind, NullType) else f"no table here keeps type {kind.simpleString()}"
+
+
+def _cast(path: str, kind: DataType) -> str:
+    known = (advice for refused, advice in _CASTS if isinstance(kind, refused))
+    return next(known, "cast it: `cast({} as string)`").format(re.split(r"\[| ", path)[0])
