@@ -219,6 +219,8 @@ def test_aborted_records_do_not_land(pier: Pier) -> None:
     landing = pier.landing()
     wait_for(lambda: lands(landing), "records behind an aborted transaction")
     assert pier.landed == [(0, 2)]
+    newest = landing.table.newest_marker(landing.landing.query)
+    assert newest is not None and newest.marker["records"] == 1  # what marks the end of a transaction is no record
 
 
 def test_open_transaction_holds_back_what_follows(pier: Pier) -> None:

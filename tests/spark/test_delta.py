@@ -17,6 +17,7 @@ from headrace.engine.delta import CommitTable, ReplacedTable
 from headrace.engine.jvm import scala_object
 from headrace.engine.kept import Plans
 from headrace.engine.materialized import materialize
+from headrace.engine.parquet_footer import row_count
 
 pytestmark = pytest.mark.spark
 
@@ -141,3 +142,27 @@ def test_files_without_readers_go_after_a_week(
     assert not (table.path / first).exists() and (table.path / second).exists()
     table.replace(frame(spark, 4), marked(3))
     assert numbers(table) == [4] and holds(table)
+
+
+def test_readers_count_rows_by_the_log_alone(spark: SparkSession, plans: Plans, tmp_path: Path) -> None:
+    """Spark and delta-rs answer `count(*)` from statistics: they are there whoever wrote the files, and right."""
+    table = CommitTable(spark, tmp_path / "t", SCHEMA)
+    table.create()
+    table.append(frame(spark, *range(100)).repartition(3), marked(0))
+    table.append(materialize(frame(spark, 1, 2)), marked(1))
+    table.append(plans.put("few", materialize(frame(spark, 1, 2, 3))), marked(2))
+    assert DeltaTable(table.path).count() == 105
+    assert spark.read.format("delta").load(str(table.path)).count() == 105
+    DeltaTable(table.path).create_checkpoint()
+    assert DeltaTable(table.path).count() == 105
+
+
+def test_footer_of_many_columns_is_read(spark: SparkSession, tmp_path: Path) -> None:
+    wide = spark.range(7).selectExpr("id", *(f"struct(id as a, array(id) as b) as c{n}" for n in range(40)))
+    wide.coalesce(1).write.parquet(str(tmp_path / "wide"))
+    spark.range(0).coalesce(1).write.parquet(str(tmp_path / "none"))
+    assert [row_count(file) for file in sorted((tmp_path / "wide").glob("*.parquet"))] == [7]
+    assert [row_count(file) for file in (tmp_path / "none").glob("*.parquet")] in ([], [0])
+    (tmp_path / "odd").write_bytes(b"no Parquet file")
+    with pytest.raises(ValueError):
+        row_count(tmp_path / "odd")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from headrace.engine import analysis, session
+from headrace.engine.columns import AS_JSON
 from headrace.engine.notebook import Notebook
 from headrace.errors import UsageError
 from headrace.layout import Layout
 from headrace.project.model import Model, Project
-from headrace.reading.rows import Rows
+from headrace.reading.rows import Row, Rows
 
 
 def view_rows(project: Project, model: Model, key: str | None, where: str | None, limit: int | None) -> Rows:
@@ -25,10 +28,15 @@ def view_rows(project: Project, model: Model, key: str | None, where: str | None
             frame = frame.where(F.col(frame.columns[0]).cast("string") == key)
         frame = frame.where(where) if where is not None else frame
         frame = frame.limit(limit) if limit is not None else frame
-        texts = frame.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}))
-        read = [json.loads(row[0]) for row in texts.toLocalIterator()]
+        read = read_exactly(frame)
     except PySparkException as error:
         raise UsageError(analysis.words(error)) from None
     finally:
         spark.stop()
     return Rows(columns, iter(read))
+
+
+def read_exactly(frame: DataFrame) -> list[Row]:
+    """All rows of a frame: times to the microsecond, decimals with all of their digits."""
+    texts = frame.select(F.to_json(F.struct("*"), AS_JSON))
+    return [json.loads(row[0], parse_float=Decimal) for row in texts.toLocalIterator()]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pyspark.sql.types import (
     ArrayType,
@@ -42,12 +43,11 @@ _BINARY = StringType().simpleString()
 
 def findings(model: Model, schema: StructType) -> Iterator[Finding]:
     """Find the columns that no table of headrace's takes, by name and by type."""
-    for _, code, message in column_rules.faults(model, schema.names):
-        yield Finding(Place(model.path), code, message)
+    yield from (finding for _, finding in column_rules.faults(model, schema.names))
     for field in schema:
         for path, struct in _structs(field.name, field.dataType):
-            for _, code, message in column_rules.unfit(struct.names):
-                yield Finding(Place(model.path), code, f"column {path}: {message}")
+            for _, finding in column_rules.unfit(model, struct.names):
+                yield replace(finding, message=f"column {path}: {finding.message}")
         if not isinstance(field.dataType, NullType):  # that has a finding of its own
             for path, kind in _refused(field.name, field.dataType):
                 place = model.header_places.get("columns", Place(model.path))

@@ -13,6 +13,9 @@ from pyspark.sql.utils import get_active_spark_context
 
 from headrace.project.model import LANDING_COLUMNS
 
+AS_JSON = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+"""How rows are written as JSON: null as null, and times to the microsecond; by default Spark drops the last three."""
+
 
 def columns_of(types: Mapping[str, str]) -> StructType:
     """The schema of columns given by name and DDL type."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from headrace.engine.columns import lit
+from headrace.engine.columns import AS_JSON, lit
 from headrace.project.model import DataTest
 
 FAILED = "_failed"
@@ -54,7 +54,7 @@ def failing(found: DataFrame, name: str) -> DataFrame:
 def as_json(found: DataFrame) -> Column:
     """A marked row as JSON, without what says how it is kept."""
     told = [column for column in found.columns if column not in (FAILED, "_deleted", "_batch")]
-    return F.to_json(F.struct(*told), {"ignoreNullFields": "false"}).alias("row")
+    return F.to_json(F.struct(*told), AS_JSON).alias("row")
 
 
 def _unrelated(rows: DataFrame, test: DataTest, fails: Column, table: DataFrame) -> DataFrame:

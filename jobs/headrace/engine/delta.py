@@ -26,6 +26,7 @@ from pyspark.sql.types import StructType
 from headrace.engine.checksum import Checksum
 from headrace.engine.columns import no_rows
 from headrace.engine.materialized import Materialized, write_files
+from headrace.engine.parquet_footer import row_count
 from headrace.errors import HeadraceError
 
 MARKER = "headrace"
@@ -292,7 +293,8 @@ def _add(file: Path) -> Mapping[str, Any]:
     found = file.stat()
     name = f"{file.parent.name}/{file.name}"
     told = {"path": name, "partitionValues": {}, "size": found.st_size, "dataChange": True}
-    return {"add": {**told, "modificationTime": int(found.st_mtime * 1000)}}
+    stats = json.dumps({"numRecords": row_count(file)})  # readers count by it, without a look into the file
+    return {"add": {**told, "modificationTime": int(found.st_mtime * 1000), "stats": stats}}
 
 
 def _info(marker: Mapping[str, Any], mode: str) -> Mapping[str, Any]:

@@ -10,9 +10,7 @@ from operator import or_
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headrace.engine.columns import lit
-
-_TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
+from headrace.engine.columns import AS_JSON, lit
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ def _side(rows: DataFrame, columns: Sequence[str], key: Sequence[str]) -> DataFr
 
 def _text(name: str) -> Column:
     """A cell as JSON, which can be compared whatever its type, and be shown."""
-    whole = F.to_json(F.struct(F.col(f"`{name}`").alias("c")), _TIMES)
+    whole = F.to_json(F.struct(F.col(f"`{name}`").alias("c")), AS_JSON)
     return F.substring(whole, lit(6), F.length(whole) - 6)
 
 

@@ -194,7 +194,7 @@ class LandingQuery:
         self._plans.begin(moment.batch, 1)
         tick = Rows.given(self.session, [tuple(row.values())], landing_schema())
         landed = self._plans.fill("tick", tick, landing_schema())
-        return self._append(landed, moment, 0, self._done, self._seeded)
+        return self._append(landed, moment, 0, self._done, self._seeded, is_tick=True)
 
     def _note_times(self) -> None:
         """Learn the largest event time, and when the last record landed, from what has been landed since."""
@@ -336,14 +336,21 @@ class LandingQuery:
         done = {t: dict(offsets) for t, offsets in self._done.items()}
         for (topic, p), (_, end) in ranges.items():
             done.setdefault(topic, {})[p] = end
-        return self._append(landed, moment, records, done, self._seeded | {topic.name for topic in unseeded})
+        # Offsets that mark the end of a transaction are none.
+        return self._append(landed, moment, landed.count, done, self._seeded | {topic.name for topic in unseeded})
 
     def _fetched(self, ranges: Ranges, seeds: Rows | None) -> Rows | None:
         fetched = self._records.rows(ranges)
         return fetched if fetched is None or seeds is None else Rows.joined(self.session, [seeds, fetched])
 
     def _append(
-        self, landed: Materialized, moment: Moment, records: int, done: Offsets, seeded: frozenset[str]
+        self,
+        landed: Materialized,
+        moment: Moment,
+        records: int,
+        done: Offsets,
+        seeded: frozenset[str],
+        is_tick: bool = False,
     ) -> LandingReport:
         with self._writing:
             rejected = self._rejected(landed) if records else 0
@@ -356,7 +363,7 @@ class LandingQuery:
                 "seeded": sorted(seeded),
                 "records": records,
                 "total": self._total + records,
-                "tick": not records,
+                "tick": is_tick,
                 "rejected": rejected,
                 LAST: self._last_replay,
             }

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headrace.engine.columns import lit
+from headrace.engine.columns import AS_JSON, lit
 from headrace.project.model import Publish
 
 
@@ -36,7 +36,7 @@ def message_columns(publish: Publish) -> tuple[Column, Column, Column]:
     """Topic, key and JSON value."""
     fields = F.struct(*[F.col(column).alias(name) for name, column in publish.value])
     whole = publish.value_column
-    value = F.col(whole) if whole else F.to_json(fields, {"ignoreNullFields": "false"})
+    value = F.col(whole) if whole else F.to_json(fields, AS_JSON)
     if publish.tombstone_when:
         value = F.when(~F.coalesce(F.expr(publish.tombstone_when), lit(False)), value)
     topic = lit(publish.topic)

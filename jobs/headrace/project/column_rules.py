@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -20,32 +21,32 @@ READ = frozenset({"_deleted", "_valid_from", "_valid_to"})
 _NOT_IN_NAMES = frozenset(" ,;{}()\n\t=")
 """What a name in a Delta table without column mapping cannot hold (Delta protocol, "Column Mapping")."""
 
-Fault = tuple[str, str, str]
-"""The column, the code and the message."""
+Named = tuple[str, Finding]
+"""A column, and what is wrong with its name; the place is that of the file."""
 
 
-def faults(model: Model, columns: Sequence[str]) -> Iterator[Fault]:
+def faults(model: Model, columns: Sequence[str]) -> Iterator[Named]:
     """What is wrong with the names of a stored model's columns."""
-    yield from unfit(columns)
+    yield from unfit(model, columns)
     kept = {ORDER} if model.materialized == "upsert" else {ORDER, *READ}
     for column in columns:
         if column.startswith("_") and column.lower() not in kept:
             other = column.lstrip("_") or "name"
             message = f"{column}: names that start with `_` are headrace's own; write `as {other}`"
-            yield column, "reserved-column", message
+            yield column, Finding(Place(model.path), "reserved-column", message)
 
 
-def unfit(columns: Sequence[str]) -> Iterator[Fault]:
+def unfit(model: Model, columns: Sequence[str]) -> Iterator[Named]:
     """What is wrong with names beside each other, as columns or in a struct."""
     often = Counter(map(str.lower, columns))
     for column in columns:
         if often.pop(column.lower(), 0) > 1:
             spelt = ", ".join(dict.fromkeys(each for each in columns if each.lower() == column.lower()))
             message = f"several are named {spelt}, and case does not tell columns apart; rename all but one"
-            yield column, "duplicate-column", message
+            yield column, Finding(Place(model.path), "duplicate-column", message)
         if not _NOT_IN_NAMES.isdisjoint(column):
             message = f"`{column}`: a Delta table takes no space and none of , ; {{ }} ( ) = in a name; rename it"
-            yield column, "bad-name", message
+            yield column, Finding(Place(model.path), "bad-name", message)
 
 
 def column_names(draft: Draft) -> Iterator[Finding]:
@@ -53,8 +54,8 @@ def column_names(draft: Draft) -> Iterator[Finding]:
     for model in draft.models.values():
         flow = draft.flows[model.table]
         names = result_columns.names(result_columns.of(flow.tracing.scopes)) or ()
-        for column, code, message in faults(model, names) if model.materialized != "view" else ():
-            yield Finding(_place(flow, column), code, message)
+        for column, finding in faults(model, names) if model.materialized != "view" else ():
+            yield replace(finding, place=_place(flow, column))
 
 
 def _place(flow: Flow, column: str) -> Place:
