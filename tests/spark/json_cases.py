@@ -45,6 +45,15 @@ LOOSE = topic(
 NEEDY = topic("needy", "of struct<a: int>!", "list array<int>!", "any variant!")
 ISO = topic("iso", "at timestamp", event_time="at")
 MILLIS = topic("millis", "at bigint", event_time="at")
+SECONDS = topic("seconds", "of struct<at: double>", event_time="of.at", event_time_unit="seconds")
+MICROS = topic("micros", "at bigint", event_time="data.at", event_time_unit="microseconds")
+BARE_SECONDS = topic("bare_seconds", scalar="int", event_time="data", event_time_unit="seconds")
+LOCAL = topic("local", "at string", event_time="to_timestamp(at, 'dd/MM/yyyy HH:mm') /* as the till says */ -- so")
+NESTED = topic(
+    *("nested", "of struct<day: date, ts: bigint>", "seen timestamp"),
+    event_time="coalesce(timestamp_seconds(data.of.ts), data.seen, of.day, struct(seen).seen)",
+    reject=(("early", "data.of.ts < 1767225600"),),
+)
 OPEN = topic("open", "n int", null_key=True, null_value=True)
 RULED = topic(
     *("ruled", "id string", "n int"),
@@ -347,6 +356,8 @@ _SHAPELESS = {
 }
 
 BAD_TIMESTAMP = [
+    *refuses(LOCAL, "bad_timestamp", not_of_the_format='{"at": "2026-01-31"}'),
+    *refuses(NESTED, "bad_timestamp", too_large_to_compute='{"of": {"ts": 9223372036854775807}}'),
     *things("bad_timestamp", **{f"seen_{name}": f'"seen": "{text}"' for name, text in _SHAPELESS.items()}),
     *things(
         "bad_timestamp",
@@ -360,6 +371,9 @@ BAD_TIMESTAMP = [
 ]
 
 OUT_OF_RANGE = [
+    *refuses(SECONDS, "time_out_of_range", seconds_of_any_size='{"of": {"at": 1e300}}'),
+    *refuses(MICROS, "time_out_of_range", micros_beyond='{"at": 9223372036854775807}', millis='{"at": 1767225600000}'),
+    *refuses(LOCAL, "time_out_of_range", early_by_a_format='{"at": "31/12/1999 00:00"}'),
     *things(
         "time_out_of_range",
         epoch_seconds='"seen": 1767225600',
@@ -425,6 +439,7 @@ KEYS = [
 ]
 
 RULES = [
+    *refuses(NESTED, "early", field_of_data='{"of": {"ts": 1767225599}}'),
     *refuses(RULED, "key_mismatch", other_key='{"id": "j", "n": 1}'),
     *refuses(RULED, "too_small", small='{"id": "k", "n": 1}'),
     Case("number_for_id", RULED, Record(b'{"id": "7"}', key=b"7"), "no_number"),
@@ -539,5 +554,15 @@ EVENT_TIMES = [
     ("millis", MILLIS, Record(b'{"at": 1767225600123}'), datetime(2026, 1, 1, 0, 0, 0, 123_000)),
     ("first_millis", MILLIS, Record(b'{"at": 946684800000}'), datetime(2000, 1, 1)),
     ("last_millis", MILLIS, Record(b'{"at": 1780358400000}'), datetime(2026, 6, 2)),
+    ("nested_seconds", SECONDS, Record(b'{"of": {"at": 1767225600.123456}}'), datetime(2026, 1, 1, 0, 0, 0, 123_456)),
+    ("nothing_around", SECONDS, Record(b'{"of": null}'), RECORD_TIME),
+    ("micros_of_data", MICROS, Record(b'{"at": 1767225600123456}'), datetime(2026, 1, 1, 0, 0, 0, 123_456)),
+    ("bare_seconds", BARE_SECONDS, Record(b"1767225600"), datetime(2026, 1, 1)),
+    ("by_a_format", LOCAL, Record(b'{"at": "31/01/2026 10:20"}'), datetime(2026, 1, 31, 10, 20)),
+    ("null_by_a_format", LOCAL, Record(b'{"at": null}'), RECORD_TIME),
+    ("sql", NESTED, Record(b'{"of": {"ts": 1767225600}}'), datetime(2026, 1, 1)),
+    ("sql_of_a_time", NESTED, Record(b'{"seen": "2026-01-31T10:00Z"}'), datetime(2026, 1, 31, 10)),
+    ("sql_of_a_date", NESTED, Record(b'{"of": {"day": "2026-01-31"}}'), datetime(2026, 1, 31)),
+    ("sql_of_nothing", NESTED, Record(b"{}"), RECORD_TIME),
 ]
 """Name, topic, record and the event time it gets, in UTC."""

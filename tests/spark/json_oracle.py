@@ -106,11 +106,15 @@ class Oracle:
         return ["duplicate_field", "wrong_type"] if "wrong_type" in earlier else ["duplicate_field"]
 
     def _event_time(self, data: Any, timestamp: datetime) -> datetime | None:
-        given = data.get(self.topic.event_time) if isinstance(data, dict) else None
-        if isinstance(given, int):
-            whole = given if -(10**14) < given < 10**14 else -(10**13)
-            return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=whole) if abs(whole) < 10**14 else None
-        return given.replace(tzinfo=UTC) if given is not None else timestamp
+        path = (self.topic.event_time or "").removeprefix("data.").split(".")
+        for part in path:
+            data = data.get(part) if isinstance(data, dict) else None
+        if data is None or isinstance(data, datetime):
+            return data.replace(tzinfo=UTC) if data is not None else timestamp
+        parts = {"seconds": 1, "microseconds": 10**6}.get(self.topic.event_time_unit or "", 1000)
+        if not -(10**11) < data / parts < 10**11:
+            return datetime(1, 1, 1, tzinfo=UTC)
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=round(data * (10**6 // parts)))
 
 
 @cache

@@ -212,3 +212,22 @@ def test_rules_that_reject_are_analysed(spark: SparkSession) -> None:
     )
     found = analysis.analyse(spark, replace(project, landings=landings)).findings
     assert [each.message[:32] for each in found] == ["reject bad: [UNRESOLVED_ROUTINE]"]
+
+
+@pytest.mark.parametrize(
+    ("event_time", "codes"),
+    [
+        ("to_timestamp(product, 'yyyy-MM-dd')", []),
+        ("date(product)", []),
+        ("data.value * 1000", ["bad-value"]),
+        ("concat(product, '')", ["bad-value"]),
+        ("timestamp_secs(value)", ["spark"]),
+    ],
+)
+def test_event_time_in_sql_must_be_a_time(spark: SparkSession, event_time: str, codes: list[str]) -> None:
+    project = loader.load(ROOT, "test")
+    landing, sales = project.topic("sales")
+    topics = (replace(sales, event_time=event_time),)
+    landings = tuple(replace(each, topics=topics) if each.name == landing.name else each for each in project.landings)
+    found = analysis.analyse(spark, replace(project, landings=landings, models=())).findings
+    assert [each.code for each in found] == codes

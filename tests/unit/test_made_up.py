@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
+from headrace.errors import Place
 from headrace.project import loader
-from headrace.project.model import Project, Topic
+from headrace.project.model import Field, Project, Topic
+from headrace.testing import made_times
 from headrace.testing.case import Batch
 from headrace.testing.compared import compared
 from headrace.testing.made_up import Maker, key_field
@@ -121,3 +123,24 @@ def test_positive_numbers_divide_everything(project: Project) -> None:
 def test_key_field_is_that_of_the_rule(project: Project) -> None:
     topics: tuple[Topic, ...] = project.landings[0].topics
     assert [key_field(topic) for topic in topics] == ["id", None]
+
+
+@pytest.mark.parametrize(
+    ("field", "event_time", "unit", "expected"),
+    [
+        ("bigint", "at", None, 1767225630000),
+        ("bigint", "at", "seconds", 1767225630),
+        ("double", "at", "microseconds", 1767225630e6),
+        ("bigint", "timestamp_seconds(data.at)", None, 1767225630),
+        ("bigint", "timestamp_seconds((at / 1000))", None, 1767225630000),
+        ("bigint", "timestamp_millis(cast(at as bigint) * 10)", None, 176722563000),
+        ("string", "to_timestamp(at, 'dd/MM/yyyy HH:mm:ss')", None, "01/01/2026 00:00:30"),
+        ("string", "to_utc_timestamp(try_to_timestamp(at, 'yyyyMMddHHmmss'), 'Asia/Tokyo')", None, "20260101000030"),
+        ("string", "at::timestamp", None, "2026-01-01T00:00:30"),
+    ],
+)
+def test_values_fit_the_event_time(field: str, event_time: str, unit: Any, expected: Any) -> None:
+    fields = (Field("at", field, False),)
+    topic = Topic("things", "things", Place(""), "", fields, event_time=event_time, event_time_unit=unit)
+    (value_at,) = made_times.of(topic).values()
+    assert value_at(datetime(2026, 1, 1, 0, 0, 30, tzinfo=timezone.utc)) == expected

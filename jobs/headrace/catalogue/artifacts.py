@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 from uuid import uuid4
 
+from headrace.project import event_times
 from headrace.project.model import Landing, Macro, Model, Project, Topic
 from headrace.version import __version__
 
@@ -135,7 +136,7 @@ def _source(project: Project, landing: Landing, topic: Topic) -> dict[str, Any]:
         "description": topic.description,
         "columns": fields,
         "tags": [landing.name],
-        "meta": {"kafka_topic": topic.topic, "event_time": topic.event_time},
+        "meta": {"kafka_topic": topic.topic, "event_time": event_times.described(topic)},
         "config": {"enabled": True},
     }
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from headrace.errors import Place, UsageError, did_you_mean
-from headrace.project import sqltext, versions
+from headrace.project import event_times, sqltext, versions
 from headrace.project.draft import Draft
 from headrace.project.flow import Flow
 from headrace.project.model import Model, Project, Topic
@@ -122,18 +122,17 @@ def _landed(draft: Draft, stored: Stored) -> Iterator[Column]:
     if stored.table not in draft.topics:
         return
     topic = draft.topics[stored.table][1]
-    part = _part(topic, stored)
-    above = f"kafka:{topic.topic}.{part}" if part else None
-    yield Column(_name(stored), stored.table, (above,) if above else (), topic.place)
-    if above:
-        yield Column(above, f"kafka:{topic.topic}", (), topic.place)
+    above = tuple(f"kafka:{topic.topic}.{part}" for part in _parts(topic, stored))
+    yield Column(_name(stored), stored.table, above, topic.place)
+    for part in above:
+        yield Column(part, f"kafka:{topic.topic}", (), topic.place)
 
 
-def _part(topic: Topic, stored: Stored) -> str | None:
-    """Return the part of a record that a bronze column is; None for what headrace adds."""
+def _parts(topic: Topic, stored: Stored) -> tuple[str, ...]:
+    """Return the parts of a record that a bronze column is made of; none for what headrace adds."""
     column = stored.column.lower()
     if column == "data":
-        return ".".join(("value", *stored.fields[:1]))
+        return (".".join(("value", *stored.fields[:1])),)
     if column == "event_time":
-        return f"value.{topic.event_time}" if topic.event_time else "timestamp"
-    return column if column in ("key", "value", "headers", "timestamp", "partition", "offset", "topic") else None
+        return event_times.origins(topic)
+    return (column,) if column in ("key", "value", "headers", "timestamp", "partition", "offset", "topic") else ()

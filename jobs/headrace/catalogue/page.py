@@ -16,6 +16,7 @@ from pygments.lexers import SqlLexer
 from headrace.catalogue import drawing
 from headrace.catalogue.drawing import Picture
 from headrace.catalogue.origins import Origins
+from headrace.project import event_times
 from headrace.project.model import LANDING_COLUMNS, Landing, Model, Project, Topic
 
 LAYERS = ("gold", "silver", "bronze")
@@ -88,7 +89,7 @@ def _model(
 
 def _source(landing: Landing, topic: Topic, facts: Facts, reads: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
     table = f"bronze.{topic.name}"
-    told = {"topic": topic.topic, "landing": landing.name, "event time": topic.event_time}
+    told = {"topic": topic.topic, "landing": landing.name, "event time": event_times.described(topic)}
     told["last written"] = _time(facts.fresh.get(table))
     fields = [{"name": f"data.{each.name}", "type": each.type, "made_of": ""} for each in topic.fields]
     landed = [{"name": name, "type": kind, "made_of": ""} for name, kind in LANDING_COLUMNS if name[0] != "_"]

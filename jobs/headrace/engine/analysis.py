@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import NullType, StructField, StructType
+from pyspark.sql.types import DateType, NullType, StructField, StructType, TimestampNTZType, TimestampType
 
 from headrace.engine import column_types
 from headrace.engine.binding import Binder, at_moment, view_of
@@ -21,8 +21,9 @@ from headrace.engine.remedies import remedy
 from headrace.engine.session import child
 from headrace.engine.statement import bind
 from headrace.errors import Finding, InvalidProject, Place
-from headrace.project import versions
-from headrace.project.model import Input, Model, Project
+from headrace.project import event_times, versions
+from headrace.project.event_times import SqlTime
+from headrace.project.model import Input, Model, Project, Topic
 
 _ROUNDS = 5
 """Types of a model that reads its own table settle within two; more means that they never will."""
@@ -41,7 +42,7 @@ class Analysis:
 def analyse(spark: SparkSession, project: Project) -> Analysis:
     """Let Spark analyse every model over empty tables of the declared schemas."""
     session = child(spark, "check")
-    findings = [*_declare_macros(session, project), *_rejects(session, project)]
+    findings = [*_declare_macros(session, project), *_rejects(session, project), *_event_times(session, project)]
     schemas: dict[str, StructType] = {}
     empty = _Empty(session, project, schemas)
     for model in _in_order(project):
@@ -72,14 +73,36 @@ def _declare_macros(session: SparkSession, project: Project) -> Iterator[Finding
 def _rejects(session: SparkSession, project: Project) -> Iterator[Finding]:
     """What Spark says of the rules that reject records: they see fields, and the landing columns of other names."""
     for topic in (topic for landing in project.landings for topic in landing.topics if topic.reject):
-        rows = bronze(no_rows(session, landing_schema()), topic)
-        fields = [field.name for field in topic.fields]
-        known = rows.drop(*fields).select("*", *[f"data.`{name}`" for name in fields if name != "data"])
+        known = _record(session, topic)
         for reason, text in topic.reject:
             try:
                 known.where(text)
             except PySparkException as error:
                 yield Finding(topic.place, "spark", f"reject {reason}: {words(error)}")
+
+
+def _event_times(session: SparkSession, project: Project) -> Iterator[Finding]:
+    """What Spark says of event times that are SQL: each must be a time."""
+    for topic in (topic for landing in project.landings for topic in landing.topics):
+        if not isinstance(found := event_times.of(topic), SqlTime):
+            continue
+        place = topic.places.get("event_time", topic.place)
+        try:
+            kind = _record(session, topic).select(F.expr(found.text)).schema[0].dataType
+        except PySparkException as error:
+            yield Finding(place, "spark", f"event_time: {words(error)}")
+            continue
+        if not isinstance(kind, (TimestampType, TimestampNTZType, DateType)):
+            how = "make a timestamp of it, such as `timestamp_seconds(...)` or `to_timestamp(...)`"
+            yield Finding(place, "bad-value", f"event_time is {kind.simpleString()}; {how}")
+
+
+def _record(session: SparkSession, topic: Topic) -> DataFrame:
+    """What an expression of a source sees: fields, and the landing columns of other names."""
+    rows = bronze(no_rows(session, landing_schema()), topic)
+    fields = [field.name for field in topic.fields]
+    others = [name for name in rows.columns if name.lower() not in map(str.lower, fields)]
+    return rows.select(*others, *[f"data.`{name}`" for name in fields])
 
 
 def _in_order(project: Project) -> list[Model]:

@@ -14,13 +14,12 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, MapType, StructType, VariantType
+from pyspark.sql.types import DataType, MapType, StructType, TimestampType, VariantType
 
 from headrace.engine.body import (
     FAULTS,
     FRACTIONS,
     REASONS,
-    TIMES,
     VALUE,
     WRAPPED,
     body_type,
@@ -41,6 +40,8 @@ from headrace.engine.body import (
     written,
 )
 from headrace.engine.columns import lit
+from headrace.project import event_times
+from headrace.project.event_times import PARTS, WHOLE, FieldTime, SqlTime
 from headrace.project.expressions import columns_of, with_values
 from headrace.project.model import Topic
 
@@ -48,7 +49,9 @@ UNSURE = "_unsure"
 """Name of the column that tells which rows of a glance are left open."""
 
 _EARLIEST = "timestamp'2000-01-01 00:00:00Z'"
-_LATEST_MILLIS = "253402300799999"  # 9999-12-31; clamped to it, a number of any size is only out of range
+_LATEST_SECONDS = 253_402_300_799  # 9999-12-31
+_NO_TIME = "timestamp'0001-01-01 00:00:00Z'"
+_SHORT = {"seconds": "seconds", "milliseconds": "millis", "microseconds": "micros"}
 _ON_THE_WAY = ("_document", "_written", "_reads_back", "_fault", "_event_time", "_verdict")
 _RECORDS = "_records"
 _NO_FAULT = "cast(null as int)"
@@ -185,7 +188,8 @@ def _columns(topics: Sequence[Topic], reasons: Sequence[str]) -> dict[str, str]:
 def _verdict(topic: Topic, reasons: Sequence[str]) -> str:
     """Event time in microseconds, or a reason's number below zero."""
     early_or_late = f"not coalesce(_event_time between {_EARLIEST} and landed_at + interval 1 day, false)"
-    outside = _first([(early_or_late, "time_out_of_range")], reasons)
+    cases = [("_event_time is null", "bad_timestamp")] if isinstance(event_times.of(topic), SqlTime) else []
+    outside = _first([*cases, (early_or_late, "time_out_of_range")], reasons)
     return f"coalesce(-_fault, {outside}, {_broken_rule(topic, reasons)}, unix_micros(_event_time))"
 
 
@@ -298,29 +302,54 @@ def _diagnosis(topic: Topic) -> str:
 
 
 def _event_time(topic: Topic) -> str:
-    body = body_type(topic)
-    if topic.event_time is None or not isinstance(body, StructType):
-        return "timestamp"
-    place, kind = f"{_place(topic)}.{name(topic.event_time)}", body[topic.event_time].dataType
-    millis = f"timestamp_millis(greatest(0, least({place}, {_LATEST_MILLIS})))"
-    return f"if({place} is null, timestamp, {typed(kind, place) if isinstance(kind, TIMES) else millis})"
+    match event_times.of(topic):
+        case FieldTime(path, kind, unit):
+            place = ".".join((_place(topic), *map(name, path)))
+            time = _since_1970(place, kind, unit) if unit else typed(TimestampType(), place)
+            return f"if({place} is null, timestamp, {time})"
+        case SqlTime(text):
+            return _computed(_filled(text, _columns_of_rules(topic)))
+    return "timestamp"
+
+
+def _since_1970(place: str, kind: str, unit: event_times.Unit) -> str:
+    """A number as a time; clamped first, as one of any size is only out of range."""
+    latest = f"{_LATEST_SECONDS * PARTS[unit] + PARTS[unit] - 1}"
+    if kind in WHOLE:
+        return f"timestamp_{_SHORT[unit]}(greatest(0, least({place}, {latest})))"
+    micros = f"greatest(0, least(double({place}), {latest})) * {PARTS['microseconds'] // PARTS[unit]}"
+    return f"timestamp_micros(bigint(round({micros})))"
+
+
+def _computed(time: str) -> str:
+    """What an expression gives; null gives the record's time, what cannot be computed gives null."""
+    # A sum that fails is null, so a time that is null has to be another one inside it.
+    tried = f"try_add(coalesce(({time}\n), {_NO_TIME}), interval '0' second)"
+    return let("_time", tried, f"if(_time = {_NO_TIME}, timestamp, _time)")
 
 
 def _broken_rule(topic: Topic, reasons: Sequence[str]) -> str:
     """The verdict on the first rule that rejects; one that cannot be computed for a record does not."""
+    values = {"event_time": "_event_time", **_columns_of_rules(topic)}
+    rules = [(rule, text) for rule, text in topic.reject if not _is_of_presence(topic, rule, text)]
+    return _first([(_holds_true(_filled(text, values)), rule) for rule, text in rules], reasons)
+
+
+def _columns_of_rules(topic: Topic) -> dict[str, str]:
+    """What the columns of the topic's own expressions stand for; others are the record's."""
     body = body_type(topic)
     members = body.fields if isinstance(body, StructType) else []
     fields = {member.name: typed(member.dataType, f"{_place(topic)}.{name(member.name)}") for member in members}
-    values = {"event_time": "_event_time", "key": "cast(key as string)", "value": VALUE, **fields}
-    rules = [(rule, text) for rule, text in topic.reject if not _is_of_presence(topic, rule, text)]
-    return _first([(_holds_true(_filled(text, values)), rule) for rule, text in rules], reasons)
+    return {"key": "cast(key as string)", "value": VALUE, "data": typed(body, _place(topic)), **fields}
 
 
 def _filled(rule: str, values: Mapping[str, str]) -> str:
     """A rule with what its columns stand for."""
     filled = with_values(rule, values)
     if filled is None:
-        return reduce(lambda text, value: let(name(value[0]), value[1], f"{text}\n"), values.items(), rule)
+        named = {*map(str.lower, columns_of(rule))}
+        used = [(column, value) for column, value in values.items() if column.lower() in named]
+        return reduce(lambda text, value: let(name(value[0]), value[1], f"{text}\n"), used, rule)
     return filled
 
 

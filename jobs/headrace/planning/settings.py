@@ -9,7 +9,7 @@ from headrace.errors import InvalidProject, Place
 from headrace.planning import terms
 from headrace.planning.declared import Declared
 from headrace.planning.verdict import Reason, Verdict
-from headrace.project import dialect
+from headrace.project import dialect, event_times
 from headrace.project.macros import named_in
 from headrace.project.model import Model, Publish, Topic
 
@@ -75,9 +75,10 @@ def topic_reasons(old: Topic, new: Topic) -> Iterator[Reason]:
     if _judged(old) != _judged(new):
         message = "what landed stays used or rejected as it was judged then"
         yield Reason(Verdict.FORWARD, place, message, _told(_judged(old)), _told(_judged(new)))
-    if old.event_time != new.event_time:
+    if _timed(old) != _timed(new):
         message = "what landed keeps the event time that it got then"
-        yield Reason(Verdict.FORWARD, place, message, _told(old.event_time), _told(new.event_time))
+        told = (_told(event_times.described(old)), _told(event_times.described(new)))
+        yield Reason(Verdict.FORWARD, place, message, *told)
     if old.seeds != new.seeds:
         message = "rows that come with the project landed at the first start, and are not read again"
         yield Reason(Verdict.KEEP, place, message)
@@ -91,13 +92,17 @@ def edited_topic_columns(old: Topic, new: Topic) -> frozenset[str]:
     names = types[0].keys() | types[1].keys()
     members = {f"data.{name}" for name in names if types[0].get(name) != types[1].get(name)}
     whole = {"data"} if members else set()
-    time = {"event_time"} if old.event_time != new.event_time else set()
+    time = {"event_time"} if _timed(old) != _timed(new) else set()
     return frozenset(members | whole | time)
 
 
 def has_other_rows(old: Topic, new: Topic) -> bool:
     """Whether records are used that were not, or the other way round."""
     return old.topic != new.topic or _judged(old) != _judged(new)
+
+
+def _timed(topic: Topic) -> tuple[object, ...]:
+    return topic.event_time, topic.event_time_unit
 
 
 def _judged(topic: Topic) -> tuple[object, ...]:

@@ -24,6 +24,12 @@ def columns_of(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.name for part in _first_parts(expression)))
 
 
+def paths_of(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the columns that an expression names, with the members that follow: `data.at` is (data, at)."""
+    found = sorted(_expression(text).find_all(exp.Column), key=lambda column: _offset(column.parts[0]))
+    return tuple(dict.fromkeys(tuple(part.name for part in column.parts) for column in found))
+
+
 def with_values(text: str, values: Mapping[str, str]) -> str | None:
     """Put SQL in the place of the columns of these names, in any case of letters; None if that could mean another.
 

@@ -23,7 +23,7 @@ def split_required(text: str) -> tuple[str, bool]:
 
 def canonical(text: str) -> str:
     """Return a type in the one way we write it, such as `array<struct<id: bigint>>`; ValueError if it is none."""
-    tokens = deque(re.findall(r"`[^`]+`|\w+|\S", text))
+    tokens = _tokens(text)
     try:
         written = _type(tokens)
     except IndexError:
@@ -33,6 +33,20 @@ def canonical(text: str) -> str:
     if tokens:
         raise ValueError(f"`{tokens[0]}` is too much")
     return written
+
+
+def members(text: str) -> dict[str, str]:
+    """Return the members of a struct, as `canonical` writes it, and their types; none of another type."""
+    tokens = _tokens(text)
+    if tokens[0] != "struct" or len(tokens) < 2:
+        return {}
+    tokens.popleft()
+    tokens.popleft()
+    return {name.strip("`"): kind for name, kind in _named(tokens)}
+
+
+def _tokens(text: str) -> deque[str]:
+    return deque(re.findall(r"`[^`]+`|\w+|\S", text))
 
 
 def _type(tokens: deque[str]) -> str:
@@ -70,19 +84,23 @@ def _map(tokens: deque[str]) -> Iterator[str]:
 
 
 def _struct(tokens: deque[str]) -> Iterator[str]:
+    yield from (f"{name}: {kind}" for name, kind in _named(tokens))
+
+
+def _named(tokens: deque[str]) -> Iterator[tuple[str, str]]:
     yield _member(tokens)
     while tokens[0] == ",":
         tokens.popleft()
         yield _member(tokens)
 
 
-def _member(tokens: deque[str]) -> str:
+def _member(tokens: deque[str]) -> tuple[str, str]:
     name = tokens.popleft()
     if not re.fullmatch(r"`[^`]+`|\w+", name):
         raise ValueError(f"`{name}` is no name of a field")
     if tokens[0] == ":":
         tokens.popleft()
-    return f"{name}: {_type(tokens)}"
+    return name, _type(tokens)
 
 
 def _expect(tokens: deque[str], token: str) -> None:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Tag
 from pydantic import Field as Option
 
 from headrace.errors import Finding, InvalidProject, Place, did_you_mean
-from headrace.project import documents, expressions, fieldtypes, seeds
+from headrace.project import documents, event_times, expressions, fieldtypes, seeds
 from headrace.project.documents import Document, Shape, refuse
 from headrace.project.files import read_text
 from headrace.project.model import LANDING_COLUMNS, Field, Landing, Seed, Topic
@@ -94,13 +94,28 @@ class _Body(Shape):
     scalar: Type | None = None
 
 
+class EventTimeShape(Shape):
+    """A field that is a number: seconds, milliseconds or microseconds since 1970."""
+
+    field: str
+    unit: event_times.Unit
+
+
+def _form(value: Any) -> str:
+    """The form of an event time; no word that is a key, as places are found by keys."""
+    return "a number" if isinstance(value, (Mapping, EventTimeShape)) else "a text"
+
+
+_EventTime = Annotated[Annotated[str, Tag("a text")] | Annotated[EventTimeShape, Tag("a number")], Discriminator(_form)]
+
+
 class TopicShape(Shape):
     """One topic of such a file."""
 
     topic: TopicName | None = None
     description: str = ""
     body: Annotated[_Body, BeforeValidator(_body, json_schema_input_type=dict[str, str] | str)] = Option(alias="schema")
-    event_time: str | None = None
+    event_time: _EventTime | None = None
     reject: dict[Name, Expression] = Option(default_factory=dict)
     null_key: Literal["allow"] | None = None
     null_value: Literal["allow"] | None = None
@@ -124,22 +139,31 @@ def _topic(root: Path, document: Document, name: str) -> Topic:
         given = documents.validate(document, TopicShape, at)
     except InvalidProject as error:
         raise InvalidProject([*found, *error.findings]) from None
-    found += _event_time_findings(document, name, given)
     found += _reject_findings(document, name, given)
     start = _start(given.start, given.topic or name)
     if start is None:
         near = did_you_mean(str(given.start), ("earliest", "latest"))
         found.append(Finding(document.value_place(*at, "start"), "bad-value", f"{_STARTS}.{near}"))
-    if found or start is None:
+    if start is None:
         raise InvalidProject(found)
-    topic = Topic(
+    topic = _as_given(document, name, given, start)
+    found += event_times.findings(topic, document.value_place(*at, "event_time"))
+    if found:
+        raise InvalidProject(found)
+    return replace(topic, seeds=_seeds(root, document, topic, given.seed))
+
+
+def _as_given(document: Document, name: str, given: TopicShape, start: str | int | dict[str, int]) -> Topic:
+    at, time = ("topics", name), given.event_time
+    return Topic(
         name=name,
         topic=given.topic or name,
         place=document.key_place(*at),
         description=given.description,
         fields=tuple(Field(field, *fieldtypes.split_required(text)) for field, text in given.body.fields_.items()),
         scalar=given.body.scalar,
-        event_time=given.event_time,
+        event_time=time.field if isinstance(time, EventTimeShape) else time,
+        event_time_unit=time.unit if isinstance(time, EventTimeShape) else None,
         reject=tuple(given.reject.items()),
         null_key=given.null_key is not None,
         null_value=given.null_value is not None,
@@ -148,7 +172,6 @@ def _topic(root: Path, document: Document, name: str) -> Topic:
         idle_after=given.idle_after,
         places={key: document.value_place(*at, key) for key in given.model_fields_set},
     )
-    return replace(topic, seeds=_seeds(root, document, topic, given.seed))
 
 
 def _seeds(root: Path, document: Document, topic: Topic, name: str | None) -> tuple[Seed, ...]:
@@ -165,17 +188,6 @@ def _name_findings(document: Document, name: str) -> Iterator[Finding]:
     if not is_name(name) or name in RESERVED:
         what = "is taken by headrace" if name in RESERVED else "is no name: write lower-case letters, digits and _"
         yield Finding(document.key_place("topics", name), "bad-name", f"`{name}` {what}; `topic:` gives Kafka's name")
-
-
-def _event_time_findings(document: Document, name: str, given: TopicShape) -> Iterator[Finding]:
-    place, fields = document.value_place("topics", name, "event_time"), given.body.fields_
-    if given.event_time is None:
-        return
-    if given.event_time not in fields:
-        message = f"event_time `{given.event_time}` is no field of the schema.{did_you_mean(given.event_time, fields)}"
-        yield Finding(place, "unknown-column", message)
-    elif fieldtypes.split_required(fields[given.event_time])[0] not in ("timestamp", "bigint"):
-        yield Finding(place, "bad-value", "event_time must be a timestamp, or a bigint of epoch milliseconds")
 
 
 def _reject_findings(document: Document, name: str, given: TopicShape) -> Iterator[Finding]:

@@ -82,7 +82,7 @@ class Topic:
     """A source: one Kafka topic and the bronze relation of the same name that it lands in.
 
     `fields` is empty where the value is a bare JSON scalar; `scalar` then holds its Spark type.
-    `event_time` names a body field: a timestamp, or a bigint of epoch milliseconds.
+    `event_time` is a field of the body or SQL over it (see `event_times`), `event_time_unit` that of a number there.
     `start` is `earliest`, `latest`, an offset that holds for every partition, `{partition: offset}`, or the ISO text of
     a time with its zone. `seeds` land before any record.
     `idle_after` is after how many seconds without records it is idle: a number, or a parameter's name.
@@ -96,6 +96,7 @@ class Topic:
     fields: tuple[Field, ...] = ()
     scalar: str | None = None
     event_time: str | None = None
+    event_time_unit: Literal["seconds", "milliseconds", "microseconds"] | None = None
     reject: tuple[tuple[str, str], ...] = ()
     null_key: bool = False
     null_value: bool = False

@@ -18,6 +18,7 @@ from sqlglot import exp
 from headrace.errors import InvalidProject
 from headrace.project import dialect
 from headrace.project.model import Topic
+from headrace.testing import made_times
 from headrace.testing.case import Batch, Record
 from headrace.testing.compared import Compared
 from headrace.testing.records import EPOCH
@@ -31,7 +32,6 @@ PAUSES = (0, 0, 0, 1, 1, 5, 20, 70)
 """Seconds between one landing and the next."""
 
 _DAY = timedelta(days=1)
-_MILLISECOND = timedelta(milliseconds=1)
 _TICK_SHARE, _REPEATED_SHARE, _NULL_SHARE, _LACKING_SHARE = 0.05, 0.08, 0.1, 0.02
 
 
@@ -76,14 +76,21 @@ class Maker:
 
     def _body(self, topic: Topic, at: datetime) -> Any:
         if topic.scalar is not None:
-            return self._text_of(self._value(_type(topic.scalar), topic.name, at))
+            bare = self._value(_type(topic.scalar), topic.name, at)
+            return self._text_of(self._timed(topic, bare, at))
         fields = {}
         for field in topic.fields:
             share = _LACKING_SHARE if field.required else _NULL_SHARE
             fields[field.name] = None if self._happens(share) else self._value(_type(field.type), field.name, at)
-            if field.name == topic.event_time and isinstance(fields[field.name], int):
-                fields[field.name] = (self._moment(at) - datetime.fromtimestamp(0, at.tzinfo)) // _MILLISECOND
-        return fields
+        return self._timed(topic, fields, at)
+
+    def _timed(self, topic: Topic, body: Any, at: datetime) -> Any:
+        """The body with a moment in the fields that give its event time; one that is null stays so."""
+        if made := made_times.of(topic):
+            moment = self._moment(at)
+            for path, value_at in made.items():
+                body = _with(body, path, value_at(moment))
+        return body
 
     def _key(self, topic: Topic, value: Any) -> str | None:
         """The field that a rule wants to be the key, else any."""
@@ -149,6 +156,14 @@ class Maker:
 
     def _happens(self, share: float) -> bool:
         return self.random.random() < share
+
+
+def _with(body: Any, path: tuple[str, ...], value: Any) -> Any:
+    """A body with a value at a path, unless there is nothing to replace."""
+    if not path or body is None:
+        return body if body is None else value
+    first, *rest = path
+    return {**body, first: _with(body.get(first), tuple(rest), value)}
 
 
 def key_field(topic: Topic) -> str | None:
