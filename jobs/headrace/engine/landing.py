@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from headrace.engine.broker_admin import BrokerAdmin, Offsets
 from headrace.engine.classify import UNSURE, classify, data_column, look_closely
+from headrace.engine.clocks import LandingClocks, latest, told
 from headrace.engine.columns import landing_schema, lit
 from headrace.engine.delta import CommitTable
 from headrace.engine.kept import Plans
@@ -114,8 +115,7 @@ class LandingQuery:
         self._batch = 0
         self._ready = False
         self._looks_closely = False
-        self._newest: tuple[datetime, datetime] | None = None
-        self._timed = -1
+        self.clocks = LandingClocks(self.table, landing)
         self.lag: int | None = None
         self._writing = threading.Lock()
 
@@ -174,40 +174,26 @@ class LandingQuery:
         return {topic: sum(offsets.values()) for topic, offsets in self._done.items()}
 
     def tick(self, sources: Sequence[str] | None = None) -> LandingReport | None:
-        """Land a row that only makes time pass: the largest event time seen, moved on by the time since it landed.
+        """Land a row that only makes time pass: it tells what each clock of the landing shows now.
 
         Time passes for all sources of the landing, or for those that are named. To be called only once all that Kafka
-        held when it was asked has landed.
+        held when it was asked has landed. There is none before there is an event time.
         """
         if not self._ready:
             self._recover()
-        self._note_times()
-        if self._newest is None:
+        readings = self.clocks.update()
+        if not readings:
             return None
         moment = Moment(self._batch, self._now())
-        event_time, landed_at = self._newest
         row: dict[str, Any] = {name: None for name, _ in LANDING_COLUMNS}
         row |= {"landing_batch": moment.batch, "topic": TICK_TOPIC, "partition": 0, "offset": moment.batch}
-        row["key"] = None if sources is None else ",".join(sources)
+        row |= {"key": None if sources is None else ",".join(sources), "value": told(readings)}
         row |= {"timestamp": moment.landed_at, "landed_at": moment.landed_at}
-        row["event_time"] = event_time + (moment.landed_at - landed_at)
+        row["event_time"] = latest(self.landing, readings, moment.landed_at)
         self._plans.begin(moment.batch, 1)
         tick = Rows.given(self.session, [tuple(row.values())], landing_schema())
         landed = self._plans.fill("tick", tick, landing_schema())
         return self._append(landed, moment, 0, self._done, self._seeded, is_tick=True)
-
-    def _note_times(self) -> None:
-        """Learn the largest event time, and when the last record landed, from what has been landed since."""
-        version = self.table.newest_version()
-        if self._newest is None:
-            rows = self.table.snapshot(self.session)
-        else:
-            rows = self.table.rows(self.session, *self.table.commits(self._timed))
-        found = rows.where(F.col("topic") != TICK_TOPIC).agg(F.max("event_time"), F.max("landed_at")).first()
-        self._timed = version
-        if found and found[0] is not None:
-            event_time, landed_at = (moment.astimezone(timezone.utc) for moment in found)
-            self._newest = (max(event_time, self._newest[0]) if self._newest else event_time, landed_at)
 
     def _recover(self) -> None:
         """Take up where the newest commit says; a topic not read before starts where it is declared to."""

@@ -19,6 +19,7 @@ from headrace.engine import offset_log, source_names
 from headrace.engine.batch_plan import BatchPlan, SourceTime
 from headrace.engine.batch_tests import QueryTests
 from headrace.engine.binding import Binder, arguments, inputs_of, seconds, stored_inputs, streams_of, view_of
+from headrace.engine.clocks import key_of
 from headrace.engine.current import CurrentTable
 from headrace.engine.delta import CommitTable
 from headrace.engine.kept import Plans
@@ -80,7 +81,7 @@ class NativeQuery:
         self._checkpoint = layout.checkpoint(query.name)
         self._idle_note = self._checkpoint / "idle"
         self._tables = Tables(self.session, project, layout, schemas)
-        self._columns = {found.ref: found.column for found in watermarked(self.model)}
+        self._watermarked = {found.ref: found for found in watermarked(self.model)}
         self._told: Told | None = None
         self._streams: dict[str, str] = {}
         self._names = view_names(self.model)
@@ -169,7 +170,7 @@ class NativeQuery:
     @property
     def compares_times(self) -> bool:
         """Whether its watermark is that of the slowest of several streams."""
-        return len(self._columns) > 1
+        return len(self._watermarked) > 1
 
     @property
     def state_rows(self) -> int:
@@ -200,8 +201,8 @@ class NativeQuery:
         binder = self._binder = Binder(self.session, self._project, self._relation, apart=True)
         for ref, name in self._names.items():
             rows = binder.frame(ref)
-            if ref in self._columns:
-                rows = with_ticks(rows, self._ticks(ref), self._columns[ref], self._bronze(ref))
+            if found := self._watermarked.get(ref):
+                rows = with_ticks(rows, self._ticks(ref), found, self._bronze(ref), key_of(self._project, found))
             rows.createOrReplaceTempView(name)
         text = guarded(self.model, self._names, self._project.vars)
         return self.session.sql(text, args=arguments(self._project, self.model, text))
@@ -209,7 +210,7 @@ class NativeQuery:
     def _reads(self) -> list[Read]:
         """Every stream that the query reads: tables, and the ticks of their landings."""
         streams = [Read(ref.table, through) for through, ref in streams_of(self._project, self.model)]
-        ticks = [Read(f"{ref.table}_ticks") for ref in self._columns if self._landed(ref)]
+        ticks = [Read(f"{ref.table}_ticks") for ref in self._watermarked if self._landed(ref)]
         return [*source_names.numbered([*streams, *ticks])]
 
     def _relation(self, ref: Input) -> DataFrame:
@@ -289,7 +290,7 @@ class NativeQuery:
             self.late.add(late, batch)
 
     def _note_times(self, times: tuple[SourceTime, ...]) -> None:
-        names = {self._names[ref]: ref.table for ref in self._columns}
+        names = {self._names[ref]: ref.table for ref in self._watermarked}
         for each in times:
             stream = names.get(each.stream, each.stream)
             known = self._moved.get(stream)

@@ -13,11 +13,12 @@ from functools import partial
 from pathlib import Path
 
 from confluent_kafka import KafkaException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.engine import queries, session, verdict
 from headrace.engine.binding import seconds, texts_of
+from headrace.engine.clocks import clocks_of
 from headrace.engine.delta import CommitTable
 from headrace.engine.failures import passes, told
 from headrace.engine.group import Group
@@ -28,7 +29,7 @@ from headrace.engine.routes import Rules
 from headrace.engine.sent import kept
 from headrace.engine.shelf import Shelf
 from headrace.engine.snapshot import SnapshotQuery
-from headrace.engine.sources import stored
+from headrace.engine.sources import Tables, stored
 from headrace.engine.supervisor import Failure, Supervised, Supervisor, wait_until
 from headrace.engine.tasks import (
     Bells,
@@ -49,7 +50,7 @@ from headrace.planning import declared
 from headrace.planning.declared import Declared
 from headrace.project import macros, resets
 from headrace.project.duration_rules import IDLE_TICK
-from headrace.project.model import Model, Project
+from headrace.project.model import Input, Model, Project
 from headrace.project.topic_names import progress_topic
 from headrace.reading.status import ProjectStatus, QueryKind, RunnerState, RunnerStatus
 from headrace.reading.topics import ensure
@@ -261,6 +262,14 @@ class Run:
         topics = {topic.topic for landing in self.project.landings for topic in landing.topics}
         topics |= {model.publish.topic for model in self.project.models if model.publish and model.publish.topic}
         return Rules(self.project.target.kafka.create_topics, frozenset({*topics, progress_topic(self.project.target)}))
+
+
+def _newest(
+    project: Project, layout: Layout, schemas: Mapping[str, StructType], session: SparkSession, ref: Input
+) -> DataFrame:
+    """What a plain read of a reference sees now."""
+    tables = Tables(session, project, layout, schemas)
+    return tables.as_of(ref, tables.of(ref).newest_version())
 
 
 def _misplaced(publisher: Publisher) -> tuple[Finding, ...]:

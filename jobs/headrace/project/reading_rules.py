@@ -8,7 +8,7 @@ from itertools import takewhile
 from sqlglot import Token, TokenType, exp
 
 from headrace.errors import Finding, did_you_mean
-from headrace.project import expressions, scopes, tables, versions
+from headrace.project import expressions, scopes, tables, versions, watermarks
 from headrace.project.dialect import Statement
 from headrace.project.draft import Draft
 from headrace.project.landings import RESERVED
@@ -40,7 +40,10 @@ def _advice(table: str, draft: Draft) -> str:
 def unknown_columns(draft: Draft) -> Iterator[Finding]:
     """Each column that is named exists, where that can be known without Spark."""
     for file in draft.files:
+        made = watermarks.columns(file.text.statement)
         for unknown in scopes.unknown_columns(file.text.statement.tree, draft.relation):
+            if unknown.name.lower() in made:
+                continue
             message = f"no column {unknown.name} here.{did_you_mean(unknown.name, unknown.known)}"
             yield Finding(file.text.statement.place(unknown.offset), "unknown-column", message)
 

@@ -28,6 +28,12 @@ def after(table: exp.Expr, statement: Statement) -> Watermark | None:
     return None
 
 
+def columns(statement: Statement) -> frozenset[str]:
+    """Return the columns that the clauses stand on or make, in lower case."""
+    clauses = (clause for clause in statement.left_out if clause[0].text.upper() == "WATERMARK")
+    return frozenset(_column(clause).lower() for clause in clauses)
+
+
 def _around(statement: Statement, clause: tuple[Token, ...]) -> tuple[Token, int | None]:
     """Return the last word before a clause, brackets left out, and the offset of the first word after it."""
     before = [token for token in statement.tokens if token.end < clause[0].start]

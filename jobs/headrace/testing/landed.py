@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
+from headrace.engine import clocks, verdict
 from headrace.engine.classify import classify
-from headrace.engine.columns import columns_of, landing_schema
+from headrace.engine.clocks import Clock, Reading, later, latest, micros, source_key, told
+from headrace.engine.columns import columns_of, landing_schema, no_rows
 from headrace.engine.kept import Plan
 from headrace.engine.local import local_frame
+from headrace.engine.relations import bronze
 from headrace.engine.session import child, tune
 from headrace.engine.slot import Rows, Slot
-from headrace.project.model import LANDING_COLUMNS, TICK_TOPIC, Landing, Project, Topic
+from headrace.project.model import LANDING_COLUMNS, TICK_TOPIC, Input, Landing, Project, Topic
 from headrace.testing.case import Batch
 from headrace.testing.records import Arrival, Sent, arrivals
 
@@ -102,6 +106,16 @@ class Judge:
             found = self._plan(topic).rows()
             return local_frame(self._session, found.array, landing_schema()).collect()
 
+    def clocks(self, project: Project, landing: Landing) -> Sequence[Clock]:
+        """The clocks of a landing's watermarked columns; tables that views look up are empty."""
+
+        def empty(session: SparkSession, ref: Input) -> DataFrame:
+            if ref.table.startswith("bronze."):
+                return bronze(no_rows(session, landing_schema()), project.topic(ref.table.split(".")[1])[1])
+            return no_rows(session, verdict.schemas(self._session, project)[ref.table])
+
+        return clocks.clocks_of(self._session, project, landing, empty)
+
     def _plan(self, topic: Topic) -> Plan:
         name = repr(topic)
         if name not in self._plans:
@@ -116,11 +130,68 @@ class Judge:
         return Plan(columns, (self._records.frame,), _ALL)
 
 
+@dataclass
+class Past:
+    """What has landed of a landing so far: the readings of its clocks, and the rows that they do not know yet."""
+
+    judge: Judge
+    project: Project
+    landing: Landing
+    _readings: dict[str, Reading] = field(default_factory=dict)
+    _new: list[tuple[Row, ...]] = field(default_factory=list)
+
+    def add(self, rows: tuple[Row, ...]) -> None:
+        """Note a landing batch."""
+        self._new.append(rows)
+
+    def tick(self, arrival: Arrival) -> Row | None:
+        """The row that only makes time pass, as the ingest query lands it; None before there is an event time."""
+        if self._new:
+            self._readings = later(self._readings, {**self._sources(), **self._clocks()})
+            self._new.clear()
+        if not self._readings:
+            return None
+        now, row = _local(arrival.landed_at), dict[str, Any](dict.fromkeys(name for name, _ in LANDING_COLUMNS))
+        row |= {"landing_batch": arrival.number, "topic": TICK_TOPIC, "partition": 0, "offset": arrival.number}
+        row |= {"value": told(self._readings), "timestamp": now, "landed_at": now}
+        moment = latest(self.landing, self._readings, arrival.landed_at)
+        return Row(**{**row, "event_time": moment and _local(moment)})
+
+    @cached_property
+    def _of_columns(self) -> Sequence[Clock]:
+        return self.judge.clocks(self.project, self.landing)
+
+    def _sources(self) -> dict[str, Reading]:
+        names = {topic.topic: source_key(topic.name) for topic in self.landing.topics}
+        timed = [row for rows in self._new for row in rows if row.event_time is not None]
+        found: dict[str, Reading] = {}
+        for row in timed:
+            found = later(found, {names[row.topic]: Reading(_micros(row.event_time), _micros(row.landed_at))})
+        return found
+
+    def _clocks(self) -> dict[str, Reading]:
+        landed = clocks.Landed(
+            [_micros(rows[0].landed_at) for rows in self._new],
+            lambda session, start: _frame(session, [row for rows in self._new[start:] for row in rows]),
+        )
+        read = {clock.key: clock.read(landed) for clock in self._of_columns}
+        return {key: reading for key, reading in read.items() if reading is not None}
+
+
+def _frame(session: SparkSession, rows: Sequence[Row]) -> DataFrame:
+    return local_frame(session, Rows.given(session, rows, landing_schema()).array, landing_schema())
+
+
+def _micros(moment: datetime) -> int:
+    return micros(moment.astimezone(timezone.utc))
+
+
 def land(judge: Judge, project: Project, given: Iterable[Batch], seeds: bool = False) -> Landed:
     """Judge records and cut them into landing batches; with `seeds` those of the project come first."""
     coming = tuple(arrivals(project, given, seeds))
     rows = {landing.name: _judged(judge, landing, coming) for landing in project.landings}
-    return Landed(tuple(batch for arrival in coming for batch in _batches(arrival, rows)))
+    past = {landing.name: Past(judge, project, landing) for landing in project.landings}
+    return Landed(tuple(batch for arrival in coming for batch in _batches(arrival, rows, past)))
 
 
 def _judged(judge: Judge, landing: Landing, coming: Iterable[Arrival]) -> list[Row]:
@@ -136,23 +207,14 @@ def _kafka(arrival: Arrival, record: Sent) -> _Record:
     return (record.key, record.value, *where, list(record.headers), arrival.number, arrival.landed_at)
 
 
-def _batches(arrival: Arrival, rows: Mapping[str, list[Row]]) -> Iterable[LandedBatch]:
+def _batches(arrival: Arrival, rows: Mapping[str, list[Row]], past: Mapping[str, Past]) -> Iterable[LandedBatch]:
     for landing, landed in rows.items():
         found = tuple(row for row in landed if row.landing_batch == arrival.number)
-        past = [row for row in landed if row.landing_batch < arrival.number and row.event_time is not None]
         if found:
+            past[landing].add(found)
             yield LandedBatch(landing, arrival.number, found)
-        elif not arrival.records and past:
-            yield LandedBatch(landing, arrival.number, (_tick(arrival, past),), is_tick=True)
-
-
-def _tick(arrival: Arrival, past: Iterable[Row]) -> Row:
-    """A row that only makes time pass: the largest event time seen, moved on by the time since the last landing."""
-    now = _local(arrival.landed_at)
-    event_time = max(row.event_time for row in past) + (now - max(row.landed_at for row in past))
-    row: dict[str, Any] = {name: None for name, _ in LANDING_COLUMNS}
-    row |= {"landing_batch": arrival.number, "topic": TICK_TOPIC, "partition": 0, "offset": arrival.number}
-    return Row(**{**row, "timestamp": now, "event_time": event_time, "landed_at": now})
+        elif not arrival.records and (tick := past[landing].tick(arrival)):
+            yield LandedBatch(landing, arrival.number, (tick,), is_tick=True)
 
 
 def _local(moment: datetime) -> datetime:

@@ -1,0 +1,105 @@
+"""Ticks move each watermark by its own column: neither ahead of rows in time, nor too little for a window to close."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.project import loader
+from headrace.testing.case import Cut
+from headrace.testing.sandbox import Sandbox
+from headrace.testing.trial import Models
+
+pytestmark = pytest.mark.spark
+
+COUNTS = """/*
+Readings of a minute, one row per minute.
+*/
+with readings as (select at from stream {} delay of interval 1 minute)
+select window.start as minute, count(*) as reading_count from readings group by window(at, '1 minute')
+"""
+MARKS = {
+    "seconds": "bronze.readings watermark timestamp_seconds(data.ts) as at",
+    "nested": "bronze.readings watermark data.of.at",
+    "local": "silver.local_readings watermark at",
+    "kafka": "bronze.readings watermark timestamp at",
+    "plain": "silver.plain_readings watermark at",
+}
+FILES = {
+    "manifest.yml": "name: clocks\nmodels: {silver: {+materialized: view}, gold: {+materialized: append}}\n",
+    "conf/local.yml": "data_dir: data\n",
+    "sql/bronze/d.yml": """
+landing: d
+topics:
+  readings:
+    schema: {seen: timestamp, ts: bigint, of: 'struct<at: timestamp>', local: string}
+    event_time: seen
+  plain: {schema: {at: timestamp}, event_time: at}
+  ahead: {schema: {at: timestamp}, event_time: at}
+""",
+    "sql/silver/d/local_readings.sql": """/*
+Readings by the time in Tokyo, one row per reading.
+*/
+select to_timestamp(data.local, 'dd/MM/yyyy HH:mm:ss') as at from stream bronze.readings where data.local <> ''
+""",
+    "sql/silver/d/plain_readings.sql": """/*
+Readings, one row per reading.
+*/
+select event_time as at from stream bronze.plain
+""",
+    **{f"sql/gold/d/{name}.sql": COUNTS.format(mark) for name, mark in MARKS.items()},
+}
+TEN = 1767261600
+"""10:00 on 2026-01-01."""
+
+
+@pytest.fixture(scope="module")
+def models(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Models:
+    root = tmp_path_factory.mktemp("clocks")
+    for name, text in FILES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, "utf-8")
+    return Models(sandbox, loader.load(root, "local"))
+
+
+def reading(seconds: int) -> dict[str, Any]:
+    """A reading so long after ten by all but its event time, which is two hours later; Tokyo is nine hours ahead."""
+    clock = f"{seconds // 60:02}:{seconds % 60:02}"
+    value = {"seen": f"2026-01-01T12:{clock}Z", "ts": TEN + seconds, "of": {"at": f"2026-01-01T10:{clock}Z"}}
+    return {
+        "key": "k",
+        "value": {**value, "local": f"01/01/2026 19:{clock}"},
+        "timestamp": f"2026-01-01T10:{clock}Z",
+    }
+
+
+def plain(seconds: int) -> dict[str, Any]:
+    return {"key": "k", "value": {"at": f"2026-01-01T10:{seconds // 60:02}:{seconds % 60:02}Z"}}
+
+
+AHEAD = {"key": "k", "value": {"at": "2026-01-01T23:00:00Z"}}
+IN_TIME = [
+    {"readings": [reading(10)], "plain": [plain(10)], "ahead": [AHEAD], "at": "2026-01-01T13:00:00Z"},
+    {"at": "2026-01-01T13:01:30Z"},  # 10:01:40, the watermark 10:00:40
+    {"readings": [reading(45)], "plain": [plain(45)], "at": "2026-01-01T13:01:31Z"},
+    {"at": "2026-01-01T13:02:45Z"},  # 10:01:59, the watermark 10:00:59
+]
+CLOSES = {"at": "2026-01-01T13:02:46Z"}
+"""One second later the watermark is 10:01."""
+
+
+@pytest.mark.parametrize("cut", ["one-by-one", "all-at-once", "restarts"])
+def test_windows_close_in_idle_time_and_no_row_in_time_is_late(models: Models, cut: Cut) -> None:
+    found = models.tables([f"gold.{name}" for name in MARKS], [*IN_TIME, CLOSES], cut)
+    counted = {
+        name: [(f"{row.minute:%H:%M}", row.reading_count) for row in rows.collect()] for name, rows in found.items()
+    }
+    assert counted == {f"gold.{name}": [("19:00" if name == "local" else "10:00", 2)] for name in MARKS}
+
+
+def test_windows_stay_open_until_their_own_time_has_passed(models: Models) -> None:
+    outcome = models.outcome([f"gold.{name}" for name in MARKS], IN_TIME)
+    rows = [row for found in (outcome.late, outcome.stored) for frame in found.values() for row in frame.collect()]
+    watermarks = {f"{watermark:%H:%M:%S}" for name, watermark in outcome.watermarks.items() if watermark}
+    assert (rows, watermarks, len(outcome.watermarks)) == ([], {"10:00:59", "19:00:59"}, len(MARKS))
