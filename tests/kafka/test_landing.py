@@ -30,7 +30,7 @@ from headrace.engine.shelf import Shelf
 from headrace.engine.sources import Source
 from headrace.errors import HeadraceError, Place
 from headrace.layout import Layout
-from headrace.project.model import SEED_PARTITION, Field, Kafka, Landing, Seed, Topic
+from headrace.project.model import SEED_PARTITION, TICK_TOPIC, Field, Kafka, Landing, Seed, Topic
 from tests.kafka.cluster import Cluster
 from tests.kafka.crash import Crash, Point
 from tests.waiting import PATIENCE, wait_for
@@ -142,9 +142,11 @@ def test_tick_claims_no_time_after_kafka_was_asked(
         assert (landing.step(EVERYTHING) is None) is not lands_first
         assert landing.tick() is not None
     landing.step(EVERYTHING)
-    rows = landing.table.snapshot(pier.spark).orderBy("landing_batch").select("value", "timestamp", "landed_at")
+    rows = (
+        landing.table.snapshot(pier.spark).orderBy("landing_batch").select("value", "topic", "timestamp", "landed_at")
+    )
     first, tick, met = rows.collect()
-    assert [first.value, tick.value, met.value] == ['{"n": 1}', None, '{"n": 2}']
+    assert [first.value, tick.topic, met.value] == ['{"n": 1}', TICK_TOPIC, '{"n": 2}']
     assert first.landed_at <= tick.landed_at <= met.timestamp and tick.landed_at <= met.landed_at
 
 
@@ -178,9 +180,9 @@ def test_no_tick_overtakes_what_kafka_held_before_it(pier: Pier, monkeypatch: py
         over.set()
         sender.join()
     landing.step(EVERYTHING)
-    rows = landing.table.snapshot(pier.spark).select("landing_batch", "value", "landed_at").collect()
-    ticks = [(row.landing_batch, row.landed_at.astimezone(timezone.utc)) for row in rows if row.value is None]
-    batches = {json.loads(row.value)["n"]: row.landing_batch for row in rows if row.value is not None}
+    rows = landing.table.snapshot(pier.spark).select("landing_batch", "topic", "value", "landed_at").collect()
+    ticks = [(row.landing_batch, row.landed_at.astimezone(timezone.utc)) for row in rows if row.topic == TICK_TOPIC]
+    batches = {json.loads(row.value)["n"]: row.landing_batch for row in rows if row.topic != TICK_TOPIC}
     assert batches.keys() == acked_at.keys() and len(batches) > 20 and len(ticks) > 5
     overtaken = {n for n, at in acked_at.items() for tick, moment in ticks if at < moment and batches[n] > tick}
     assert not overtaken

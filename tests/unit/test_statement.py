@@ -38,8 +38,31 @@ def test_place_behind_a_literal_is_that_of_the_file(calls: Model) -> None:
 
 
 def test_watermark_with_a_parameter_takes_ticks(calls: Model) -> None:
-    assert [(found.ref.table, found.column) for found in watermarked(calls)] == [("silver.call_halves", "half_at")]
+    assert [(found.ref.table, found.expression) for found in watermarked(calls)] == [("silver.call_halves", "half_at")]
     assert "delay of interval '180' seconds where case" in guarded(calls, view_names(calls), {"call_grace": 180})
+
+
+@pytest.mark.parametrize(
+    ("clause", "column", "expected"),
+    [
+        ("at", "at", "watermark at delay"),
+        ("`at`", "`at`", "watermark `at` delay"),
+        ("data.at", "data.at", "watermark coalesce(_tick_at, data.at) as `at` delay"),
+        ("at as t", "at", "watermark coalesce(_tick_at, at) as t delay"),
+        (
+            "timestamp_seconds(data.ts) t",
+            "timestamp_seconds(data.ts)",
+            "coalesce(_tick_at, timestamp_seconds(data.ts)) t",
+        ),
+        ("f(a,\n 'b as c') as t", "f(a,\n 'b as c')", "watermark coalesce(_tick_at, f(a,\n 'b as c')) as t delay"),
+    ],
+)
+def test_tick_gives_what_a_watermark_stands_on(calls: Model, clause: str, column: str, expected: str) -> None:
+    model = query(calls, f"select t from stream silver.a watermark {clause} delay of interval 1 minute as a")
+    (found,) = watermarked(model)
+    assert (found.expression, found.is_column) == (column, clause.strip("`") == "at")
+    text = guarded(model, view_names(model), {})
+    assert expected in text and text.endswith("<= 1 then not _is_tick end) as a")
 
 
 @pytest.mark.parametrize(

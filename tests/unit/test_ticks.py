@@ -1,16 +1,20 @@
-"""When a landing lets time pass: never while there is something to read, and for idle sources only."""
+"""When a landing lets time pass: never while there is something to read, and for idle sources only; and how far."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from headrace.engine import tasks
+from headrace.engine.clocks import Reading, key_of, later, latest, told
 from headrace.engine.landing import LandingReport
 from headrace.engine.tasks import Bells, LandingTask
+from headrace.engine.ticks import watermarked
 from headrace.errors import Place
 from headrace.project.model import Landing, Topic
 
@@ -120,3 +124,62 @@ def test_time_that_a_step_takes_makes_no_source_idle(task: LandingTask, clock: S
 
     task.query.slow = slow  # type: ignore[attr-defined]
     assert after(task, clock, 4.9) == []
+
+
+def test_clock_goes_on_from_its_largest_row() -> None:
+    assert Reading(value=100, landed_at=1000).at(1030) == 130
+
+
+def test_largest_row_counts_not_the_last() -> None:
+    assert later({"a": Reading(100, 1000)}, {"a": Reading(90, 2000)}) == {"a": Reading(100, 1000)}
+
+
+def test_of_equal_rows_the_last_counts() -> None:
+    assert later({"a": Reading(100, 1000)}, {"a": Reading(100, 2000)}) == {"a": Reading(100, 2000)}
+
+
+def test_clocks_are_apart() -> None:
+    assert later({"a": Reading(1, 1)}, {"b": Reading(2, 2)}) == {"a": Reading(1, 1), "b": Reading(2, 2)}
+
+
+def test_tick_carries_readings_as_numbers() -> None:
+    assert told({"bronze.orders:event_time": Reading(100, 1000)}) == '{"bronze.orders:event_time": [100, 1000]}'
+
+
+def test_tick_of_a_landing_is_of_the_source_that_is_ahead() -> None:
+    readings = {"bronze.orders:event_time": Reading(5, 10), "bronze.payments:event_time": Reading(7, 15)}
+    moment = datetime(1970, 1, 1, microsecond=20, tzinfo=timezone.utc)
+    assert latest(Query.landing, {**readings, "silver.other:at": Reading(9, 10)}, moment) == moment.replace(
+        microsecond=15
+    )
+
+
+VIEW = """/*
+Sales by their seconds, one row per sale.
+*/
+select timestamp_seconds(data.productId) as at from stream bronze.manufactured where data.productId > :limit
+"""
+COUNTS = """/*
+Sales of a minute, one row per minute.
+
+materialized: append
+*/
+with sales as (select at from stream silver.timed_sales watermark at delay of interval 1 minute)
+select window.start as minute, count(*) as sale_count from sales group by window(at, '1 minute')
+"""
+
+
+@pytest.mark.parametrize(
+    ("vars_", "view", "is_same"),
+    [({}, VIEW, True), ({"limit": 5}, VIEW, False), ({}, VIEW.replace("seconds(", "millis("), False)],
+)
+def test_clock_of_an_edited_view_is_another(project_files: Any, vars_: Any, view: str, is_same: bool) -> None:
+    """What its rows showed by the old text says nothing of the new one."""
+    project_files.write("sql/gold/other/timed.sql", COUNTS)
+    keys = []
+    for text, given in ((VIEW, {}), (view, vars_)):
+        project_files.write("sql/silver/other/timed_sales.sql", text)
+        project = project_files.load()
+        project = replace(project, vars={**project.vars, **given})
+        keys += [key_of(project, found) for found in watermarked(project.model("gold.timed"))]
+    assert keys[0].startswith("silver.timed_sales:at:") and (keys[0] == keys[1]) is is_same

@@ -31,7 +31,7 @@ from headrace.project.model import TICK_TOPIC, Input, Landing, Model, Project
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _NO_MOMENT = "cast(null as bigint)"
 _FIRST_LOOK = 100
-"""So many of the newest commits are looked at first; ten times as many each time that a clock is still missing."""
+"""So many of the newest commits are looked at first, then ten times as many for the clocks that have no row there."""
 
 
 class Reading(NamedTuple):
@@ -178,32 +178,28 @@ def later(one: Mapping[str, Reading], other: Mapping[str, Reading]) -> dict[str,
 class LandingClocks:
     """The readings of a landing's clocks, brought up to date from what has landed since the last time.
 
-    The first time, it looks back only as far as to find each clock once: a value of rows that landed later is never
-    ahead of the larger one of an earlier row.
+    Of many commits it looks only as far back as to find each clock once. A reading of newer rows alone may be less
+    than that of all, but never ahead of it: its row landed later.
     """
 
     table: CommitTable
     landing: Landing
     clocks: tuple[Clock, ...] = ()
     readings: dict[str, Reading] = field(default_factory=dict)
-    _done: int | None = None
+    _done: int = -1
 
     def update(self) -> Mapping[str, Reading]:
         """Read what is new."""
-        newest = self.table.newest_version()
-        if self._done is None:
-            self._look_back(newest)
-        else:
-            self.readings = later(self.readings, self._read(self.table.commits(self._done), {*self._keys}))
+        newest, known = self.table.newest_version(), self._done
+        until, count, missing = newest + 1, _FIRST_LOOK, {*self._keys}
+        while until > known + 1 and missing:
+            start = max(until - count, known + 1)
+            found = self._read(map(self.table.commit, range(start, until)), missing)
+            self.readings |= later(self.readings, found) if start == known + 1 else found
+            missing -= found.keys()
+            until, count = start, count * 10
         self._done = newest
         return self.readings
-
-    def _look_back(self, newest: int) -> None:
-        until, count = newest + 1, _FIRST_LOOK
-        while until > 0 and (missing := {*self._keys} - self.readings.keys()):
-            start = max(until - count, 0)
-            self.readings |= self._read(map(self.table.commit, range(start, until)), missing)
-            until, count = start, count * 10
 
     @property
     def _keys(self) -> list[str]:

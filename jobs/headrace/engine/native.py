@@ -161,7 +161,7 @@ class NativeQuery:
 
         Ticks cannot help a query that streams, beside what lands, a table: its watermark waits for that table too.
         """
-        if not all(self._landed(found.ref) for found in watermarked(self.model)):
+        if not all(self._landed(ref) == self._streamed(ref) for ref in self._watermarked):
             return False
         if self.running is None:
             return (self._checkpoint / "offsets").exists() and not self._idle_note.exists()
