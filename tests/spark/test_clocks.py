@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from datetime import timezone
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
+from pyspark.sql import DataFrame, SparkSession
 
+from headrace.engine import clocks
+from headrace.engine.clocks import LandingClocks, clocks_of
+from headrace.layout import Layout
 from headrace.project import loader
-from headrace.testing.case import Cut
+from headrace.project.model import Input
+from headrace.testing.case import Batch, Cut
+from headrace.testing.landed import LandedBatch, land
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.trial import Models
 
@@ -103,3 +112,74 @@ def test_windows_stay_open_until_their_own_time_has_passed(models: Models) -> No
     rows = [row for found in (outcome.late, outcome.stored) for frame in found.values() for row in frame.collect()]
     watermarks = {f"{watermark:%H:%M:%S}" for name, watermark in outcome.watermarks.items() if watermark}
     assert (rows, watermarks, len(outcome.watermarks)) == ([], {"10:00:59", "19:00:59"}, len(MARKS))
+
+
+ORDERLESS = [
+    {"readings": [reading(50)], "at": "2026-01-01T13:00:00Z"},
+    {"readings": [reading(20)], "plain": [plain(7)], "at": "2026-01-01T13:00:10Z"},
+    {"readings": [reading(50), {"key": "k", "value": {"ts": None}}], "at": "2026-01-01T13:00:20Z"},
+    {"readings": [reading(30)], "at": "2026-01-01T13:00:30Z"},
+    {"at": "2026-01-01T13:01:00Z"},
+]
+
+
+@pytest.mark.parametrize("many_restarts", [False, True])
+def test_landing_reads_its_clocks_as_cases_do(models: Models, many_restarts: bool) -> None:
+    """The largest value with its last landing, whether the commits are read at once, one by one, or after a restart."""
+    *rows, tick = _landed(models, ORDERLESS)
+    layout = models.sandbox.layout(models.project)
+    made = _clocks(models, layout)
+    for batch in rows:
+        _append(models, layout, batch)
+        if many_restarts:
+            made.update()
+            made = _clocks(models, layout)
+        if batch.number == 1:
+            made.update()
+    assert json.loads(tick.rows[0].value) == {key: [*reading] for key, reading in made.update().items()}
+    shown = {key.split(":")[0] + key.split(":")[1]: each for key, each in made.readings.items()}
+    second = 1_000_000
+    assert shown["silver.local_readingsat"] == ((TEN + 9 * 3600 + 50) * second, (TEN + 3 * 3600 + 20) * second)
+    assert shown["bronze.readingsdata.of.at"] == ((TEN + 50) * second, (TEN + 3 * 3600 + 20) * second)
+    assert shown["bronze.plainevent_time"] == ((TEN + 7) * second, (TEN + 3 * 3600 + 10) * second)
+
+
+def test_long_history_is_not_read_for_clocks_that_are_found(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clocks, "_FIRST_LOOK", 1)
+    layout = models.sandbox.layout(models.project)
+    for batch in _landed(models, ORDERLESS[:-1]):
+        _append(models, layout, batch)
+    made = _clocks(models, layout)
+    readings = made.update()
+    assert readings["bronze.readings:data.of.at"].value == (TEN + 30) * 1_000_000  # of the newest commit
+    assert readings["bronze.plain:event_time"].value == (TEN + 7) * 1_000_000  # of one long ago
+
+
+def test_sql_that_fails_stops_one_clock_only(models: Models) -> None:
+    layout = models.sandbox.layout(models.project)
+    bad = reading(10)
+    bad["value"]["local"] = "soon"
+    for batch in _landed(models, [{"readings": [bad], "at": "2026-01-01T13:00:00Z"}]):
+        _append(models, layout, batch)
+    found = {key.split(":")[0] for key in _clocks(models, layout).update()}
+    assert found == {"bronze.readings"}
+
+
+def _landed(models: Models, given: list[Any]) -> tuple[LandedBatch, ...]:
+    return land(models.sandbox.judge, models.project, TypeAdapter(tuple[Batch, ...]).validate_python(given)).batches
+
+
+def _append(models: Models, layout: Layout, batch: LandedBatch) -> None:
+    moment = batch.rows[0].landed_at.astimezone(timezone.utc).isoformat()
+    marker = {"query": "ingest_d", "batch": batch.number, "records": len(batch.rows), "landed_at": moment}
+    models.sandbox.landing_table(layout, "d").append(models.sandbox.files_of(batch), marker)
+
+
+def _clocks(models: Models, layout: Layout) -> LandingClocks:
+    (landing,) = models.project.landings
+    made = clocks_of(models.sandbox.spark, models.project, landing, _none)
+    return LandingClocks(models.sandbox.landing_table(layout, "d"), landing, made)
+
+
+def _none(session: SparkSession, ref: Input) -> DataFrame:
+    raise AssertionError(f"nothing is looked up, but {ref.table} was")
