@@ -26,6 +26,7 @@ from headrace.engine.delta import Commit, CommitTable
 from headrace.engine.relations import bronze
 from headrace.engine.session import child, tune
 from headrace.engine.ticks import Watermarked, watermarked
+from headrace.errors import HeadraceError
 from headrace.project.model import TICK_TOPIC, Input, Landing, Model, Project
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -68,7 +69,8 @@ class Clock:
         """The largest value among landed rows."""
         try:
             return self._read(landed)
-        except PySparkException:  # the query meets it too, and tells it; no model's SQL may stop a landing
+        except (PySparkException, HeadraceError, OSError):
+            # The query meets it too, and tells it: no model's SQL, nor a table that is not there, may stop a landing.
             return None
 
     def _read(self, landed: Landed) -> Reading | None:

@@ -108,6 +108,9 @@ class Run:
         for each in project.queries:
             with self._apart(each.name, each.engine, [model.table for model in each.models]):
                 self._queries.append(self._opened(queries.make(spark, named, layout, each, schemas)))
+        looked_up = partial(_newest, named, layout, schemas)
+        for landed in self._landings:
+            landed.clocks.clocks = clocks_of(spark, named, landed.landing, looked_up)
         self._create_topics()
         self._settle()
         for model in running:
