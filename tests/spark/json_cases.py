@@ -45,9 +45,9 @@ LOOSE = topic(
 NEEDY = topic("needy", "of struct<a: int>!", "list array<int>!", "any variant!")
 ISO = topic("iso", "at timestamp", event_time="at")
 MILLIS = topic("millis", "at bigint", event_time="at")
-SECONDS = topic("seconds", "of struct<at: double>", event_time="of.at", event_time_unit="seconds")
-MICROS = topic("micros", "at bigint", event_time="data.at", event_time_unit="microseconds")
-BARE_SECONDS = topic("bare_seconds", scalar="int", event_time="data", event_time_unit="seconds")
+SECONDS = topic("seconds", "of struct<at: double>", event_time="of.at", event_time_unit="s")
+MICROS = topic("micros", "at bigint", event_time="data.at", event_time_unit="us")
+BARE_SECONDS = topic("bare_seconds", scalar="int", event_time="data", event_time_unit="s")
 LOCAL = topic("local", "at string", event_time="to_timestamp(at, 'dd/MM/yyyy HH:mm') /* as the till says */ -- so")
 NESTED = topic(
     *("nested", "of struct<day: date, ts: bigint>", "seen timestamp"),

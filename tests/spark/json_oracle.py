@@ -111,7 +111,7 @@ class Oracle:
             data = data.get(part) if isinstance(data, dict) else None
         if data is None or isinstance(data, datetime):
             return data.replace(tzinfo=UTC) if data is not None else timestamp
-        parts = {"seconds": 1, "microseconds": 10**6}.get(self.topic.event_time_unit or "", 1000)
+        parts = {"s": 1, "us": 10**6}.get(self.topic.event_time_unit or "", 1000)
         if not -(10**11) < data / parts < 10**11:
             return datetime(1, 1, 1, tzinfo=UTC)
         return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=round(data * (10**6 // parts)))

@@ -122,7 +122,7 @@ def test_time_without_a_zone_is_utc(project_files, in_tokyo, start, expected, qu
         ("start: {manufactured: {0: 1}}", "5:12 bad-value"),
         ("event_time: tz", "5:17 unknown-column"),
         ("event_time: id", "5:17 bad-value"),
-        ("event_time: {field: id, unit: seconds}", "5:17 bad-value"),
+        ("event_time: {field: id, unit: s}", "5:17 bad-value"),
         ("event_time: {field: id, unit: weeks}", "5:35 bad-value"),
         ("event_time: {field: id}", "5:5 missing-key"),
         ("event_time: [id]", "5:17 bad-value"),

@@ -129,8 +129,8 @@ def test_key_field_is_that_of_the_rule(project: Project) -> None:
     ("field", "event_time", "unit", "expected"),
     [
         ("bigint", "at", None, 1767225630000),
-        ("bigint", "at", "seconds", 1767225630),
-        ("double", "at", "microseconds", 1767225630e6),
+        ("bigint", "at", "s", 1767225630),
+        ("double", "at", "us", 1767225630e6),
         ("bigint", "timestamp_seconds(data.at)", None, 1767225630),
         ("bigint", "timestamp_seconds((at / 1000))", None, 1767225630000),
         ("bigint", "timestamp_millis(cast(at as bigint) * 10)", None, 176722563000),

@@ -51,7 +51,7 @@ UNSURE = "_unsure"
 _EARLIEST = "timestamp'2000-01-01 00:00:00Z'"
 _LATEST_SECONDS = 253_402_300_799  # 9999-12-31
 _NO_TIME = "timestamp'0001-01-01 00:00:00Z'"
-_SHORT = {"seconds": "seconds", "milliseconds": "millis", "microseconds": "micros"}
+_SHORT = {"s": "seconds", "ms": "millis", "us": "micros"}
 _ON_THE_WAY = ("_document", "_written", "_reads_back", "_fault", "_event_time", "_verdict")
 _RECORDS = "_records"
 _NO_FAULT = "cast(null as int)"
@@ -317,7 +317,7 @@ def _since_1970(place: str, kind: str, unit: event_times.Unit) -> str:
     latest = f"{_LATEST_SECONDS * PARTS[unit] + PARTS[unit] - 1}"
     if kind in WHOLE:
         return f"timestamp_{_SHORT[unit]}(greatest(0, least({place}, {latest})))"
-    micros = f"greatest(0, least(double({place}), {latest})) * {PARTS['microseconds'] // PARTS[unit]}"
+    micros = f"greatest(0, least(double({place}), {latest})) * {PARTS['us'] // PARTS[unit]}"
     return f"timestamp_micros(bigint(round({micros})))"
 
 

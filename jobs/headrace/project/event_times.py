@@ -16,9 +16,9 @@ from headrace.errors import Finding, Place, did_you_mean
 from headrace.project import expressions, fieldtypes
 from headrace.project.model import Topic
 
-Unit = Literal["seconds", "milliseconds", "microseconds"]
+Unit = Literal["s", "ms", "us"]
 
-PARTS: Mapping[str, int] = {"seconds": 1, "milliseconds": 1_000, "microseconds": 1_000_000}
+PARTS: Mapping[str, int] = {"s": 1, "ms": 1_000, "us": 1_000_000}
 """How many of each unit a second has."""
 
 WHOLE = ("tinyint", "smallint", "int", "bigint")
@@ -53,7 +53,7 @@ def of(topic: Topic) -> FieldTime | SqlTime | None:
         path, kind = _located(_Body.of(topic), topic.event_time)
     except KeyError:
         return SqlTime(topic.event_time)
-    unit = topic.event_time_unit or ("milliseconds" if kind == "bigint" else None)
+    unit = topic.event_time_unit or ("ms" if kind == "bigint" else None)
     return FieldTime(path, kind, unit)
 
 
@@ -146,7 +146,7 @@ def _misfit(text: str, kind: str, unit: Unit | None) -> str | None:
     if kind in ("timestamp", "bigint"):
         return None
     if is_number:
-        return f"`{text}` is {kind}; say what it counts since 1970, such as `{{field: {text}, unit: seconds}}`"
+        return f"`{text}` is {kind}; say what it counts since 1970, such as `{{field: {text}, unit: s}}`"
     how = f"make one of it in SQL, such as `to_timestamp({text}, 'dd/MM/yyyy HH:mm')`"
     return f"event_time must be a timestamp, or a bigint of epoch milliseconds; `{text}` is {kind}: {how}"
 

@@ -95,7 +95,7 @@ class _Body(Shape):
 
 
 class EventTimeShape(Shape):
-    """A field that is a number: seconds, milliseconds or microseconds since 1970."""
+    """A field that is a number: seconds (`s`), milliseconds (`ms`) or microseconds (`us`) since 1970."""
 
     field: str
     unit: event_times.Unit

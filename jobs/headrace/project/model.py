@@ -96,7 +96,7 @@ class Topic:
     fields: tuple[Field, ...] = ()
     scalar: str | None = None
     event_time: str | None = None
-    event_time_unit: Literal["seconds", "milliseconds", "microseconds"] | None = None
+    event_time_unit: Literal["s", "ms", "us"] | None = None
     reject: tuple[tuple[str, str], ...] = ()
     null_key: bool = False
     null_value: bool = False

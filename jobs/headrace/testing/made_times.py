@@ -17,7 +17,7 @@ ValueAt = Callable[[datetime], Any]
 """The value of a field for a moment."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_FUNCTIONS = {"timestamp_seconds": "seconds", "timestamp_millis": "milliseconds", "timestamp_micros": "microseconds"}
+_FUNCTIONS = {"timestamp_seconds": "s", "timestamp_millis": "ms", "timestamp_micros": "us"}
 _TIMES = (exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.TIMESTAMPLTZ)
 
 
