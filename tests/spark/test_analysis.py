@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
 from headrace import usercache
 from headrace.engine import analysis, verdict
 from headrace.engine.analysis import Analysis
+from headrace.engine.complaints import words
 from headrace.errors import Finding, InvalidProject, Place
 from headrace.project import checks, loader
-from headrace.project.model import DataTest
+from headrace.project.model import DataTest, Macro
 from tests.unit.test_stream_rules import FAILS_LATER, SHAPES
 
 pytestmark = pytest.mark.spark
@@ -43,6 +44,8 @@ BATCHABLE = ("window_function", "sort")
 WRONG = {
     "unknown_function": ("select key,\n    sum_up(key) as x\nfrom stream bronze.sales", "sum_up"),
     "wrong_type": ("select\n\n  date_add(product, array(1)) as d from stream silver.sales", "date_add"),
+    "no_sql_to_the_parser": ("select product,\n  interval 3 foos as x\nfrom stream silver.sales", "foos"),
+    "no_literal": ("select product,\n  timestamp 'noon' as x\nfrom stream silver.sales", "noon"),
 }
 CONTRACTS = {
     "contract_of_another_type": ("columns: {product: bigint}", "select product from stream silver.sales", 1),
@@ -200,6 +203,30 @@ def test_expressions_of_a_header_are_analysed(spark: SparkSession, edited: dict[
     found = analysis.analyse(spark, replace(project, models=tuple(models))).findings
     assert len(found) == len(messages)
     assert all(each.message.startswith(message) for each, message in zip(found, messages, strict=True))
+
+
+def test_fault_of_a_macro_is_found_at_its_place(spark: SparkSession) -> None:
+    text = "create temporary function odd(a int)\nreturns int\nreturn a + interval 3 foos"
+    project = loader.load(ROOT, "test")
+    found = analysis.analyse(spark, replace(project, macros=(Macro("odd", "macros/odd.sql", text),))).findings
+    (finding,) = (each for each in found if each.place.path == "macros/odd.sql")
+    assert (finding.place.line, "'foos'" in finding.message) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (
+            ParseException("\n[PARSE_SYNTAX_ERROR] Syntax error at or near 'x'. SQLSTATE: 42601\n"),
+            "[PARSE_SYNTAX_ERROR]",
+        ),
+        (ParseException(""), "Spark fails with ParseException"),
+        (ParseException("java.lang.IllegalStateException: no such thing"), "no such thing"),
+    ],
+)
+def test_what_spark_says_is_one_line_and_never_empty(error: ParseException, told: str) -> None:
+    said = words(error)
+    assert (said.startswith(told), "SQLSTATE" in said, "\n" in said) == (True, False, False)
 
 
 def test_rules_that_reject_are_analysed(spark: SparkSession) -> None:

@@ -110,6 +110,29 @@ def test_empty_value_is_told_at_its_key(text, expected):
     assert findings(text) == [(*expected, "bad-value")]
 
 
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        (
+            "a:\n  b: 1\n c: 2",
+            (3, 2),
+            "`c` starts in another column than every key above it; start it in column 3 like `b`",
+        ),
+        ("a:\n  - b: 1\n   c: 2", (3, 4), "column 5 like `b` or column 1 like `a`"),
+        ("a: 1\n  b: 2", (2, 4), "`b` is indented below `a`, which has a value already; start both in column 1"),
+        ("a:\n\tb: 1", (2, 1), "`b` is indented with a tab; write spaces"),
+        ("a: b: 1", (1, 5), "put a text that holds `: ` in quotes"),
+        ("a: {{ b }}", (1, 5), "there are no templates here"),
+        ("name:x", (1, 1), "put a space behind the colon"),
+    ],
+)
+def test_line_that_does_not_fit_is_told_by_its_key(text, place, words):
+    with pytest.raises(InvalidProject) as caught:
+        documents.validate(documents.parse(text, "a.yml"), Outer)
+    (found,) = caught.value.findings
+    assert ((found.place.line, found.place.column), words in found.message) == (place, True), found
+
+
 def test_all_findings_of_a_file_come_at_once():
     assert findings("inner: {size: big, sise: 1}\nparts: 3\nother: 1") == [
         (1, 1, "missing-key"),

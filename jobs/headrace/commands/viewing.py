@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from headrace.engine import analysis, session
+from headrace.engine import session
 from headrace.engine.columns import AS_JSON
+from headrace.engine.complaints import Complaint, words
 from headrace.engine.notebook import Notebook
 from headrace.errors import UsageError
 from headrace.layout import Layout
@@ -29,8 +29,8 @@ def view_rows(project: Project, model: Model, key: str | None, where: str | None
         frame = frame.where(where) if where is not None else frame
         frame = frame.limit(limit) if limit is not None else frame
         read = read_exactly(frame)
-    except PySparkException as error:
-        raise UsageError(analysis.words(error)) from None
+    except Complaint as error:
+        raise UsageError(words(error)) from None
     finally:
         spark.stop()
     return Rows(columns, iter(read))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, NullType, StructField, StructType, TimestampNTZType, TimestampType
@@ -15,6 +14,7 @@ from pyspark.sql.types import DateType, NullType, StructField, StructType, Times
 from headrace.engine import column_types
 from headrace.engine.binding import Binder, at_moment, view_of
 from headrace.engine.columns import columns_of, landing_schema, no_rows, type_of
+from headrace.engine.complaints import Complaint, offset, words
 from headrace.engine.jvm import frame_of, scala_object
 from headrace.engine.relations import bronze
 from headrace.engine.remedies import remedy
@@ -23,6 +23,7 @@ from headrace.engine.statement import bind
 from headrace.errors import Finding, InvalidProject, Place
 from headrace.project import event_times, versions
 from headrace.project.event_times import SqlTime
+from headrace.project.files import place_at
 from headrace.project.model import Input, Model, Project, Topic
 
 _ROUNDS = 5
@@ -55,7 +56,7 @@ def analyse(spark: SparkSession, project: Project) -> Analysis:
             findings += _contract(model, schemas[model.table])
             findings += column_types.findings(model, schemas[model.table]) if model.materialized != "view" else ()
             findings += _expressions(session, model, schemas[model.table])
-        except PySparkException as error:
+        except Complaint as error:
             findings.append(_finding(project, model, error))
         except InvalidProject as error:
             findings += error.findings
@@ -66,8 +67,8 @@ def _declare_macros(session: SparkSession, project: Project) -> Iterator[Finding
     for macro in project.macros:
         try:
             session.sql(macro.text)
-        except PySparkException as error:
-            yield Finding(Place(macro.path), "spark", words(error))
+        except Complaint as error:
+            yield Finding(place_at(macro.path, macro.text, offset(error, macro.text)), "spark", words(error))
 
 
 def _rejects(session: SparkSession, project: Project) -> Iterator[Finding]:
@@ -77,8 +78,9 @@ def _rejects(session: SparkSession, project: Project) -> Iterator[Finding]:
         for reason, text in topic.reject:
             try:
                 known.where(text)
-            except PySparkException as error:
-                yield Finding(topic.place, "spark", f"reject {reason}: {words(error)}")
+            except Complaint as error:
+                place = topic.places.get(f"reject.{reason}", topic.place)
+                yield Finding(place, "spark", f"reject {reason}: {words(error)}")
 
 
 def _event_times(session: SparkSession, project: Project) -> Iterator[Finding]:
@@ -89,7 +91,7 @@ def _event_times(session: SparkSession, project: Project) -> Iterator[Finding]:
         place = topic.places.get("event_time", topic.place)
         try:
             kind = _record(session, topic).select(F.expr(found.text)).schema[0].dataType
-        except PySparkException as error:
+        except Complaint as error:
             yield Finding(place, "spark", f"event_time: {words(error)}")
             continue
         if not isinstance(kind, (TimestampType, TimestampNTZType, DateType)):
@@ -246,20 +248,13 @@ def _expressions(session: SparkSession, model: Model, schema: StructType) -> Ite
     for key, text in model.expressions:
         try:
             _ = rows.select("*", F.expr(text).cast("string")) if key == "log" else rows.where(text)
-        except PySparkException as error:
+        except Complaint as error:
             place = model.header_places.get(key, Place(model.path))
             yield Finding(place, "spark", f"{key}: {words(error)}")
 
 
-def _finding(project: Project, model: Model, error: PySparkException) -> Finding:
-    contexts = error.getQueryContext()
-    offset = contexts[0].startIndex() if contexts and contexts[0].startIndex() >= 0 else 0
-    place = bind(model, values=project.vars).place(offset)
+def _finding(project: Project, model: Model, error: Exception) -> Finding:
+    statement = bind(model, values=project.vars)
+    place = statement.place(offset(error, statement.sql))
     plain = remedy(str(error)) if model.run == "streaming" else None
     return Finding(place, "spark", words(error)) if plain is None else Finding(place, "cannot-stream", plain)
-
-
-def words(error: PySparkException) -> str:
-    """Spark's message in one line, without the plan and the stack behind it."""
-    first = str(error).split("\n")[0]
-    return first.split(" SQLSTATE:")[0].strip()

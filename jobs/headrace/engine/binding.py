@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.engine.statement import bind, view_name, view_names
-from headrace.project.model import SNAPSHOT_AT, Input, Model, Project, Query
+from headrace.project.macros import named_in
+from headrace.project.model import SNAPSHOT_AT, Input, Macro, Model, Project, Query
 
 Resolve = Callable[[Input], DataFrame]
 
@@ -132,6 +133,12 @@ def texts_of(project: Project, models: Iterable[Model]) -> Iterator[str]:
     for model in models:
         yield model.text
         yield from texts_of(project, filter(None, (view_of(project, ref) for ref in model.inputs)))
+
+
+def macros_of(project: Project, models: Collection[Model]) -> tuple[Macro, ...]:
+    """The macros that models name, in their SQL and in the expressions of their headers."""
+    expressions = [text for model in models for _, text in model.expressions]
+    return named_in([*texts_of(project, models), *expressions], project.macros)
 
 
 def inputs_of(project: Project, model: Model) -> Iterator[Input]:

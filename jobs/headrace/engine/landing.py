@@ -96,7 +96,7 @@ class LandingQuery:
     ) -> None:
         self.landing = landing
         self._shelf = shelf or Shelf()
-        self.session = child(spark, landing.query)
+        self.session = child(spark, landing.query, landing.macros)
         self._plans = Plans(self.session)
         self.table = CommitTable(self.session, layout.landing(landing.name), landing_schema())
         self._note = read_note(layout.checkpoint(landing.query))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -25,7 +25,7 @@ from headrace.engine.set_aside import Notes
 from headrace.engine.shelf import Shelf
 from headrace.engine.slot import Rows
 from headrace.errors import EnvironmentFault, Finding, InvalidProject, Place
-from headrace.project.model import Model, Project, Publish
+from headrace.project.model import Macro, Model, Project, Publish
 from headrace.project.topic_names import progress_topic
 from headrace.reading.topics import client_options
 
@@ -81,11 +81,12 @@ class Publisher:
         barrier: Mapping[str, int] | None = None,
         former: Find = lambda _: None,
         shelf: Shelf | None = None,
+        macros: Iterable[Macro] = (),
     ) -> None:
-        """`former` finds a table that a swap has put aside."""
+        """`former` finds a table that a swap has put aside; `macros` are those that the message may name."""
         assert model.publish is not None
         self.model = model
-        self.session = child(spark, f"publish_{model.name}")
+        self.session = child(spark, f"publish_{model.name}", macros)
         self.sent = 0
         self.set_aside = 0
         self._publish: Publish = model.publish

@@ -48,7 +48,7 @@ class Replay:
 
     def __init__(self, spark: SparkSession, layout: Layout, landing: Landing) -> None:
         self.landing = landing
-        self.session = child(spark, f"replay_{landing.name}")
+        self.session = child(spark, f"replay_{landing.name}", landing.macros)
         self.table = CommitTable(self.session, layout.landing(landing.name), landing_schema())
 
     def run(self, chosen: Chosen) -> Replayed:

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.engine import queries, session, verdict
-from headrace.engine.binding import seconds, texts_of
+from headrace.engine.binding import macros_of, seconds
 from headrace.engine.clocks import clocks_of
 from headrace.engine.delta import CommitTable
 from headrace.engine.failures import passes, told
@@ -48,7 +48,7 @@ from headrace.errors import Finding, HeadraceError, InvalidProject
 from headrace.layout import Layout
 from headrace.planning import declared
 from headrace.planning.declared import Declared
-from headrace.project import macros, resets
+from headrace.project import resets
 from headrace.project.duration_rules import IDLE_TICK
 from headrace.project.model import Input, Model, Project
 from headrace.project.topic_names import progress_topic
@@ -104,7 +104,7 @@ class Run:
                     self._landings.append(query)
         running = tuple(model for query in project.queries for model in query.models)
         # Spark takes its time to declare a macro, so those of other queries are left out.
-        named = replace(project, macros=macros.named_in(texts_of(project, running), project.macros))
+        named = replace(project, macros=macros_of(project, running))
         for each in project.queries:
             with self._apart(each.name, each.engine, [model.table for model in each.models]):
                 self._queries.append(self._opened(queries.make(spark, named, layout, each, schemas)))
@@ -258,7 +258,8 @@ class Run:
         table = stored(self._spark, self.layout, model, schemas[model.table])
         barrier = resets.read_note(self.layout.checkpoint(model.query or model.name)).barrier
         former, notes = kept(self._spark, self.layout, model), self.layout.data_dir / "set_aside"
-        return Publisher(self._spark, model, table, outlet, notes, barrier, former, self._shelf)
+        named = macros_of(self.project, [model])
+        return Publisher(self._spark, model, table, outlet, notes, barrier, former, self._shelf, named)
 
     def _rules(self) -> Rules:
         """What holds of topics that rows name: they are no source, and no other model's."""

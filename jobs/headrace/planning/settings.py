@@ -106,7 +106,8 @@ def _timed(topic: Topic) -> tuple[object, ...]:
 
 
 def _judged(topic: Topic) -> tuple[object, ...]:
-    return topic.fields, topic.scalar, topic.reject, topic.null_key, topic.null_value
+    macros = tuple(macro.text for macro in topic.macros)
+    return topic.fields, topic.scalar, topic.reject, macros, topic.null_key, topic.null_value
 
 
 def _publish_reasons(old: Model, new: Model) -> Iterator[Reason]:

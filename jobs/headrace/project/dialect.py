@@ -19,6 +19,7 @@ from sqlglot.parsers.databricks import DatabricksParser
 
 from headrace.errors import Finding, InvalidProject, Place, did_you_mean
 from headrace.project.files import place_at
+from headrace.project.slips import slips
 
 KEYWORDS = ("select", "from", "where", "group", "having", "order", "join", "left", "inner", "cross", "union", "qualify")
 """Words that a misspelt word before a syntax error is compared with."""
@@ -28,6 +29,8 @@ logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it warns of, findin
 
 QUERY_STARTS = ("SELECT", "WITH", "FROM", "(", "VALUES")
 """Words a query can start with."""
+
+_NOTHING = "there is no statement in this file, only space and comments"
 
 _UNIT_NAMES = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")
 UNITS = frozenset((*_UNIT_NAMES, *(f"{name}S" for name in _UNIT_NAMES)))
@@ -131,7 +134,7 @@ def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written
     except RecursionError:
         raise InvalidProject([Finding(Place(path), "syntax", "nested too deeply; split it into CTEs")]) from None
     if tree is None:
-        raise InvalidProject([Finding(Place(path), "syntax", "there is no statement in this file")])
+        raise InvalidProject([Finding(Place(path), "syntax", _NOTHING)])
     left_out = tuple(tokens[start:end] for start, end in clauses)
     tree, ctes = _without_streams(tree)
     statement = Statement(path, text, tokens, tree, ctes, left_out)
@@ -192,7 +195,7 @@ def _follow(tokens: Sequence[Token], i: int, *words: str) -> bool:
 
 def _refusals(tokens: Sequence[Token], text: str, path: str, starts: Sequence[str]) -> Iterator[Finding]:
     if not tokens:
-        yield Finding(Place(path), "syntax", "there is no statement in this file")
+        yield Finding(Place(path), "syntax", _NOTHING)
     elif tokens[0].text.upper() not in starts:
         place, word = place_at(path, text, tokens[0].start), tokens[0].text
         code = "syntax" if tokens[0].token_type == TokenType.VAR else "not-allowed"
@@ -203,6 +206,7 @@ def _refusals(tokens: Sequence[Token], text: str, path: str, starts: Sequence[st
         if token.token_type == TokenType.SEMICOLON:
             message = "one file holds one statement and no `;`; take it out"
             yield Finding(place_at(path, text, token.start), "not-allowed", message)
+    yield from slips(tokens, text, path)
 
 
 def _token_finding(error: TokenError, text: str, path: str) -> Finding:
@@ -222,7 +226,8 @@ def _parse_finding(error: ParseError, tokens: Sequence[Token], text: str, path: 
     before = [token for token in tokens if token.end < offset][-1:]
     for token in (*before, *ends[:1]):
         word_before = token.text.lower()
-        if word_before not in KEYWORDS and len(word_before) > 2 and (advice := did_you_mean(word_before, KEYWORDS)):
+        is_word = word_before not in KEYWORDS and len(word_before) > 2 and not _is_part(tokens, token)
+        if is_word and (advice := did_you_mean(word_before, KEYWORDS)):
             return Finding(place_at(path, text, token.start), "syntax", f"`{token.text}` is not expected here.{advice}")
     if "Required keyword" in detail["description"]:
         return Finding(place_at(path, text, offset), "syntax", f"something is missing after `{word}`")
@@ -230,6 +235,13 @@ def _parse_finding(error: ParseError, tokens: Sequence[Token], text: str, path: 
         return Finding(place_at(path, text, offset), "syntax", f"`{word}` is not expected here")
     message = detail["description"][0].lower() + detail["description"][1:]
     return Finding(place_at(path, text, offset), "syntax", f"{message} near `{word}`")
+
+
+def _is_part(tokens: Sequence[Token], token: Token) -> bool:
+    """Whether a word is part of a name with dots, and so no misspelt keyword."""
+    at = next(i for i, each in enumerate(tokens) if each is token)
+    around = (*tokens[max(at - 1, 0) : at], *tokens[at + 1 : at + 2])
+    return any(each.token_type == TokenType.DOT for each in around)
 
 
 def _without_streams(tree: exp.Expr) -> tuple[exp.Expr, frozenset[str]]:

@@ -15,6 +15,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from headrace.errors import Finding, InvalidProject, Place, did_you_mean
+from headrace.project import indentation
 
 Keys = tuple[str | int, ...]
 ShapeT = TypeVar("ShapeT", bound="Shape")
@@ -56,7 +57,7 @@ def parse(text: str, path: str) -> Document:
             raise InvalidProject(found)
         return Document(path, yaml.constructor.construct_document(node) if node else None, key_places, value_places)
     except MarkedYAMLError as error:
-        raise InvalidProject([_syntax_finding(error, path)]) from None
+        raise InvalidProject([_syntax_finding(error, text, path)]) from None
     except (YAMLError, ValueError, RecursionError) as error:
         message = f"this is not YAML: {str(error).splitlines()[0]}"
         raise InvalidProject([Finding(Place(path), "syntax", message)]) from None
@@ -138,10 +139,18 @@ def _nearest(places: Mapping[Keys, Place], keys: Keys, default: Place) -> Place:
     return default
 
 
-def _syntax_finding(error: MarkedYAMLError, path: str) -> Finding:
+def _syntax_finding(error: MarkedYAMLError, text: str, path: str) -> Finding:
     mark = error.problem_mark or error.context_mark
-    place = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path)
-    problem = error.problem or error.context or "it cannot be parsed"
+    problem = str(error.problem or error.context or "it cannot be parsed")
+    if mark is None:
+        return Finding(Place(path), "syntax", f"this is not YAML: {problem}")
+    place = Place(path, mark.line + 1, mark.column + 1)
+    if mark.line < len(lines := text.splitlines()) and re.search(r"\{\{|\{%", lines[mark.line]):
+        return Finding(
+            place, "jinja", "there are no templates here; write the value itself, and values that differ in conf/"
+        )
+    if told := indentation.told(lines, mark.line, mark.column, problem):
+        return Finding(place, "syntax", told)
     advice = "; put a text that holds `: ` in quotes" if "mapping values" in problem else ""
     return Finding(place, "syntax", f"this is not YAML: {problem}{advice}")
 
@@ -165,6 +174,8 @@ def _advice(detail: ErrorDetails) -> str:
     message = re.sub(r"valid dictionary( or instance of \w+)?", "mapping (`key: value`)", detail["msg"])
     message = message.replace("valid tuple", "list (`[a, b]`)")
     message = message[0].lower() + message[1:]
+    if "mapping" in message and re.match(r"\w+:\S", str(detail["input"])):
+        message += "; put a space behind the colon"
     if detail["type"] == "literal_error" and isinstance(detail["input"], str):
         message += "." + did_you_mean(detail["input"], re.findall(r"'([^']+)'", detail["ctx"]["expected"]))
     return message.rstrip(".") if message.endswith("'.") else message

@@ -170,7 +170,10 @@ def _as_given(document: Document, name: str, given: TopicShape, start: str | int
         start=start,
         partitions=given.partitions,
         idle_after=given.idle_after,
-        places={key: document.value_place(*at, key) for key in given.model_fields_set},
+        places={
+            **{key: document.value_place(*at, key) for key in given.model_fields_set},
+            **{f"reject.{reason}": document.value_place(*at, "reject", reason) for reason in given.reject},
+        },
     )
 
 

@@ -27,17 +27,23 @@ def called(text: str) -> Iterator[tuple[str, int]]:
 
     A text in double quotes counts as a name: with `spark.sql.ansi.doubleQuotedIdentifiers` it is one.
     """
-    at, name = 0, None
-    while match := _PIECE.match(text, at):
-        at = match.end()
-        if match.lastgroup == "comment":
-            at = _end_of_comment(text, at)
-        elif match.lastgroup == "name":
-            name = _bare(match[0]), match.start()
-        elif match.lastgroup != "space":
-            if match[0] == "(" and name is not None:
+    name = None
+    for kind, start, end in pieces(text):
+        if kind == "name":
+            name = _bare(text[start:end]), start
+        elif kind not in ("space", "comment"):
+            if text[start:end] == "(" and name is not None:
                 yield name
             name = None
+
+
+def pieces(text: str) -> Iterator[tuple[str, int, int]]:
+    """The pieces of a text in order: `space`, `comment`, `text`, `name` or `other`, and the offsets of each."""
+    at = 0
+    while match := _PIECE.match(text, at):
+        kind = str(match.lastgroup)
+        at = _end_of_comment(text, match.end()) if kind == "comment" else match.end()
+        yield kind, match.start(), at
 
 
 def _end_of_comment(text: str, at: int) -> int:

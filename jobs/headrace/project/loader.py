@@ -28,6 +28,7 @@ from headrace.project.manifest import Manifest
 from headrace.project.model import Kafka, Landing, Model, Project, Target
 from headrace.project.modelfile import Location
 from headrace.project.settings import Settings
+from headrace.project.strays import findings as strays_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -103,14 +104,15 @@ def _published(model: Model, kafka: Kafka) -> Model:
 
 def _project(root: Path, described: Manifest, chosen: Target, draft: Draft) -> Project:
     models = tuple(_apart(model, chosen) for model in sorted(draft.models.values(), key=lambda model: model.path))
+    ordered = macros.in_order(draft.macros)
     return Project(
         root=root,
         name=described.name,
         target=chosen,
         vars=draft.vars or {},
-        landings=draft.landings,
+        landings=tuple(macros.with_macros(landing, ordered) for landing in draft.landings),
         models=models,
-        macros=macros.in_order(draft.macros),
+        macros=ordered,
         queries=graph.queries(models),
         test_paths=described.test_paths,
     )
@@ -135,7 +137,9 @@ def _attempt(found: list[Finding], read: Callable[P, T], *args: P.args, **kwargs
 
 
 def _draft(root: Path, described: Manifest, found: list[Finding]) -> Draft:
-    landed, unsure = _landings(root, described, found)
+    strays = [*strays_of(root, described.sql_paths)]
+    found += strays
+    landed, unsure = _landings(root, described, found, {stray.place.path for stray in strays})
     locations = _locations(root, described, found)
     read = [file for at in locations if (file := _attempt(found, modelfile.read, root, at, described)) is not None]
     readable = {file.model.path for file in read}
@@ -149,9 +153,11 @@ def _draft(root: Path, described: Manifest, found: list[Finding]) -> Draft:
     )
 
 
-def _landings(root: Path, described: Manifest, found: list[Finding]) -> tuple[tuple[Landing, ...], frozenset[str]]:
+def _landings(
+    root: Path, described: Manifest, found: list[Finding], strays: Collection[str]
+) -> tuple[tuple[Landing, ...], frozenset[str]]:
     folders = [f"{folder}/bronze" for folder in described.sql_paths]
-    read = [landings.read(root, path) for path in files.find(root, folders, "*.y*ml")]
+    read = [landings.read(root, path) for path in files.find(root, folders, "*.y*ml") if path not in strays]
     landed = tuple(file.landing for file in read if file.landing is not None)
     found += (finding for file in read for finding in file.findings)
     return landed, frozenset[str]().union(*(file.unreadable for file in read))

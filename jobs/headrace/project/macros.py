@@ -10,11 +10,11 @@ from pathlib import Path, PurePosixPath
 from sqlglot import exp
 
 from headrace.errors import Finding, InvalidProject, Place
-from headrace.project import dag, dialect, fieldtypes, refusals
+from headrace.project import dag, dialect, fieldtypes, refusals, templates
 from headrace.project.calls import Call, calls
 from headrace.project.dialect import Statement
 from headrace.project.files import read_text
-from headrace.project.model import Macro
+from headrace.project.model import Landing, Macro
 from headrace.project.shapes import is_name
 
 _WORD = re.compile(r"\w+")
@@ -35,10 +35,12 @@ class MacroFile:
 def read(root: Path, path: str) -> MacroFile:
     """Read one macro; what is no function of the file's name raises InvalidProject."""
     text, name = read_text(root, path), PurePosixPath(path).stem
+    if found := [*templates.jinja(text, path)]:
+        raise InvalidProject(found)
     statement = _parsed(text, path)
     called = calls(statement)
-    if found := [*_refusals(statement, name), *refusals.call_refusals(statement, called)]:
-        raise InvalidProject(found)
+    if refused := [*_refusals(statement, name), *refusals.call_refusals(statement, called)]:
+        raise InvalidProject(refused)
     return MacroFile(Macro(name, path, text), called)
 
 
@@ -59,6 +61,12 @@ def named_in(texts: Iterable[str], macros: Sequence[Macro]) -> tuple[Macro, ...]
         named |= found
         waiting += [macro.text for macro in found]
     return tuple(macro for macro in macros if macro in named)
+
+
+def with_macros(landing: Landing, macros: Sequence[Macro]) -> Landing:
+    """A landing whose topics hold the macros that their own expressions name."""
+    topics = (replace(topic, macros=named_in(topic.expressions, macros)) for topic in landing.topics)
+    return replace(landing, topics=tuple(topics))
 
 
 def _parsed(text: str, path: str) -> Statement:

@@ -78,6 +78,15 @@ class Seed:
 
 
 @dataclass(frozen=True)
+class Macro:
+    """One SQL function: a CREATE TEMPORARY FUNCTION statement, named as its file."""
+
+    name: str
+    path: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Topic:
     """A source: one Kafka topic and the bronze relation of the same name that it lands in.
 
@@ -86,7 +95,7 @@ class Topic:
     `start` is `earliest`, `latest`, an offset that holds for every partition, `{partition: offset}`, or the ISO text of
     a time with its zone. `seeds` land before any record.
     `idle_after` is after how many seconds without records it is idle: a number, or a parameter's name.
-    `places` are those of its keys' values.
+    `macros` are those that its expressions name. `places` are those of its keys' values.
     """
 
     name: str
@@ -104,12 +113,18 @@ class Topic:
     partitions: int = 1
     idle_after: float | str | None = None
     seeds: tuple[Seed, ...] = ()
+    macros: tuple[Macro, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def is_clock(self) -> bool:
         """Whether this is no topic but the clock of a landing."""
         return self.topic == CLOCK_TOPIC
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """The SQL of its rules and of its event time; that may also be no more than a field."""
+        return (*(text for _, text in self.reject), *([self.event_time] if self.event_time else []))
 
     @property
     def ddl(self) -> str:
@@ -131,6 +146,11 @@ class Landing:
     @property
     def query(self) -> str:
         return f"ingest_{self.name}"
+
+    @property
+    def macros(self) -> tuple[Macro, ...]:
+        """The macros of all topics, each after those that it calls."""
+        return tuple(dict.fromkeys(macro for topic in self.topics for macro in topic.macros))
 
     @property
     def clock(self) -> Topic:
@@ -281,15 +301,6 @@ class Query:
     name: str
     engine: Engine
     models: tuple[Model, ...]
-
-
-@dataclass(frozen=True)
-class Macro:
-    """One SQL function: a CREATE TEMPORARY FUNCTION statement, named as its file."""
-
-    name: str
-    path: str
-    text: str
 
 
 @dataclass(frozen=True)

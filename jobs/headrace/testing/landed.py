@@ -21,7 +21,7 @@ from headrace.engine.local import local_frame
 from headrace.engine.relations import bronze
 from headrace.engine.session import child, tune
 from headrace.engine.slot import Rows, Slot
-from headrace.project.model import LANDING_COLUMNS, TICK_TOPIC, Input, Landing, Project, Topic
+from headrace.project.model import LANDING_COLUMNS, TICK_TOPIC, Input, Landing, Macro, Project, Topic
 from headrace.testing.case import Batch
 from headrace.testing.records import Arrival, Sent, arrivals
 
@@ -89,22 +89,31 @@ class Landed:
         return Landed(tuple(batch for batch in self.batches if batch.number <= number))
 
 
+@dataclass(frozen=True)
+class _Bench:
+    """A session that knows some macros, and where records lie in it."""
+
+    session: SparkSession
+    records: Slot
+
+
 class Judge:
     """Gives records the columns of a landing; verdicts on a topic are planned once."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self._session = child(spark, "judge")
-        self._records = Slot(self._session, columns_of(_KAFKA))
+        self._spark = spark
+        self._benches: dict[tuple[Macro, ...], _Bench] = {}
         self._plans: dict[str, Plan] = {}
         self._at_work = Lock()  # cases run on threads
 
     def rows(self, topic: Topic, records: Sequence[_Record]) -> list[Row]:
         """The landed rows that records of a topic become."""
         with self._at_work:
-            tune(self._session, len(records))
-            self._records.filled(Rows.given(self._session, records, self._records.schema))
-            found = self._plan(topic).rows()
-            return local_frame(self._session, found.array, landing_schema()).collect()
+            bench = self._bench(topic.macros)
+            tune(bench.session, len(records))
+            bench.records.filled(Rows.given(bench.session, records, bench.records.schema))
+            found = self._plan(topic, bench.records).rows()
+            return local_frame(bench.session, found.array, landing_schema()).collect()
 
     def clocks(self, project: Project, landing: Landing) -> Sequence[Clock]:
         """The clocks of a landing's watermarked columns; tables that views look up are empty."""
@@ -112,22 +121,29 @@ class Judge:
         def empty(session: SparkSession, ref: Input) -> DataFrame:
             if ref.table.startswith("bronze."):
                 return bronze(no_rows(session, landing_schema()), project.topic(ref.table.split(".")[1])[1])
-            return no_rows(session, verdict.schemas(self._session, project)[ref.table])
+            return no_rows(session, verdict.schemas(self._spark, project)[ref.table])
 
-        return clocks.clocks_of(self._session, project, landing, empty)
+        return clocks.clocks_of(self._spark, project, landing, empty)
 
-    def _plan(self, topic: Topic) -> Plan:
+    def _bench(self, macros: tuple[Macro, ...]) -> _Bench:
+        if macros not in self._benches:
+            session = child(self._spark, "judge", macros)
+            self._benches[macros] = _Bench(session, Slot(session, columns_of(_KAFKA)))
+        return self._benches[macros]
+
+    def _plan(self, topic: Topic, records: Slot) -> Plan:
         name = repr(topic)
         if name not in self._plans:
             if len(self._plans) == _PLANS:
                 self._plans.clear()
-            self._plans[name] = self._planned(topic)
+            self._plans[name] = _planned(topic, records)
         return self._plans[name]
 
-    def _planned(self, topic: Topic) -> Plan:
-        judged = classify(self._records.frame, [topic], F.col("landed_at"))
-        columns = judged.select(*[F.col(name).cast(ddl).alias(name) for name, ddl in LANDING_COLUMNS])
-        return Plan(columns, (self._records.frame,), _ALL)
+
+def _planned(topic: Topic, records: Slot) -> Plan:
+    judged = classify(records.frame, [topic], F.col("landed_at"))
+    columns = judged.select(*[F.col(name).cast(ddl).alias(name) for name, ddl in LANDING_COLUMNS])
+    return Plan(columns, (records.frame,), _ALL)
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from headrace.project import loader, manifest
 from headrace.project.manifest import Manifest
 from headrace.project.model import Project
 from headrace.testing import case as cases
-from headrace.testing import casefiles
+from headrace.testing import casefiles, landing_report
 from headrace.testing.case import Case, Cut
 from headrace.testing.comparison import differences, plain
 from headrace.testing.landed import Landed, land
@@ -188,13 +188,13 @@ class CaseItem(pytest.Item):
         file, random = self._file, Random(f"{self._seed} {self.nodeid}")
         sandbox, case, landed = sandbox_of(self.config), file.case, file.landed
         if self.way in get_args(Property):
-            return list(broken(sandbox, case, landed, file.streamed, cast(Property, self.way), random))
+            return _with_landing(broken(sandbox, case, landed, file.streamed, cast(Property, self.way), random), landed)
         if isinstance(self.way, int):
             case, landed = case.after(self.way), landed.up_to(self.way)
         cut = "one-by-one" if isinstance(self.way, int) else cast(Cut, self.way)
         streamed = self.way == "one-by-one" and any(properties(case))
         outcome = file.streamed if streamed else outcome_of(sandbox, case, landed, cut, random)
-        return list(differences(case, landed, outcome))
+        return _with_landing(differences(case, landed, outcome), landed)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The differences or the findings; only what is no fault of the case has a traceback."""
@@ -214,6 +214,12 @@ class CaseItem(pytest.Item):
     @property
     def _seed(self) -> int:
         return self.config.stash[_SEED]
+
+
+def _with_landing(differences: Iterable[str], landed: Landed) -> list[str]:
+    """Differences, if there are any, and behind them what landed."""
+    found = list(differences)
+    return [*found, landing_report.told(landed)] if found else []
 
 
 @pytest.fixture(scope="session")

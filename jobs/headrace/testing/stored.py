@@ -26,7 +26,7 @@ class StoredTests:
 
     def __init__(self, spark: SparkSession, project: Project) -> None:
         layout = Layout(project.target.data_dir)
-        self._session = child(spark, "test")
+        self._session = child(spark, "test", project.macros)
         self._models = {project.root / model.path: model for model in project.models}
         self._tables = Tables(self._session, project, layout, verdict.schemas(spark, project))
 
