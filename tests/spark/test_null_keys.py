@@ -1,11 +1,15 @@
-"""Rows whose key has a null: `once_per` keeps them all."""
+"""Rows whose key has a null: `once_per` keeps them all, an upsert sets them aside."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
+from pyspark.sql import DataFrame
 
+from headrace.engine.null_keys import REASON
 from headrace.project import loader
 from headrace.testing.case import Cut
 from headrace.testing.sandbox import Sandbox
@@ -16,7 +20,10 @@ pytestmark = pytest.mark.spark
 FILES = {
     "manifest.yml": "name: nulls\nmodels: {+materialized: append}\n",
     "conf/local.yml": "data_dir: data\n",
-    "sql/bronze/v.yml": "landing: v\ntopics: {visits: {schema: {id: string, page: string}, null_key: allow}}\n",
+    "sql/bronze/v.yml": """
+landing: v
+topics: {visits: {schema: {id: string, site: string, page: string}, null_key: allow}}
+""",
     "sql/gold/v/firsts.sql": """/*
 First visits, one row per id.
 
@@ -32,6 +39,50 @@ once_per: [id, page]
 query: v
 */
 select data.id, data.page, _arrival from stream bronze.visits
+""",
+    "sql/gold/v/newest.sql": """/*
+Newest page of a visitor, one row per id and site.
+
+materialized: upsert
+unique_key: [id, site]
+delete_when: page = 'gone'
+query: v
+tests: {columns: {page: not_null}}
+*/
+select data.id, data.site, data.page, _arrival from stream bronze.visits
+""",
+    "sql/gold/v/ended.sql": """/*
+Page of a visitor until the end, one row per id.
+
+materialized: upsert
+unique_key: id
+close_when: page = 'end'
+query: v
+*/
+select data.id, data.page, _arrival from stream bronze.visits
+""",
+    "sql/gold/v/parts.sql": """/*
+Newest letters of pages, one row per id.
+
+materialized: upsert
+unique_key: id
+query: v
+*/
+with letters as (
+    select data.id as id, explode(split(data.page, '')) as letter, _arrival from stream bronze.visits
+)
+select id, letter, _arrival from letters where id is null or letter = 'e'
+""",
+    "sql/gold/v/counts.sql": """/*
+Visits of an id, one row per id.
+
+materialized: upsert
+unique_key: id
+run: streaming
+output_mode: update
+allow: {unbounded-state: There are few visitors in all.}
+*/
+select data.id as id, count(*) as visits from stream bronze.visits group by data.id
 """,
     "sql/gold/v/unordered.sql": """/*
 Pages of an id in no order, one row per id and page.
@@ -74,3 +125,45 @@ def test_rows_without_a_key_are_all_kept(models: Models, cut: Cut) -> None:
 def test_rows_without_a_key_need_no_order(models: Models) -> None:
     given = [{"visits": [visit(None, "x"), visit(None, "x"), visit("a", "x")]}]
     assert models.rows("gold.unordered", given).count() == 3
+
+
+@pytest.mark.parametrize("cut", ["one-by-one", "all-at-once", "restarts"])
+def test_changes_without_a_whole_key_are_set_aside_and_told(models: Models, cut: Cut) -> None:
+    def at(visitor: str | None, site: str | None, page: str | None) -> dict[str, Any]:
+        return {"key": None, "value": {"id": visitor, "site": site, "page": page}}
+
+    given = [
+        {"visits": [at("a", "s", "x"), at(None, "s", "end"), at(None, "s", "y"), at("a", None, "gone")]},
+        {"visits": [at("a", "s", "y"), at(None, None, "x"), at("b", "s", "end"), at("b", "s", "z")]},
+    ]
+    tables = ["gold.newest", "gold.ended"]
+    outcome = models._outcome(tables, TypeAdapter(Any).validate_python(given), cut, seeds=False)
+    rows = {table: _told(outcome.rows(models.project.model(table)), "id", "page") for table in tables}
+    assert rows == {"gold.newest": [("a", "y"), ("b", "z")], "gold.ended": [("a", "y")]}
+    failed = sorted((row["model"], row["test"], json.loads(row["row"])["page"]) for row in outcome.failed)
+    assert failed == [
+        ("gold.ended", REASON, "end"),
+        ("gold.ended", REASON, "x"),
+        ("gold.ended", REASON, "y"),
+        ("gold.newest", REASON, "end"),
+        ("gold.newest", REASON, "gone"),
+        ("gold.newest", REASON, "x"),
+        ("gold.newest", REASON, "y"),
+    ]
+
+
+def test_rows_of_one_arrival_without_a_key_do_not_clash(models: Models) -> None:
+    outcome = models.outcome("gold.parts", [{"visits": [visit(None, "abc"), visit("a", "the")]}])
+    assert _told(outcome.rows(models.project.model("gold.parts")), "id", "letter") == [("a", "e")]
+    assert len(outcome.failed) >= 3
+
+
+def test_streaming_engine_sets_them_aside_too(models: Models) -> None:
+    given = [{"visits": [visit("a", "x"), visit(None, "x")]}, {"visits": [visit("a", "x"), visit(None, "x")]}]
+    outcome = models.outcome("gold.counts", given)
+    assert _told(outcome.rows(models.project.model("gold.counts")), "id", "visits") == [("a", 2)]
+    assert [(row["test"], json.loads(row["row"])["visits"]) for row in outcome.failed] == [(REASON, 1), (REASON, 2)]
+
+
+def _told(rows: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
+    return sorted(map(tuple, rows.select(*columns).collect()), key=str)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import Any
 
@@ -15,6 +15,7 @@ from headrace.engine.delta import CommitTable
 from headrace.engine.kept import Plans
 from headrace.engine.keys import KeyIndex
 from headrace.engine.materialized import Materialized, materialize
+from headrace.engine.null_keys import NullKeys
 from headrace.errors import HeadraceError
 from headrace.layout import Layout
 from headrace.project.model import FAILED_COLUMNS, Model, Query
@@ -27,12 +28,14 @@ class QueryTests:
     batch in an output finds those as well.
     """
 
-    def __init__(self, session: SparkSession, layout: Layout, query: Query) -> None:
+    def __init__(self, plans: Plans, layout: Layout, query: Query) -> None:
+        session = plans.session
         self.models = {model.table: ModelTests(session, model) for model in query.models if model.tests}
+        self._keys = {model.table: NullKeys(plans, model) for model in query.models if model.unique_key}
         tests = [test for model in query.models for test in model.tests]
         self.looked_up = tuple(dict.fromkeys(test.to for test in tests if test.to is not None))
         self._name = query.name
-        self.keeps_rows = any(test.on_failure == "dead_letter" for test in tests)
+        self.keeps_rows = bool(self._keys) or any(test.on_failure == "dead_letter" for test in tests)
         self.table = CommitTable(session, layout.failed(query.name), columns_of(dict(FAILED_COLUMNS)))
 
     def create(self) -> None:
@@ -45,9 +48,13 @@ class QueryTests:
         for name, tests in self.models.items():
             tests.load(tables[name], before_batch)
 
+    def with_whole_keys(self, table: str, rows: Materialized) -> Materialized:
+        """The rows of a model that its table may see, in place of all: those of an upsert whose key has no null."""
+        return self._keys[table].without(rows) if table in self._keys else rows
+
     def set_aside(self, batch: int, at: str) -> DataFrame | None:
         """The rows that failed in this batch and are to be kept; None if there are none."""
-        frames = [rows for tests in self.models.values() for rows in tests.set_aside]
+        frames = [rows for _, each in self._all for rows in each.set_aside]
         if not frames:
             return None
         when = {"batch": lit(batch).cast("bigint"), "failed_at": lit(at).cast("timestamp")}
@@ -61,18 +68,26 @@ class QueryTests:
             kept = materialize(rows)
             self.table.append(kept, {**marker, "rows": kept.count})
             kept.release()
-        found = {table: tests.failed for table, tests in self.models.items()}
-        return {f"{table}.{name}": number for table, failed in found.items() for name, number in failed.items()}
+        return {f"{table}.{name}": number for table, each in self._all for name, number in each.failed.items()}
 
     def settle(self, added: Mapping[str, Materialized]) -> None:
         """Take committed rows into what later batches look up, and give memory back."""
         for table, tests in self.models.items():
             tests.settle(added[table])
+        for keys in self._keys.values():
+            keys.forget()
 
     def drop(self) -> None:
         """Forget all that is cached."""
         for tests in self.models.values():
             tests.drop()
+        for keys in self._keys.values():
+            keys.forget()
+
+    @property
+    def _all(self) -> Iterator[tuple[str, ModelTests | NullKeys]]:
+        yield from self._keys.items()
+        yield from self.models.items()
 
     def _has(self, batch: int) -> bool:
         newest = self.table.newest_marker(self._name)

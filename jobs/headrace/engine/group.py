@@ -71,7 +71,7 @@ class Group:
             m.table: output_for(self.plans, layout, m, schemas[m.table]) for m in query.models
         }
         self._project = project
-        self.tests = QueryTests(self.session, layout, query)
+        self.tests = QueryTests(self.plans, layout, query)
         self._checkpoint = layout.checkpoint(query.name)
         self._idle_note = self._checkpoint / "idle"
         self._inputs = InputLog(self._checkpoint)

@@ -74,7 +74,7 @@ class NativeQuery:
         self.late = LateRows(self.session, layout, self.model.table)
         is_upsert = self.model.materialized == "upsert"
         self.current = CurrentTable(self.session, layout, self.model, self.table.schema) if is_upsert else None
-        self.tests = QueryTests(self.session, layout, query)
+        self.tests = QueryTests(self._plans, layout, query)
         self.failed: Counter[str] = Counter()
         self._tested = False
         self._project = project
@@ -320,14 +320,13 @@ class NativeQuery:
         return newest is not None and newest.batch >= batch
 
     def _accepted(self, rows: Materialized, batch: int) -> Materialized:
-        """The rows that pass the model's data tests; the failed ones are kept first."""
-        tests = self.tests.models.get(self.model.table)
-        if tests is None:
-            return rows
-        if not self._tested:
-            tests.load(self.table, batch)
-            self._tested = True
-        kept = tests.unrepeated(materialize(tests.accepted(rows.frame, self._known)))
+        """The rows whose keys are whole and that pass the model's data tests; the others are kept first."""
+        kept, tests = self.tests.with_whole_keys(self.model.table, rows), self.tests.models.get(self.model.table)
+        if tests is not None:
+            if not self._tested:
+                tests.load(self.table, batch)
+                self._tested = True
+            kept = tests.unrepeated(materialize(tests.accepted(kept.frame, self._known)))
         marker = {"query": self.model.name, "batch": batch}
         self.failed.update(self.tests.commit(batch, datetime.now(timezone.utc).isoformat(), marker, replay=True))
         return kept

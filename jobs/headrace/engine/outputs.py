@@ -10,12 +10,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from headrace.engine.body import name
 from headrace.engine.columns import lit
 from headrace.engine.delta import Commit, CommitTable, ReplacedTable
 from headrace.engine.kept import Plans
 from headrace.engine.keys import KeyIndex
 from headrace.engine.materialized import Materialized, materialize
+from headrace.engine.null_keys import is_whole
 from headrace.engine.sources import stored
 from headrace.engine.state import KeyedState
 from headrace.layout import Layout
@@ -70,7 +70,7 @@ class AppendOutput:
         self.table = table
         self._session = plans.session
         self._batch = 0
-        self._once = KeyIndex(plans, model.table, model.once_per, _is_whole(model.once_per)) if model.once_per else None
+        self._once = KeyIndex(plans, model.table, model.once_per, is_whole(model.once_per)) if model.once_per else None
 
     def create(self) -> None:
         self.table.create()
@@ -152,14 +152,15 @@ class UpsertOutput:
         if self._clashes_are_counted:
             return rows.withColumn("_deleted", deleted)
         in_order = Window.partitionBy(*self.model.unique_key).orderBy("_arrival")
-        same = F.lag("_arrival").over(in_order).eqNullSafe(F.col("_arrival"))
+        whole = F.expr(is_whole(self.model.unique_key))  # rows without a whole key are set aside behind this
+        same = whole & F.lag("_arrival").over(in_order).eqNullSafe(F.col("_arrival"))
         deleted = F.when(same, self._clash()).otherwise(deleted)
         if self.model.close_when is None:
             return rows.withColumn("_deleted", deleted)
         so_far = in_order.rowsBetween(Window.unboundedPreceding, -1)
         after_close = F.coalesce(F.max(close).over(so_far), lit(False))
         marked = rows.withColumns({"_deleted": deleted, "_after_close": after_close})
-        return marked.where("not _after_close").drop("_after_close")
+        return marked.where(~F.col("_after_close") | ~whole).drop("_after_close")
 
     def narrowed(self, shaped: Materialized) -> Materialized:
         if self._clashes_are_counted:
@@ -208,7 +209,7 @@ class UpsertOutput:
 def keyed_changes(model: Model, rows: DataFrame) -> DataFrame:
     """Rows of a batch as changes of an upsert that have no order, so that there is one for each key."""
     delete = F.coalesce(F.expr(model.delete_when or "false"), lit(False))
-    return one_per_key(rows, model.unique_key).withColumn("_deleted", delete)
+    return one_per_key(rows, model.unique_key, F.expr(is_whole(model.unique_key))).withColumn("_deleted", delete)
 
 
 def _closing(model: Model) -> str:
@@ -231,15 +232,10 @@ def commit(output: Output, added: Materialized, marker: Mapping[str, Any]) -> in
 def _first_per_key(rows: DataFrame, keys: tuple[str, ...]) -> DataFrame:
     """The first row of each key, and every row whose key has a null: nobody can say that two of those are the same."""
     if "_arrival" not in rows.columns:
-        return one_per_key(rows, keys, F.expr(_is_whole(keys)))
+        return one_per_key(rows, keys, F.expr(is_whole(keys)))
     window = Window.partitionBy(*keys).orderBy("_arrival")
     ranked = rows.withColumn("_rank", F.row_number().over(window))
-    return ranked.where(f"_rank = 1 or not ({_is_whole(keys)})").drop("_rank")
-
-
-def _is_whole(keys: tuple[str, ...]) -> str:
-    """Whether no part of a key is null."""
-    return " and ".join(f"{name(key)} is not null" for key in keys)
+    return ranked.where(f"_rank = 1 or not ({is_whole(keys)})").drop("_rank")
 
 
 def one_per_key(rows: DataFrame, keys: tuple[str, ...], is_key: Column | None = None) -> DataFrame:

@@ -128,7 +128,8 @@ class Routine:
 
     def _fitted(self, model: Model, leaves: tuple[DataFrame, ...], rows: Callable[[], DataFrame]) -> Materialized:
         output, plans = self._outputs[model.table], self._plans
-        return output.narrowed(plans.compute(model.table, lambda: plans.with_batch(output.shaped(rows())), *leaves))
+        shaped = plans.compute(model.table, lambda: plans.with_batch(output.shaped(rows())), *leaves)
+        return output.narrowed(self._tests.with_whole_keys(model.table, shaped))
 
     def _run(self, model: Model, batch: Batch) -> DataFrame:
         views = {table: rows.frame for table, rows in batch.views.items()}

@@ -44,7 +44,7 @@ FAILED_COLUMNS: tuple[tuple[str, str], ...] = (
     ("batch", "bigint"),
     ("failed_at", "timestamp"),
 )
-"""Columns of `bronze.failed_rows`: rows that a data test keeps out of their table, as JSON."""
+"""Columns of `bronze.failed_rows`: rows that a data test, or a null in their key, keeps out of their table, as JSON."""
 
 TICK_TOPIC = "_tick"
 """The `topic` of a landed row that only makes time pass."""

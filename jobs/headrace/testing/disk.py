@@ -11,7 +11,6 @@ from typing import Any
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row
 
-from headrace.engine.columns import columns_of
 from headrace.engine.delta import CommitTable
 from headrace.engine.group import Group
 from headrace.engine.late import LateRows
@@ -21,7 +20,7 @@ from headrace.engine.queries import AnyQuery
 from headrace.engine.snapshot import SnapshotQuery
 from headrace.engine.sources import stored
 from headrace.layout import Layout
-from headrace.project.model import FAILED_COLUMNS, Project, Query
+from headrace.project.model import Project, Query
 from headrace.testing.cuts import Parts
 from headrace.testing.landed import LandedBatch
 from headrace.testing.outcome import Outcome
@@ -198,8 +197,6 @@ def _outcome(scope: Scope, layout: Layout, lines: Mapping[tuple[str, int], Seque
 
 
 def _failed(sandbox: Sandbox, layout: Layout, query: Query) -> list[Row]:
-    """The rows that data tests kept out of the tables of a query."""
-    if not any(test.on_failure == "dead_letter" for model in query.models for test in model.tests):
-        return []
-    table = CommitTable(sandbox.spark, layout.failed(query.name), columns_of(dict(FAILED_COLUMNS)))
-    return table.all_rows(sandbox.spark).collect()
+    """The rows that were kept out of the tables of a query."""
+    table = CommitTable.stored(sandbox.spark, layout.failed(query.name))
+    return table.all_rows(sandbox.spark).collect() if table else []
