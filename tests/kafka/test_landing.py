@@ -316,20 +316,42 @@ def test_records_of_another_form_are_looked_at_one_by_one(pier: Pier):
 
 
 @pytest.mark.parametrize("records", [0, 3, SMALL_BATCH_ROWS + 1])
-def test_rows_of_the_project_land_with_the_first_records_and_before_them(pier: Pier, records: int):
+def test_rows_of_the_project_land_before_the_first_records(pier: Pier, records: int):
     seeds = (Seed(2, "7", json.dumps({"n": 7})), Seed(3, "bad", "{"))
     seeded = replace(pier, topic=replace(pier.topic, seeds=seeds))
     seeded.send(*range(records))
     report = seeded.landing().step(2 * SMALL_BATCH_ROWS)
-    assert report is not None and (report.batch, report.records, report.rejected) == (1, records + 2, 1)
+    last = 1 if records else 0
+    assert report is not None and (report.batch, report.records, report.rejected) == (last, records + 2, 1)
     seeded.send(records)
     again = seeded.landing()
     report = again.step(EVERYTHING)
-    assert report is not None and (report.batch, report.records) == (2, 1)
+    assert report is not None and (report.batch, report.records) == (last + 1, 1)
     assert again.step(EVERYTHING) is None
     rows = again.table.snapshot(pier.spark)
     first = rows.where("landing_batch = 0").orderBy("offset").select("partition", "offset", "key").collect()
     assert [tuple(row) for row in first] == [(SEED_PARTITION, 2, "7"), (SEED_PARTITION, 3, "bad")]
     arrived = bronze(rows, seeded.topic).orderBy("_arrival").select("_arrival.landing_batch", "data.n").collect()
-    assert [row[0] for row in arrived] == [0] + [1] * records + [2]
+    assert [row[0] for row in arrived] == [0] + [1] * records + [last + 1]
     assert [row[1] for row in arrived] == [7, *range(records + 1)]
+
+
+def test_edited_rows_of_the_project_land_as_changes(pier: Pier):
+    def landed(null_value: bool, *lines: tuple[str, int]) -> list[tuple[Any, ...]]:
+        seeds = tuple(Seed(line, key, json.dumps({"n": n})) for line, (key, n) in enumerate(lines, 2))
+        edited = replace(pier, topic=replace(pier.topic, seeds=seeds, null_value=null_value))
+        landing = edited.landing()
+        landing.settle()
+        landing.seed()
+        landing.step(EVERYTHING)
+        rows = landing.table.snapshot(pier.spark).orderBy("landing_batch", "offset")
+        return [tuple(row) for row in rows.select("landing_batch", "partition", "key", "value").collect()]
+
+    first = [(0, SEED_PARTITION, "a", '{"n": 1}'), (0, SEED_PARTITION, "b", '{"n": 2}')]
+    assert landed(False, ("a", 1), ("b", 2)) == first
+    pier.send(5)
+    assert landed(False, ("a", 1), ("b", 2))[2:] == [(1, 0, "5", '{"n": 5}')]
+    more = landed(False, ("b", 3), ("c", 1))[3:]
+    assert more == [(2, SEED_PARTITION, "b", '{"n": 3}'), (2, SEED_PARTITION, "c", '{"n": 1}')]
+    assert landed(True, ("b", 3))[5:] == [(3, SEED_PARTITION, "a", None), (3, SEED_PARTITION, "c", None)]
+    assert landed(True, ("b", 3))[5:] == [(3, SEED_PARTITION, "a", None), (3, SEED_PARTITION, "c", None)]

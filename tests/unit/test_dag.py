@@ -30,3 +30,9 @@ def test_graph_has_a_cycle_or_an_order(graph):
     if not cycles:
         ordered = dag.order(graph)
         assert all(ordered.index(needed) < ordered.index(name) for name in graph for needed in graph[name])
+
+
+def test_only_what_makes_no_circle_is_added():
+    needs = {"a": ["landing"], "b": ["a"], "c": []}
+    assert dag.added(needs, {"a": ["b", "c"], "c": ["a"]}) == {"a": ("c",), "c": ()}
+    assert dag.added({}, {"a": ["b"], "b": ["a"]}) == {"a": ("b",), "b": ()}

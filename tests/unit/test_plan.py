@@ -153,7 +153,13 @@ def test_star_as_an_argument_is_not_understood(told: str, tmp_path: Path) -> Non
 def test_edited_seeds_are_told() -> None:
     old = Topic("a", "a", Place("a.yml"))
     new = replace(old, seeds=(Seed(2, "k", "1"),))
-    assert [reason.verdict.name for reason in topic_reasons(old, new)] == ["KEEP"]
+    (reason,) = topic_reasons(old, new)
+    assert (reason.verdict.name, reason.message) == ("KEEP", "1 new keys of the seed land as changes at the next start")
+    fewer = replace(new, seeds=(Seed(2, "l", "1"),))
+    (reason,) = topic_reasons(new, fewer)
+    assert "1 that the file has no more stay" in reason.message
+    (reason,) = topic_reasons(replace(new, null_value=True), replace(fewer, null_value=True))
+    assert reason.message.startswith("1 new, 1 gone keys")
 
 
 ANOTHER = [

@@ -57,6 +57,8 @@ class Acted:
         self.fail()
         return False
 
+    is_caught_up: bool = True
+
     def finish(self) -> None:
         self.fail_at_end()
 
@@ -122,6 +124,29 @@ def test_failure_of_unknown_kind_may_repeat_itself_a_few_times(run: Callable[...
 def test_failures_of_unknown_kinds_that_differ_are_tried_again(run: Callable[..., Run]) -> None:
     others = [RuntimeError(f"number {number}") for number in range(2 * failures.SAME_FAILURES)]
     assert run(Acted(fail=raising(*others))).supervisor.failures == ()
+
+
+def test_task_begins_when_those_it_awaits_have_caught_up() -> None:
+    made, order = Supervisor(lambda *_, **__: None, Turns(at_once=4)), list[str]()
+    first = Acted(name="first", fail=lambda: order.append("first"), is_caught_up=False)
+    second = Acted(name="second", fail=lambda: order.append("second"))
+    other, waiting = made.add(first), made.add(second)
+    waiting.awaited = [other]
+    made.start(until_done=False)
+    wait_for(lambda: first.steps > 3, "some steps of the first")
+    assert second.steps == 0
+    first.is_caught_up = True
+    wait_for(lambda: second.steps > 0, "the second's first step")
+    assert made.end()
+
+
+def test_task_does_not_wait_for_one_that_failed(run: Callable[..., Run]) -> None:
+    made = Supervisor(lambda *_, **__: None, Turns(at_once=4))
+    waiting = made.add(Acted(name="waiting"))
+    waiting.awaited = [made.add(Acted(name="failed", fail=raising(DIVIDED)))]
+    made.start(until_done=True)
+    wait_for(lambda: made.done, "the end of both")
+    assert [member.state for member in made.members] == ["stopped", "failed"]
 
 
 def test_others_go_on_and_those_behind_it_end_too(run: Callable[..., Run]) -> None:

@@ -197,6 +197,16 @@ class Group:
         return bool(self._clocked) and (self._waits or all(model.materialized != "upsert" for model in self._clocked))
 
     @property
+    def is_new(self) -> bool:
+        """Whether it has never begun a batch."""
+        return self._inputs.newest() is None
+
+    @property
+    def looked_up(self) -> tuple[str, ...]:
+        """The tables of other queries that its models look up."""
+        return tuple(self._looked_up)
+
+    @property
     def behind(self) -> int:
         """How many commits of its sources this group has not taken yet, as far as this process knows."""
         return sum(max(source.table.version() - source.done, 0) for source in self.sources.values())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -19,15 +19,26 @@ from headrace.engine.clocks import LandingClocks, latest, told
 from headrace.engine.columns import landing_schema, lit
 from headrace.engine.delta import CommitTable
 from headrace.engine.kept import Plans
+from headrace.engine.local import local_frame
 from headrace.engine.materialized import Materialized, count_where
 from headrace.engine.records import SCHEMA, Ranges, RecordReader
-from headrace.engine.session import SMALL_BATCH_ROWS, child
+from headrace.engine.session import SMALL_BATCH_ROWS, child, tune
 from headrace.engine.shelf import Shared, Shelf
 from headrace.engine.slot import Rows
 from headrace.engine.starts import Start, Starts
 from headrace.errors import HeadraceError
 from headrace.layout import Layout
-from headrace.project.model import LANDING_COLUMNS, SEED_PARTITION, TICK_TOPIC, InputBounds, Kafka, Landing, Topic
+from headrace.project import seed_changes
+from headrace.project.model import (
+    LANDING_COLUMNS,
+    SEED_PARTITION,
+    TICK_TOPIC,
+    InputBounds,
+    Kafka,
+    Landing,
+    Seed,
+    Topic,
+)
 from headrace.project.resets import read_note
 from headrace.reading.replays import LAST, last_of
 from headrace.reading.topics import client_options
@@ -52,6 +63,12 @@ class LandingReport:
     version: int
     records: int
     rejected: int
+
+    def after(self, first: LandingReport | None) -> LandingReport:
+        """This batch, with what one before it did that is not told yet."""
+        if first is None:
+            return self
+        return replace(self, records=self.records + first.records, rejected=self.rejected + first.rejected)
 
 
 @dataclass(frozen=True)
@@ -108,7 +125,8 @@ class LandingQuery:
         self._last_replay = -1
         self._admin = BrokerAdmin(kafka.client_config)
         self._done: Offsets = {}
-        self._seeded: frozenset[str] = frozenset()
+        self._seeded: dict[str, str | None] = {}
+        self._first: LandingReport | None = None
         self._landed_at = datetime.min.replace(tzinfo=timezone.utc)
         self._asked_at = datetime.now(timezone.utc)
         self._ids: dict[str, str] = {}
@@ -122,13 +140,20 @@ class LandingQuery:
     def step(self, max_rows: int, upto: Offsets | None = None) -> LandingReport | None:
         """Land what is new, at most `max_rows` records and not beyond `upto`; None when there is nothing.
 
-        Rows that come with the project are a batch before all others: the first commit holds that as well.
+        Rows that come with the project, and are new or changed, are a batch of their own before that.
         """
         if not self._ready:
             self._recover()
+        self._land_seeds()
         ranges = self._new(max_rows, upto or self.ends())
-        unseeded = [topic for topic in self.landing.topics if topic.seeds and topic.name not in self._seeded]
-        return self._land(ranges, unseeded) if ranges or unseeded else None
+        report = self._land(ranges) if ranges else None
+        first, self._first = self._first, None
+        return first if report is None else report.after(first)
+
+    def seed(self) -> None:
+        """Land what is due of the rows that come with the project; the next step tells it."""
+        if self._ready:  # else the first step tells what is wrong, and lands them when it is mended
+            self._land_seeds()
 
     def _new(self, max_rows: int, ends: Offsets) -> Ranges:
         behind = {
@@ -193,7 +218,7 @@ class LandingQuery:
         self._plans.begin(moment.batch, 1)
         tick = Rows.given(self.session, [tuple(row.values())], landing_schema())
         landed = self._plans.fill("tick", tick, landing_schema())
-        return self._append(landed, moment, 0, self._done, self._seeded, is_tick=True)
+        return self._append(landed, moment, 0, self._done, is_tick=True)
 
     def _recover(self) -> None:
         """Take up where the newest commit says; a topic not read before starts where it is declared to."""
@@ -202,7 +227,8 @@ class LandingQuery:
         self._batch = int(marker.get("batch", -1)) + 1
         self._done = {t: {int(p): o for p, o in offsets.items()} for t, offsets in marker.get("offsets", {}).items()}
         self._ids = dict(marker.get("ids", {}))
-        self._seeded = frozenset(marker.get("seeded", ()))
+        seeded = marker.get("seeded", {})
+        self._seeded = {**seeded} if isinstance(seeded, Mapping) else dict.fromkeys(seeded)  # a list says no more
         if "landed_at" in marker:
             self._landed_at = datetime.fromisoformat(marker["landed_at"])
         self._total = int(marker.get("total", 0))
@@ -267,14 +293,33 @@ class LandingQuery:
         """
         return max(self._asked_at, self._landed_at)
 
-    def _seeds(self, topics: Sequence[Topic], now: datetime) -> Rows:
-        """The rows that come with the project, as records."""
-        records: list[tuple[Any, ...]] = [
-            (seed.key.encode(), seed.value.encode(), topic.topic, SEED_PARTITION, seed.line, now, None, [])
-            for topic in topics
-            for seed in topic.seeds
-        ]
-        return Rows.given(self.session, records, SCHEMA)
+    def _land_seeds(self) -> None:
+        """Land the lines of seed files that differ from what has landed of them, as a batch."""
+        due = [topic for topic in self.landing.topics if topic.seeds and self._differs(topic)]
+        if not due:
+            return
+        changes = {topic.topic: seed_changes.of(topic, self._landed_seeds(topic)).seeds for topic in due}
+        self._seeded = {**self._seeded, **{topic.name: seed_changes.digest(topic.seeds) for topic in due}}
+        if any(changes.values()):
+            moment = Moment(self._batch, self._now())
+            records = _records(changes, moment.landed_at)
+            self._first = self._land_fetched(Rows.given(self.session, records, SCHEMA), moment, self._done)
+
+    def _differs(self, topic: Topic) -> bool:
+        """Whether a topic's file is another than when it was last looked at."""
+        return self._seeded.get(topic.name) != seed_changes.digest(topic.seeds)
+
+    def _landed_seeds(self, topic: Topic) -> seed_changes.Landed:
+        """What landed last of each key of a topic's file."""
+        if topic.name not in self._seeded:
+            return {}
+        tune(self.session, SMALL_BATCH_ROWS + 1)
+        rows = self.table.snapshot(self.session).where(F.col("partition") == SEED_PARTITION)
+        in_order = rows.where(F.col("topic") == topic.topic).orderBy("landing_batch", "offset")
+        batches: dict[str, dict[int, list[str | None]]] = {}
+        for row in in_order.select("key", "value", "landing_batch").collect():
+            batches.setdefault(row.key, {}).setdefault(row.landing_batch, []).append(row.value)
+        return {key: found[max(found)] for key, found in batches.items()}
 
     def _judged_few(self, fetched: Rows, moment: Moment) -> Materialized:
         """Records and the moment lie in slots, so that the verdict on them need not be planned again."""
@@ -284,12 +329,11 @@ class LandingQuery:
         topics = self.landing.topics
         return self._plans.compute("landed", lambda: _classified(_at(records, told), topics), records, told)
 
-    def _judged_many(self, ranges: Ranges, seeds: Rows | None, moment: Moment) -> Materialized:
+    def _judged_many(self, records: DataFrame, read: Collection[str], moment: Moment) -> Materialized:
         """This is planned for each batch, so it holds the verdicts on those topics only that have records in it."""
-        read = {topic for topic, _ in ranges}
-        topics = [topic for topic in self.landing.topics if topic.topic in read or (seeds and topic.seeds)]
-        records = self._records.frame(ranges, seeds).withColumn("landed_at", lit(moment.landed_at))
-        frame = _numbered(records, lit(moment.batch))
+        topics = [topic for topic in self.landing.topics if topic.topic in read]
+        batch = lit(moment.batch).cast("bigint")
+        frame = records.withColumns({"landed_at": lit(moment.landed_at), "landing_batch": batch})
         judged = self._judged_closely(frame, topics) if self._looks_closely else self._judged_at_a_glance(frame, topics)
         return Shared(judged.frame, judged.count, tuple(self.table.schema.names))
 
@@ -308,35 +352,33 @@ class LandingQuery:
         parts = rows.frame.rdd.getNumPartitions()
         return rows.narrowed(look_closely(rows.frame, topics).coalesce(parts))
 
-    def _land(self, ranges: Ranges, unseeded: Sequence[Topic]) -> LandingReport:
-        moment = Moment(self._batch + bool(unseeded), self._now())
-        seeds = self._seeds(unseeded, moment.landed_at) if unseeded else None
-        records = sum(end - start for start, end in ranges.values()) + (len(seeds) if seeds else 0)
-        self._plans.begin(moment.batch, records)
-        fetched = self._fetched(ranges, seeds) if self._plans.are_kept else None
-        if fetched is None:
-            self._plans.begin(moment.batch, max(records, SMALL_BATCH_ROWS + 1))  # few large ones are as many
-            landed = self._judged_many(ranges, seeds, moment)
-        else:
-            landed = self._judged_few(fetched, moment)
+    def _land(self, ranges: Ranges) -> LandingReport:
+        moment = Moment(self._batch, self._now())
+        records = sum(end - start for start, end in ranges.values())
         done = {t: dict(offsets) for t, offsets in self._done.items()}
         for (topic, p), (_, end) in ranges.items():
             done.setdefault(topic, {})[p] = end
-        # Offsets that mark the end of a transaction are none.
-        return self._append(landed, moment, landed.count, done, self._seeded | {topic.name for topic in unseeded})
+        self._plans.begin(moment.batch, records)
+        fetched = self._records.rows(ranges) if self._plans.are_kept else None
+        if fetched is not None:
+            return self._land_fetched(fetched, moment, done)
+        self._plans.begin(moment.batch, max(records, SMALL_BATCH_ROWS + 1))  # few large ones are as many
+        landed = self._judged_many(self._records.frame(ranges), {topic for topic, _ in ranges}, moment)
+        return self._append(landed, moment, landed.count, done)
 
-    def _fetched(self, ranges: Ranges, seeds: Rows | None) -> Rows | None:
-        fetched = self._records.rows(ranges)
-        return fetched if fetched is None or seeds is None else Rows.joined(self.session, [seeds, fetched])
+    def _land_fetched(self, fetched: Rows, moment: Moment, done: Offsets) -> LandingReport:
+        """Land records that are here already."""
+        self._plans.begin(moment.batch, len(fetched))
+        if self._plans.are_kept:
+            landed = self._judged_few(fetched, moment)
+        else:
+            records = local_frame(self.session, fetched.array, SCHEMA)
+            landed = self._judged_many(records, {topic.topic for topic in self.landing.topics}, moment)
+        # Offsets that mark the end of a transaction are no records.
+        return self._append(landed, moment, landed.count, done)
 
     def _append(
-        self,
-        landed: Materialized,
-        moment: Moment,
-        records: int,
-        done: Offsets,
-        seeded: frozenset[str],
-        is_tick: bool = False,
+        self, landed: Materialized, moment: Moment, records: int, done: Offsets, is_tick: bool = False
     ) -> LandingReport:
         with self._writing:
             rejected = self._rejected(landed) if records else 0
@@ -346,7 +388,7 @@ class LandingQuery:
                 "landed_at": moment.landed_at.isoformat(),
                 "offsets": done,
                 "ids": self._ids,
-                "seeded": sorted(seeded),
+                "seeded": self._seeded,
                 "records": records,
                 "total": self._total + records,
                 "tick": is_tick,
@@ -356,7 +398,7 @@ class LandingQuery:
             version = self.table.append(landed, marker)
             self._shelf.put(self.table.path, version, landed)
             landed.release()
-            self._done, self._seeded, self._batch, self._landed_at = done, seeded, moment.batch + 1, moment.landed_at
+            self._done, self._batch, self._landed_at = done, moment.batch + 1, moment.landed_at
             self._total += records
             return LandingReport(moment.batch, version, records, rejected)
 
@@ -365,6 +407,15 @@ class LandingQuery:
             return count_where(landed, "reject_reason is not null")
         rows = landed.frame
         return int(self._plans.text("rejected", lambda: rows.select(F.count("reject_reason").cast("string")), rows))
+
+
+def _records(seeds: Mapping[str, Sequence[Seed]], now: datetime) -> list[tuple[Any, ...]]:
+    """Rows that come with the project, as records."""
+    return [
+        (seed.key.encode(), seed.value and seed.value.encode(), topic, SEED_PARTITION, seed.line, now, None, [])
+        for topic, lines in seeds.items()
+        for seed in lines
+    ]
 
 
 def _moment(text: str) -> datetime:
@@ -382,13 +433,8 @@ def _classified(
 
 def _at(records: DataFrame, moment: DataFrame) -> DataFrame:
     """Records with the number of their batch and the time it lands."""
-    return _numbered(records.join(moment.hint("shuffle_replicate_nl")), F.col("batch")).drop("batch")
-
-
-def _numbered(records: DataFrame, batch: Column) -> DataFrame:
-    """Records with the number of their batch; that of rows which come with the project is the one before."""
-    is_seed = F.col("partition") == SEED_PARTITION
-    return records.withColumn("landing_batch", (batch - is_seed.cast("int")).cast("bigint"))
+    at = records.join(moment.hint("shuffle_replicate_nl"))
+    return at.withColumn("landing_batch", F.col("batch").cast("bigint")).drop("batch")
 
 
 def _share(behind: Mapping[tuple[str, int], tuple[int, int]], max_rows: int) -> dict[tuple[str, int], tuple[int, int]]:

@@ -66,7 +66,9 @@ class NativeQuery:
     ) -> None:
         (self.model,) = query.models
         self.session = child(spark, query.name, project.macros)
-        self.sources = {source_name(project, ref) for ref in stored_inputs(project, query) if ref.stream}
+        refs = [*stored_inputs(project, query)]
+        self.sources = {source_name(project, ref) for ref in refs if ref.stream}
+        self.looked_up = tuple(ref.table for ref in refs if not ref.stream)
         self.outputs = (self.model.table,)
         self.shelf = Shelf()  # a run puts the one there that all its queries share
         self._plans = Plans(self.session)
@@ -166,6 +168,11 @@ class NativeQuery:
         if self.running is None:
             return (self._checkpoint / "offsets").exists() and not self._idle_note.exists()
         return self.state_rows > 0
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it has never begun a batch."""
+        return not (self._checkpoint / "offsets").exists()
 
     @property
     def compares_times(self) -> bool:

@@ -66,8 +66,8 @@ class RecordReader:
         found = self._task.rows(source, self._to_row, records, SMALL_BATCH_BYTES, self._confs)
         return None if found is None else Rows(found)
 
-    def frame(self, ranges: Ranges, others: Rows | None = None) -> DataFrame:
-        """The records of these ranges, in at least as many parts as there are cores; others are a part of their own."""
+    def frame(self, ranges: Ranges) -> DataFrame:
+        """The records of these ranges, in at least as many parts as there are cores."""
         option, spark = self._jvm.scala.Option, self._spark
         cores = option.apply(self._session.sparkContext.defaultParallelism)
         calculator = self._kafka.KafkaOffsetRangeCalculator(cores, option.empty())
@@ -75,9 +75,6 @@ class RecordReader:
         kind = self._jvm.java.lang.Class.forName("org.apache.spark.sql.catalyst.InternalRow")
         tag = scala_object(self._jvm.scala.reflect, "ClassTag").apply(kind)
         rows = self._source(parts).map(self._to_row, tag)
-        if others is not None:
-            given = self._jvm.scala.collection.immutable.ArraySeq.unsafeWrapArray(others.array)
-            rows = rows.union(self._session.sparkContext._jsc.sc().parallelize(given, 1, tag))
         return DataFrame(spark.internalCreateDataFrame(rows, spark.parseDataType(SCHEMA.json()), False), self._session)
 
     def _asked(self, ranges: Ranges) -> Any:

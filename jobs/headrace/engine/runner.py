@@ -48,7 +48,7 @@ from headrace.errors import Finding, HeadraceError, InvalidProject
 from headrace.layout import Layout
 from headrace.planning import declared
 from headrace.planning.declared import Declared
-from headrace.project import resets
+from headrace.project import dag, resets
 from headrace.project.duration_rules import IDLE_TICK
 from headrace.project.model import Input, Model, Project
 from headrace.project.topic_names import progress_topic
@@ -129,6 +129,7 @@ class Run:
             upstream = [writers[name] for name in query.sources if name in writers]
             member = self.supervisor.add(self._task(query, upstream), upstream)
             writers |= {table: member for table in query.outputs}
+        self._await(writers)
         for publisher in self._publishers:
             upstream = [writers[publisher.model.table]]
             self.supervisor.add(PublisherTask(publisher, self._bells, self._say), upstream)
@@ -183,6 +184,19 @@ class Run:
             task.upto = query.ends()
         return task.table, self.supervisor.add(task)
 
+    def _await(self, writers: Mapping[str, Supervised]) -> None:
+        """Let a query that has never run begin when the tables of others that it looks up hold what was there."""
+        members = {member.task.name: member for member in self.supervisor.members}
+        needs = {name: [other.task.name for other in member.upstream] for name, member in members.items()}
+        new = [query for query in self._queries if not isinstance(query, SnapshotQuery) and query.is_new]
+        wanted = {
+            writers[next(iter(query.outputs))].task.name: {writers[table].task.name for table in looked_up}
+            for query in new
+            if (looked_up := [table for table in query.looked_up if table in writers])
+        }
+        for name, others in dag.added(needs, wanted).items():
+            members[name].awaited = [members[other] for other in others]
+
     def _task(self, query: queries.AnyQuery, upstream: Sequence[Supervised]) -> Task:
         if isinstance(query, Group):
             return GroupTask(query, self.project.target.max_rows, self._bells, self._say)
@@ -227,10 +241,14 @@ class Run:
             ensure(kafka, {progress_topic(self.project.target): 1}, {"cleanup.policy": "compact"})
 
     def _settle(self) -> None:
-        """Decide where topics begin; what keeps a landing from knowing is told as its own failure, when it runs."""
+        """Decide where topics begin, and land what comes with the project, before anything runs that may look it up.
+
+        What keeps a landing from knowing is told as its own failure, when it runs.
+        """
         for landing in self._landings:
             with suppress(HeadraceError, KafkaException):
                 landing.settle()
+                landing.seed()
 
     def _open_publishers(self) -> None:
         """Let every publisher find its place, all at once since each waits for the broker; then tell what is wrong."""

@@ -32,10 +32,12 @@ class Supervised:
     def __init__(self, task: Task, upstream: Sequence[Supervised], say: Say, turns: Turns) -> None:
         self.task = task
         self.upstream = upstream
+        self.awaited: Sequence[Supervised] = ()
         self.state: QueryState = "starting"
         self.restarts = 0
         self.last_error: str | None = None
         self.finished = threading.Event()
+        self.caught_up = threading.Event()
         self._say = say
         self._turns = turns if task.kind in IN_TURN else None
 
@@ -48,13 +50,20 @@ class Supervised:
         return replace(self.task.status(), state=self.state, restarts=self.restarts, last_error=self.last_error)
 
     def run(self, stop: threading.Event, until_done: bool) -> None:
-        """Step until told to stop, failed for good or, with `until_done`, until nothing is left to do."""
+        """Step until told to stop, failed for good or, with `until_done`, until nothing is left to do.
+
+        The first step comes after those that are awaited have worked off what was there.
+        """
         try:
+            wait_until(lambda: all(other.caught_up.is_set() for other in self.awaited), stop, poll=0.05)
             while not stop.is_set():
                 upstream_done = all(other.finished.is_set() for other in self.upstream)
+                upstream_caught_up = all(other.caught_up.is_set() for other in self.upstream)
                 worked = self._step(stop)
                 if worked is None:
                     return
+                if upstream_caught_up and self.task.is_caught_up:
+                    self.caught_up.set()
                 if not worked and until_done and upstream_done:
                     break
                 if not worked:
@@ -66,6 +75,7 @@ class Supervised:
             self._fail(told(error))
         finally:
             self.finished.set()
+            self.caught_up.set()
 
     def _step(self, stop: threading.Event) -> bool | None:
         """One step, tried again while its failure can pass; None if the task has failed for good."""

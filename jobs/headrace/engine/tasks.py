@@ -79,6 +79,10 @@ class Task(Protocol):
     def step(self) -> bool:
         """Do the next piece of work; False if there was none."""
 
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether it has worked off what it last saw, once it has made a step."""
+
     def finish(self) -> None:
         """Do what is due once at a clean end."""
 
@@ -131,6 +135,10 @@ class LandingTask:
         if self.upto is None and (self.query.lag or 0) <= self._max_rows:  # else there is more to read
             self._tick(started)
         return True
+
+    @property
+    def is_caught_up(self) -> bool:
+        return self.query.lag is not None and self.query.lag <= self._max_rows
 
     def _tick(self, now: float) -> None:
         """Let time pass where something waits for it and nothing comes; Kafka has answered, so it is up.
@@ -202,6 +210,10 @@ class GroupTask:
         self._say("batch", query=self.name, **told, s=round(report.seconds, 3))
         return True
 
+    @property
+    def is_caught_up(self) -> bool:
+        return self.group.behind == 0
+
     def finish(self) -> None:
         self.group.rest()
 
@@ -246,6 +258,10 @@ class NativeTask:
         if time.monotonic() - self._stored_at >= CURRENT_SECONDS:
             self._store_current()
         return not ended
+
+    @property
+    def is_caught_up(self) -> bool:
+        return self.query.running is not None and self.query.running.lastProgress is not None
 
     def _store_current(self) -> None:
         if self.query.current:
@@ -306,6 +322,10 @@ class SnapshotTask:
         self._say("snapshot", query=self.name, batch=report.batch, rows=report.rows)
         return True
 
+    @property
+    def is_caught_up(self) -> bool:
+        return True
+
     def finish(self) -> None:
         """Nothing is left to do."""
 
@@ -329,6 +349,10 @@ class UnopenedTask:
 
     def step(self) -> bool:
         raise HeadraceError(self._cause)
+
+    @property
+    def is_caught_up(self) -> bool:
+        return True
 
     def finish(self) -> None:
         """Nothing was begun."""
@@ -361,6 +385,10 @@ class PublisherTask:
         self._counters.took(self.publisher.version - 1, sent)
         if sent:
             self._say("published", query=self.name, version=self.publisher.version - 1, rows=sent)
+        return True
+
+    @property
+    def is_caught_up(self) -> bool:
         return True
 
     def finish(self) -> None:

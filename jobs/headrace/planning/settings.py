@@ -9,9 +9,10 @@ from headrace.errors import InvalidProject, Place
 from headrace.planning import terms
 from headrace.planning.declared import Declared
 from headrace.planning.verdict import Reason, Verdict
-from headrace.project import dialect, event_times
+from headrace.project import dialect, event_times, seed_changes
 from headrace.project.macros import named_in
 from headrace.project.model import Model, Publish, Topic
+from headrace.project.seed_changes import SeedChanges
 
 _FIXED = {
     "materialized": "its rows are stored in another way",
@@ -80,8 +81,25 @@ def topic_reasons(old: Topic, new: Topic) -> Iterator[Reason]:
         told = (_told(event_times.described(old)), _told(event_times.described(new)))
         yield Reason(Verdict.FORWARD, place, message, *told)
     if old.seeds != new.seeds:
-        message = "rows that come with the project landed at the first start, and are not read again"
-        yield Reason(Verdict.KEEP, place, message)
+        yield Reason(Verdict.KEEP, place, _seed_message(new, seed_changes.of(new, _values(old))))
+
+
+def _seed_message(topic: Topic, changes: SeedChanges) -> str:
+    """What the next start lands of a file that was edited."""
+    if not topic.seeds:
+        return "the rows that landed with the project stay; take them out with records that end their keys"
+    counts = {"new": changes.new, "changed": changes.changed, "gone": changes.gone}
+    told = ", ".join(f"{number} {word}" for word, number in counts.items() if number) or "no"
+    left = f"; {len(changes.kept)} that the file has no more stay, as the source allows no null value"
+    return f"{told} keys of the seed land as changes at the next start{left if changes.kept else ''}"
+
+
+def _values(topic: Topic) -> dict[str, list[str | None]]:
+    """What a file held, by key."""
+    found: dict[str, list[str | None]] = {}
+    for seed in topic.seeds:
+        found.setdefault(seed.key, []).append(seed.value)
+    return found
 
 
 def edited_topic_columns(old: Topic, new: Topic) -> frozenset[str]:

@@ -29,6 +29,17 @@ def cycles(needs: Mapping[str, Collection[str]]) -> list[tuple[str, ...]]:
     return found
 
 
+def added(needs: Mapping[str, Collection[str]], more: Mapping[str, Collection[str]]) -> dict[str, tuple[str, ...]]:
+    """Return what of `more` can be needed too without a cycle, of each name; who comes first by the alphabet has it."""
+    known, found = {name: {*each} for name, each in needs.items()}, dict.fromkeys(more, tuple[str, ...]())
+    for name in sorted(more):
+        for other in sorted(more[name]):
+            if not cycles({**known, name: {*known.get(name, ()), other}}):
+                known.setdefault(name, set()).add(other)
+                found[name] += (other,)
+    return found
+
+
 def _cycle(needs: Mapping[str, Collection[str]]) -> tuple[str, ...]:
     try:
         TopologicalSorter(needs).prepare()

@@ -70,11 +70,11 @@ class Field:
 
 @dataclass(frozen=True)
 class Seed:
-    """One line of a topic's CSV file, as the record that it lands as."""
+    """One line of a topic's CSV file, as the record that it lands as; one without a value ends its key."""
 
     line: int
     key: str
-    value: str
+    value: str | None
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def _seeds(project: Project) -> Iterator[Sent]:
         for topic in landing.topics:
             for seed in topic.seeds:
                 where = (landing.name, topic.topic, SEED_PARTITION, seed.line)
-                yield Sent(*where, _bytes(seed.key), _bytes(seed.value), (), EPOCH)
+                yield Sent(*where, _bytes(seed.key), None if seed.value is None else _bytes(seed.value), (), EPOCH)
 
 
 def _records(project: Project, batch: Batch, numbering: _Numbering) -> Iterator[Sent]:
