@@ -65,6 +65,19 @@ def test_landing_columns_known_before_landing(store: Store) -> None:
     assert rows.columns == tuple(name for name, _ in LANDING_COLUMNS)
 
 
+def test_versions_say_since_when_and_until_when_each_holds(store: Store) -> None:
+    store.change(0, ("a", 0, 1, False), ("b", 1, 1, False))
+    store.change(1, ("a", 2, 2, False), ("b", 3, 0, True))
+    found = relation(store.project, store.layout, "silver.open_orders_versions")
+    told = read(found, "order_id, made, _valid_from['offset'] as since, _valid_to['offset'] as until")
+    assert sorted(map(tuple, (row.values() for row in told)), key=str) == [
+        ("a", 1, 0, 2),
+        ("a", 2, 2, None),
+        ("b", 1, 1, 3),
+    ]
+    assert found.name in names(store.project)
+
+
 def test_failed_rows_span_all_queries(store: Store) -> None:
     queries = tuple(Query(name, "micro_batch", ()) for name in ("shipping", "sales", "idle"))
     for each in queries[:2]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from deltalake import DeltaTable
@@ -13,6 +13,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from headrace.errors import EnvironmentFault, UsageError, did_you_mean
 from headrace.layout import Layout
+from headrace.project import versions
 from headrace.project.model import FAILED_COLUMNS, LANDING_COLUMNS, TICK_TOPIC, Landing, Model, Project, Query
 
 DEAD_LETTERS = "bronze.dead_letters"
@@ -63,7 +64,8 @@ class Relation:
 def names(project: Project) -> tuple[str, ...]:
     """Every name that `relation` answers to, views included."""
     topics = [f"bronze.{topic.name}" for landing in project.landings for topic in landing.relations]
-    return (*topics, DEAD_LETTERS, FAILED_ROWS, LATE_ROWS, *(model.table for model in project.models))
+    upserts = [f"{model.table}{versions.SUFFIX}" for model in project.models if versions.has_versions(model)]
+    return (*topics, DEAD_LETTERS, FAILED_ROWS, LATE_ROWS, *(model.table for model in project.models), *upserts)
 
 
 def relation(project: Project, layout: Layout, name: str) -> Relation:
@@ -76,6 +78,8 @@ def relation(project: Project, layout: Layout, name: str) -> Relation:
         return _failed(layout, project.queries)
     if name.startswith("bronze."):
         return _slice(project, layout, name)
+    if (upsert := versions.base(name, {model.table: model for model in project.models})) is not None:
+        return _versions(layout, upsert)
     model = _model(project, name)
     if model.materialized == "view":
         raise NotStored(model)
@@ -223,6 +227,23 @@ def _current(layout: Layout, model: Model) -> Relation:
         f"union all select {columns} from changed where not _deleted"
     )
     return Relation(model.table, sql, {tail: log, rows: current}, model.unique_key, _by(model.unique_key))
+
+
+def _versions(layout: Layout, model: Model) -> Relation:
+    """Every version of every key of an upsert: since when it holds and until when, by arrival."""
+    name, log = f"{model.table}{versions.SUFFIX}", _open(layout.changes(model.table))
+    if log is None:
+        return replace(_unwritten(model), name=name)
+    alias, keys = f"changes_{model.layer}_{model.name}", ", ".join(f"`{key}`" for key in model.unique_key)
+    stored = [column for column in _names(log) if column not in ("_deleted", "_batch")]
+    columns = ", ".join(f"`{column}`" for column in stored)
+    next_one = f"lead(_arrival) over (partition by {keys} order by {', '.join(_order(log))})"
+    changed = f"select *, {next_one} as {versions.VALID_TO} from {alias}"
+    valid = f"_arrival as {versions.VALID_FROM}, {versions.VALID_TO}"
+    sql = f"select {columns}, {valid} from ({changed}) where not _deleted"
+    brief = (*(column for column in stored if column != "_arrival"), *versions.COLUMNS)
+    order = (*_by(model.unique_key), *_ARRIVAL_PARTS)
+    return Relation(name, sql, {alias: log}, model.unique_key, order, brief=brief)
 
 
 def _by(key: Iterable[str]) -> tuple[str, ...]:
