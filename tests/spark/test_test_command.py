@@ -61,12 +61,14 @@ def test_failing_case_shows_the_rows_that_differ(root: Path, sandbox: Sandbox, c
     text = FILES[CASE].replace(
         "  rows: [{id: a, size: 1}, {id: b, size: 3}", "  rows: [{id: a, size: 1}, {id: b, size: 99}"
     )
+    text = text.replace("{key: c, value: {}}]", "{key: c, value: {}}, {key: d, value: [1]}]")
     (root / CASE).write_text(text.replace("\ngiven:", "\ncuts: [one-by-one]\ngiven:"), "utf-8")
     code = testing.run_cases(Workspace(root, "local"), ("gold.things",), (), None)
     out = capfd.readouterr().out
     told = [line for line in out.splitlines() if "size=" in line]
     assert (code, len(told), "3" in told[0] and "9" in told[0]) == (1, 1, True)
-    assert "what landed:\n  batch 0 of things at 2026-01-01T00:00:00Z: " in out
+    assert "  batch 2 of things at 2026-01-01T00:00:09Z: 4 records, 1 of them dead letters\n" in out
+    assert "    not_json: things key d: [1]\n" in out
 
 
 def test_case_that_cannot_be_read_is_a_finding(root: Path, capfd: pytest.CaptureFixture) -> None:
