@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
 
 from headrace.engine.columns import columns_of, lit
 from headrace.engine.datatests import FAILED, Lookup, as_json, counts, failing, marked, names, repeats
 from headrace.engine.delta import CommitTable
 from headrace.engine.kept import Plans
 from headrace.engine.keys import KeyIndex
+from headrace.engine.local import internal_rows, local_frame
 from headrace.engine.materialized import Materialized, materialize
 from headrace.engine.null_keys import NullKeys
 from headrace.errors import HeadraceError
 from headrace.layout import Layout
 from headrace.project.model import FAILED_COLUMNS, Model, Query
+
+_ERRORS = StructType([StructField(name, StringType()) for name in ("model", "test", "row")])
 
 
 class QueryTests:
@@ -35,8 +40,18 @@ class QueryTests:
         tests = [test for model in query.models for test in model.tests]
         self.looked_up = tuple(dict.fromkeys(test.to for test in tests if test.to is not None))
         self._name = query.name
-        self.keeps_rows = bool(self._keys) or any(test.on_failure == "dead_letter" for test in tests)
+        self._session = session
+        self._errors: tuple[tuple[str, str, str], ...] = ()
+        self.keeps_rows = (
+            bool(self._keys)
+            or any(test.on_failure == "dead_letter" for test in tests)
+            or any(model.on_error == "dead_letter" for model in query.models)
+        )
         self.table = CommitTable(session, layout.failed(query.name), columns_of(dict(FAILED_COLUMNS)))
+
+    def note_errors(self, rows: Sequence[tuple[str, str, str]]) -> None:
+        """Take in the rows that models were run without in this batch: model, reason and JSON of each."""
+        self._errors = tuple(rows)
 
     def create(self) -> None:
         """Create the table of failed rows, if there can be any."""
@@ -55,6 +70,8 @@ class QueryTests:
     def set_aside(self, batch: int, at: str) -> DataFrame | None:
         """The rows that failed in this batch and are to be kept; None if there are none."""
         frames = [rows for _, each in self._all for rows in each.set_aside]
+        if self._errors:
+            frames.append(local_frame(self._session, internal_rows(self._session, self._errors, _ERRORS), _ERRORS))
         if not frames:
             return None
         when = {"batch": lit(batch).cast("bigint"), "failed_at": lit(at).cast("timestamp")}
@@ -68,7 +85,8 @@ class QueryTests:
             kept = materialize(rows)
             self.table.append(kept, {**marker, "rows": kept.count})
             kept.release()
-        return {f"{table}.{name}": number for table, each in self._all for name, number in each.failed.items()}
+        found = {f"{table}.{name}": number for table, each in self._all for name, number in each.failed.items()}
+        return found | Counter(f"{table}.{reason}" for table, reason, _ in self._errors)
 
     def settle(self, added: Mapping[str, Materialized]) -> None:
         """Take committed rows into what later batches look up, and give memory back."""
@@ -76,6 +94,7 @@ class QueryTests:
             tests.settle(added[table])
         for keys in self._keys.values():
             keys.forget()
+        self._errors = ()
 
     def drop(self) -> None:
         """Forget all that is cached."""
@@ -83,6 +102,7 @@ class QueryTests:
             tests.drop()
         for keys in self._keys.values():
             keys.forget()
+        self._errors = ()
 
     @property
     def _all(self) -> Iterator[tuple[str, ModelTests | NullKeys]]:

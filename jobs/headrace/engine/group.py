@@ -246,6 +246,9 @@ class Group:
         read = {name: self.sources[name].read(self.plans, name, found, shelf) for name, found in commits.items()}
         done = self._already_committed(inputs.batch) if replay else {}
         added = self.decide({name: rows.frame for name, rows in read.items()}, inputs, done)
+        if self._routine.poison != inputs.poison:
+            inputs = replace(inputs, poison=self._routine.poison)
+            self._inputs.record(inputs)  # before anything is written: whoever runs the batch again leaves out the same
         counts = {table: rows.count for table, rows in added.items()}
         failed = self._commit(added, inputs, done, replay)
         lines = tuple(self.lines(added))  # others wait for rows, and nobody for lines

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace import durable
+from headrace.engine.poison import Poison
 
 KEEP = 20
 
@@ -25,6 +26,8 @@ class Inputs:
     snapshots: Mapping[str, int] = field(default_factory=dict)
     at: str = ""
     ids: Mapping[str, str] = field(default_factory=dict)
+    poison: tuple[Poison, ...] = ()
+    """The rows that models were run without."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -32,7 +35,8 @@ class Inputs:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Inputs:
         ranges = {name: (int(a), int(b)) for name, (a, b) in data["ranges"].items()}
-        return cls(int(data["batch"]), ranges, dict(data["snapshots"]), data["at"], dict(data["ids"]))
+        poison = tuple(map(Poison.from_json, data.get("poison", ())))
+        return cls(int(data["batch"]), ranges, dict(data["snapshots"]), data["at"], dict(data["ids"]), poison)
 
 
 class InputLog:

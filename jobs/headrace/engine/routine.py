@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from headrace.engine.batch_tests import QueryTests
-from headrace.engine.binding import Binder, shared_views, view_of
+from headrace.engine.binding import Binder, shared_views, streams_of, view_of
+from headrace.engine.columns import AS_JSON
 from headrace.engine.delta import Commit
 from headrace.engine.failures import ModelFailed
 from headrace.engine.inputs import Inputs
 from headrace.engine.kept import Plans
-from headrace.engine.materialized import Materialized
+from headrace.engine.materialized import Materialized, materialize
 from headrace.engine.outputs import Output, UpsertOutput, committed_rows
+from headrace.engine.poison import (
+    MOST,
+    Arrival,
+    Fault,
+    Poison,
+    RowFailed,
+    among,
+    culprits,
+    fault_of,
+    from_to,
+    is_by_row,
+    place_of,
+    without,
+)
 from headrace.engine.sources import Tables, plain, source_name
 from headrace.engine.validity import all_versions, newest_versions
+from headrace.errors import HeadraceError, Place
 from headrace.project import emptiness
 from headrace.project.model import Input, Model, Project, Query
 
@@ -32,6 +51,16 @@ class Batch:
     """Sources without any row."""
     added: dict[str, Materialized] = field(default_factory=dict)
     views: dict[str, Materialized] = field(default_factory=dict)
+    poison: list[Poison] = field(default_factory=list)
+    """Rows that steps are run without: those recorded before, and those found on the way."""
+    only: str = "true"
+    """The condition of the rows of its streams that a step is tried over."""
+
+    def left(self, step: Model) -> str | None:
+        """The condition of the rows of its streams that a step is run over; None for all."""
+        arrivals = [arrival for each in self.poison if each.table == step.table for arrival in each.arrivals]
+        conditions = [*([without(arrivals)] if arrivals else []), *([self.only] if self.only != "true" else [])]
+        return " and ".join(conditions) or None
 
 
 class Routine:
@@ -52,30 +81,133 @@ class Routine:
         self._outputs = outputs
         self._tests = tests
         self._shared = shared_views(project, query)
+        self._models = query.models
         self._steps = tuple(dict.fromkeys(step for model in query.models for step in self._steps_to(model)))
         self._last_reader = {view: step.table for step in self._steps for view in self._shared_by(step)}
         self._looked_up: dict[str, tuple[int, DataFrame]] = {}
+        self.poison: tuple[Poison, ...] = ()
 
     def decide(
         self, read: Mapping[str, DataFrame], silent: frozenset[str], inputs: Inputs, done: Mapping[str, Commit]
     ) -> dict[str, Materialized]:
         """Compute a batch, in which some sources are silent; `done` are the models whose rows are committed already.
 
-        Writes nothing.
+        Writes nothing. `poison` are afterwards the rows that models were run without.
         """
-        batch = Batch(inputs, read, done, silent)
+        batch = Batch(inputs, read, done, silent, poison=[*inputs.poison])
         for step in self._steps:
             try:
-                self._take(step, batch)
+                self._take_without_poison(step, batch)
                 self._give_back(step, batch)
             except Exception as error:
                 raise ModelFailed(step.table, step.path, error) from error
+        self.poison = tuple(batch.poison)
+        self._tests.note_errors([row for each in batch.poison for row in self._rows_of(each, batch)])
         return batch.added
 
     def forget(self) -> None:
         """Forget what is cached."""
         self._looked_up = {}
         self._plans.drop()
+
+    def _take_without_poison(self, step: Model, batch: Batch) -> None:
+        """Take a step; where rows make it fail, find them, and take it without them if it may be."""
+        while True:
+            try:
+                return self._take(step, batch)
+            except Exception as error:
+                fault = fault_of(error)
+                found = self._poison(step, batch, fault) if fault else None
+                if found is None:
+                    raise
+                if not self._sets_aside(step):
+                    raise RowFailed(found, self._key_of(found, batch)) from error
+                batch.poison.append(found)
+                if sum(len(each.arrivals) for each in batch.poison if each.table == step.table) >= MOST:
+                    message = f"{found.place}: {found.error}: more than {MOST} rows of a batch; mend the model"
+                    raise HeadraceError(message) from error
+
+    def _sets_aside(self, step: Model) -> bool:
+        """Whether a step may go on without some rows; a view if all models that read it may."""
+        if step.table in self._outputs:
+            return step.on_error == "dead_letter"
+        readers = [model for model in self._models if step.table in (view.table for view in self._views_of(model))]
+        return all(model.on_error == "dead_letter" for model in readers)
+
+    def _poison(self, step: Model, batch: Batch, fault: Fault) -> Poison | None:
+        """The rows that make a step fail; None if they cannot be told."""
+        arrivals = self._arrivals(step, batch)
+        if not arrivals:
+            return None
+        parts = [step, *self._views_of(step)]
+        told: list[Fault] = []
+
+        def fails(start: int, end: int, excluded: Sequence[int]) -> bool:
+            return self._fails(step, batch, arrivals[start:end], [arrivals[at] for at in excluded], told)
+
+        most = MOST if self._sets_aside(step) else 1
+        if not fails(0, len(arrivals), ()):
+            return None
+        numbers = culprits(len(arrivals), fails, is_by_row(parts), most)
+        fault = told[-1] if len(numbers) == 1 else fault
+        place = place_of(fault, parts, self._project.vars) or Place(step.path)
+        rows = tuple(arrivals[number] for number in numbers)
+        return Poison(step.table, fault.reason, fault.text, fault.clause, str(place), rows)
+
+    def _fails(
+        self, step: Model, batch: Batch, some: Sequence[Arrival], excluded: Sequence[Arrival], told: list[Fault]
+    ) -> bool:
+        """Whether a step fails over some rows; notes how."""
+        if not some:
+            return False
+        only = f"{from_to(some[0], some[-1])} and {without(excluded)}"
+        trial = replace(batch, only=only)
+        try:
+            rows = self._run(step, trial)
+            output = self._outputs.get(step.table)
+            materialize(output.shaped(rows) if output else rows).release()
+        except Exception as error:
+            if (fault := fault_of(error)) is None:
+                raise
+            told.append(fault)
+            return True
+        return False
+
+    def _arrivals(self, step: Model, batch: Batch) -> list[Arrival]:
+        """The arrivals of all rows that a step streams, in order; none if some stream has no arrivals."""
+        found: set[Arrival] = set()
+        for rows in self._streams(step, batch):
+            if "_arrival" not in rows.columns:
+                return []
+            parts = rows.where(batch.left(step) or "true").where("_arrival is not null").select("_arrival.*").distinct()
+            found |= {(row[0], row[1], row[2], row[3]) for row in parts.collect()}
+        return sorted(found)
+
+    def _streams(self, step: Model, batch: Batch) -> Iterator[DataFrame]:
+        for _, ref in streams_of(self._project, step):
+            yield self._relation(ref, batch)
+
+    def _views_of(self, model: Model) -> Iterator[Model]:
+        for view in filter(None, (view_of(self._project, ref) for ref in model.inputs)):
+            yield view
+            yield from self._views_of(view)
+
+    def _rows_of(self, poison: Poison, batch: Batch) -> list[tuple[str, str, str]]:
+        """What is kept of rows that a model was run without: model, reason, and all that is known as JSON."""
+        step = next(step for step in self._steps if step.table == poison.table)
+        told = {"clause": poison.clause, "place": poison.place, "error": poison.error}
+        found: dict[Arrival, dict[str, Any]] = {}
+        for rows in self._streams(step, batch):
+            chosen = rows.where(among(poison.arrivals))
+            for row in chosen.select("_arrival.*", F.to_json(F.struct("*"), AS_JSON)).collect():
+                whole = json.loads(row[4])
+                arrival = {"topic": row[1], "partition": row[2], "offset": row[3], "key": whole.get("key")}
+                found.setdefault((row[0], row[1], row[2], row[3]), {**arrival, **told, "row": whole})
+        return [(poison.table, poison.reason, json.dumps(found[arrival])) for arrival in sorted(found)]
+
+    def _key_of(self, poison: Poison, batch: Batch) -> str | None:
+        rows = self._rows_of(poison, batch)
+        return json.loads(rows[0][2])["key"] if rows else None
 
     def _take(self, step: Model, batch: Batch) -> None:
         if step.table not in self._outputs:
@@ -114,7 +246,7 @@ class Routine:
     def _viewed(self, view: Model, batch: Batch) -> Materialized:
         if self._gives_nothing(view, batch):
             return self._plans.nothing(view.table, self._tables.schema(view.table))
-        return self._plans.compute(view.table, lambda: self._run(view, batch), *self._leaves(view, batch))
+        return self._computed(view, batch, lambda: self._run(view, batch), *self._leaves(view, batch))
 
     def _added(self, model: Model, batch: Batch) -> Materialized:
         tests = self._tests.models.get(model.table)
@@ -122,18 +254,35 @@ class Routine:
             return self._plans.nothing(model.table, self._outputs[model.table].table.schema)
         leaves = self._leaves(model, batch)
         if tests is None:
-            return self._fitted(model, leaves, lambda: self._run(model, batch))
+            return self._fitted(model, batch, leaves, lambda: self._run(model, batch))
         accepted = tests.accepted(self._run(model, batch), lambda table: self._known(table, batch))
-        return tests.unrepeated(self._fitted(model, (accepted,), lambda: accepted))
+        return tests.unrepeated(self._fitted(model, batch, (accepted,), lambda: accepted))
 
-    def _fitted(self, model: Model, leaves: tuple[DataFrame, ...], rows: Callable[[], DataFrame]) -> Materialized:
+    def _fitted(
+        self, model: Model, batch: Batch, leaves: tuple[DataFrame, ...], rows: Callable[[], DataFrame]
+    ) -> Materialized:
         output, plans = self._outputs[model.table], self._plans
-        shaped = plans.compute(model.table, lambda: plans.with_batch(output.shaped(rows())), *leaves)
+        shaped = self._computed(model, batch, lambda: plans.with_batch(output.shaped(rows())), *leaves)
         return output.narrowed(self._tests.with_whole_keys(model.table, shaped))
 
+    def _computed(self, step: Model, batch: Batch, make: Callable[[], DataFrame], *leaves: DataFrame) -> Materialized:
+        """The rows of a step; what is run without some rows is planned for this batch alone."""
+        if batch.left(step) is None:
+            return self._plans.compute(step.table, make, *leaves)
+        return self._plans.put(step.table, materialize(make()))
+
     def _run(self, model: Model, batch: Batch) -> DataFrame:
-        views = {table: rows.frame for table, rows in batch.views.items()}
-        return Binder(self._plans.session, self._project, lambda ref: self._relation(ref, batch), views).run(model)
+        condition = batch.left(model)
+
+        def left(rows: DataFrame) -> DataFrame:
+            return rows.where(condition) if condition and "_arrival" in rows.columns else rows
+
+        def resolve(ref: Input) -> DataFrame:
+            rows = self._relation(ref, batch)
+            return left(rows) if ref.stream else rows
+
+        views = {table: left(rows.frame) for table, rows in batch.views.items()}
+        return Binder(self._plans.session, self._project, resolve, views).run(model)
 
     def _steps_to(self, model: Model) -> Iterator[Model]:
         """The shared views that a model streams, in order, and itself."""

@@ -37,7 +37,7 @@ _JUDGED = (
 )
 _HARMLESS = (
     *("layer", "name", "domain", "path", "description", "log", "tags", "owner", "meta", "header_places", "every"),
-    *("allow", "extra_columns"),
+    *("allow", "extra_columns", "on_error"),
 )
 """Keys that change nothing of what is stored."""
 

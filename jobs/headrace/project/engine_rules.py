@@ -22,6 +22,7 @@ STREAMING_NEEDS_NO = {
     "once_per": "a model in Spark's streaming engine keeps no keys for ever; take it out, or run it per micro-batch",
     "log": "a model in Spark's streaming engine logs no rows; take it out",
     "query": "a model in Spark's streaming engine is a query of its own; take `query:` out",
+    "on_error": "a model in Spark's streaming engine sets no rows aside; say `try_divide`, `try_cast` and their like",
 }
 """Header keys without effect in the streaming engine, and what to do."""
 

@@ -242,6 +242,7 @@ class Model:
     `extra_columns` says whether the result may have columns beside the declared ones; `allow` are the findings that
     the header allows, with the reason of each.
     `log` is the text that is logged of a row, a column or another expression, up to 20 rows a batch.
+    `on_error` says what becomes of a row that makes the SQL fail: it stops the query, or is set aside.
     `remember` is for how many seconds of event time a streaming model finds its own rows: a number or a parameter.
     `every` is the number of seconds between two snapshots, or the variable that holds it.
     """
@@ -266,6 +267,7 @@ class Model:
     publish: Publish | None = None
     output_mode: Literal["append", "update"] = "append"
     log: str | None = None
+    on_error: Literal["stop", "dead_letter"] = "stop"
     remember: float | str | None = None
     every: float | str | None = None
     columns: Mapping[str, str] = field(default_factory=dict, compare=False)

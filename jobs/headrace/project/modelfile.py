@@ -122,6 +122,7 @@ def _model(location: Location, content: str, head: Header, text: SqlText, settin
         publish=head.publish,
         output_mode=settings.output_mode,
         log=settings.log,
+        on_error=settings.on_error,
         remember=head.keys.remember,
         every=head.keys.every,
         tags=tuple(dict.fromkeys((location.domain, *settings.tags))),

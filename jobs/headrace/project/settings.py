@@ -31,6 +31,7 @@ class Settings(Shape):
     run: Literal["streaming", "micro_batch"] | None = None
     output_mode: Literal["append", "update"] = "append"
     log: Expression | None = None
+    on_error: Literal["stop", "dead_letter"] = "stop"
     extra_columns: Literal["allow", "refuse"] = "allow"
     owner: str | None = None
     tags: Texts = ()

@@ -15,13 +15,13 @@ from headrace.project.model import DataTest, Model
 NEEDLESS_KEYS = {
     "view": (
         *("unique_key", "once_per", "delete_when", "close_when", "publish"),
-        *("output_mode", "log", "query", "run", "remember", "every", "tests"),
+        *("output_mode", "log", "query", "run", "remember", "every", "tests", "on_error"),
     ),
     "append": ("unique_key", "delete_when", "close_when", "every"),
     "upsert": ("once_per", "every"),
     "snapshot": (
         *("unique_key", "once_per", "delete_when", "close_when"),
-        *("output_mode", "log", "query", "run", "remember", "tests"),
+        *("output_mode", "log", "query", "run", "remember", "tests", "on_error"),
     ),
 }
 """Header keys that mean nothing for a kind of model."""

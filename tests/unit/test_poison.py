@@ -1,0 +1,60 @@
+"""Which rows make a run fail: found by halves, or in order of arrival where rows hang together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.engine import poison
+
+BAD = st.sets(st.integers(0, 30))
+
+
+@given(st.integers(1, 31), BAD)
+def test_every_bad_row_is_found_and_no_other(count: int, bad: set[int]) -> None:
+    def fails(start: int, end: int, without: Sequence[int]) -> bool:
+        return any(start <= each < end and each not in without for each in bad)
+
+    due = sorted(each for each in bad if each < count)
+    if due:
+        assert poison.culprits(count, fails, by_row=True, most=100) == due
+    assert poison.culprits(count, fails, by_row=False, most=100) == due
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=20), st.integers(1, 12))
+def test_row_that_breaks_a_sum_is_the_one_with_which_it_breaks(values: list[int], limit: int) -> None:
+    def fails(start: int, end: int, without: Sequence[int]) -> bool:
+        return sum(values[at] for at in range(start, end) if at not in without) > limit
+
+    kept, due = 0, list[int]()
+    for at, value in enumerate(values):
+        if kept + value > limit:
+            due.append(at)
+        else:
+            kept += value
+    assert poison.culprits(len(values), fails, by_row=False, most=100) == due
+
+
+def test_no_more_than_asked_for_are_sought() -> None:
+    assert poison.culprits(100, lambda start, end, _: end > start, by_row=True, most=3) == [0, 1, 2]
+
+
+TOLD = """[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` instead. SQLSTATE: 22012
+== SQL (line 9, position 18) ==
+select order_id, total / quantity as unit_price
+                 ^^^^^^^^^^^^^^^^
+"""
+
+
+def test_clause_of_a_fault_is_what_spark_marks() -> None:
+    fault = poison.fault_of(RuntimeError(f"Job aborted: ... {TOLD}"))
+    assert fault is not None
+    assert (fault.reason, fault.clause, fault.line, fault.column) == ("divide_by_zero", "total / quantity", 9, 18)
+    assert poison.fault_of(RuntimeError("[UNRESOLVED_COLUMN] x SQLSTATE: 42703")) is None
+
+
+def test_poison_is_written_down_and_read_again() -> None:
+    found = poison.Poison("gold.x", "r", "e", None, "x.sql:1:1", ((1, "t", 0, 7), (2, "t", 0, 8)))
+    assert poison.Poison.from_json(found.to_json()) == found
