@@ -137,10 +137,13 @@ def test_duration_of_a_target_is_told_there(project_files):
         (ROWS, "once_per: order_id", []),
         (ROWS, PUBLISH, []),
         (
-            ROWS.replace("_arrival", "first(item_count) over (partition by _arrival order by _arrival) as n"),
+            ROWS.replace(
+                "_arrival", "first(item_count) over (partition by _arrival order by _arrival) as n, _arrival", 1
+            ),
             "log: n",
             [],
         ),
+        (ROWS.replace(", _arrival", ""), "log: order_id", ["no-order"]),
         (ROWS.replace("_arrival", "first(_arrival) as a"), "tags: x", ["cut-dependent", "non-deterministic"]),
         (ROWS.replace("_arrival", f"{UNORDERED} as n"), "tags: x", ["cut-dependent", "non-deterministic"]),
         (ROWS.replace("_arrival", "now() as n"), "run: streaming", ["current-time"]),

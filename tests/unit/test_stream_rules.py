@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.project import loader
+
 NEW = "sql/gold/shipping/new.sql"
 MARK = "watermark event_time delay of interval 1 minute"
 LEFT = f"with l as (select key, event_time from stream bronze.orders {MARK}),"
@@ -90,6 +92,39 @@ FAILS_LATER = (
     one("select session_window(event_time, '1 minute') as w from l group by 1"),
 )
 """Shapes that Spark starts and that fail at the first row."""
+
+THREE = f"{LEFT} {RIGHT}, s as (select key, event_time as at from stream bronze.orders {MARK})"
+CHAIN = f"{THREE} select {{0}} from l join r on {BOUND} join s on r.key = s.key and {{1}}"
+AFTER = "s.at between r.event_time and r.event_time + interval 1 hour"
+PLAIN = "timestamp_micros(unix_micros(event_time))"
+TWO_TIMES: list[tuple[str, str | None]] = [
+    (CHAIN.format("l.key, s.at", AFTER), None),
+    (CHAIN.format("l.key, l.event_time", AFTER), "`r.event_time` and `l.event_time`"),
+    (CHAIN.format("l.key", f"{AFTER} and s.at > l.event_time"), "`l.event_time`"),
+    (CHAIN.format("l.key, unix_micros(l.event_time) as at", AFTER), "`r.event_time` and `l.event_time`"),
+    (f"{CHAIN.format('l.key', AFTER)} where l.event_time > timestamp'2020-01-01'", None),
+    (CHAIN.format("*", AFTER), "`r.event_time` and `l.event_time`"),
+    (CHAIN.replace("select key, event_time from stream bronze.orders",
+                   f"select key, event_time, {PLAIN} as at from stream bronze.orders")
+     .format("l.key, l.at", AFTER), None),
+    (f"{LEFT} {RIGHT} select l.event_time as a, r.event_time as b from l join r on {BOUND}", None),
+    (f"{LEFT} {RIGHT} select l.event_time as a, r.event_time as b from l join r on {BOUND} group by 1, 2",
+     "`l.event_time` and `r.event_time`"),
+    (f"{LEFT} {RIGHT} select distinct l.event_time as a, r.event_time as b from l join r on {BOUND}",
+     "`l.event_time` and `r.event_time`"),
+    (f"{LEFT} {RIGHT} select l.event_time as a, max(r.event_time) as b from l join r on {BOUND} group by 1", None),
+    (one(f"select event_time, count(*) as n from l group by event_time, {WINDOW}"),
+     "`window(event_time, '1 minute')` and `event_time`"),
+    (one(f"select {WINDOW}.start as s, {WINDOW}.end as e, count(*) as n from l group by {WINDOW}"), None),
+]  # fmt: skip
+"""Models whose steps with state have one event time, or those that are too many."""
+
+
+@pytest.mark.parametrize(("query", "told"), TWO_TIMES)
+def test_step_with_state_has_one_event_time(project_files, query, told):
+    project_files.write(NEW, f"/*\nOne row.\n\nrun: streaming\n*/\n{query}\n")
+    found = loader.survey(project_files.root, "local").findings
+    assert [(each.code, str(told) in each.message) for each in found] == [("cannot-stream", True)] * bool(told)
 
 
 def codes(project_files, query: str, keys: str) -> list[str]:

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, NullType, StructField, StructType, TimestampNTZType, TimestampType
 
-from headrace.engine import column_types
+from headrace.engine import column_types, compared_types
 from headrace.engine.binding import Binder, at_moment, view_of
 from headrace.engine.columns import columns_of, landing_schema, no_rows, type_of
 from headrace.engine.complaints import Complaint, offset, words
@@ -60,6 +60,8 @@ def analyse(spark: SparkSession, project: Project) -> Analysis:
             findings.append(_finding(project, model, error))
         except InvalidProject as error:
             findings += error.findings
+    for model in project.models:
+        findings += compared_types.findings(session, model, schemas) if model.table in schemas else ()
     return Analysis(schemas, tuple(findings))
 
 

@@ -125,11 +125,14 @@ class BatchPlan:
 
     @cached_property
     def _stateful(self) -> tuple[Any, ...]:
-        return tuple(self._nodes.counting(self._execution.executedPlan(), _DROPPED))
+        found = self._nodes.counting(self._execution.executedPlan(), _DROPPED)
+        return tuple(node for node in found if str(node.nodeName()) != _TIMELESS)
 
 
 _DROPPED = "numRowsDroppedByWatermark"
 _WATERMARK = "EventTimeWatermark"
+_TIMELESS = "StreamingGlobalLimit"
+"""A step that counts such rows as all steps with state do, and knows no watermark."""
 
 Entrance = tuple[Any, list[Any], list[Any]]
 """A plan whose rows enter a step with state, the keys of that step, and its columns with a watermark."""

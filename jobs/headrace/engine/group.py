@@ -318,7 +318,7 @@ def _rank(output: Output, rows: int) -> tuple[bool, bool, int]:
 
 def _first_lines(rows: DataFrame, text: str) -> DataFrame:
     """The lines that a batch logs, in order of arrival, as a JSON array."""
-    first = rows.orderBy("_arrival").limit(LOG_ROWS).select("_arrival", F.expr(text).alias("line"))
+    first = rows.orderBy("_arrival").limit(LOG_ROWS).select("_arrival", F.expr(text).cast("string").alias("line"))
     in_order = F.sort_array(F.collect_list(F.struct("_arrival", "line")))
     told = F.filter(in_order.line, lambda line: F.length(line) > 0)
     return first.select(F.to_json(told))

@@ -20,6 +20,7 @@ from headrace.project.engine_rules import (
     unstable_calls,
     unstable_picks,
 )
+from headrace.project.event_time_rules import two_event_times
 from headrace.project.join_rules import static_joins
 from headrace.project.lint.concatenated_key import concatenated_keys
 from headrace.project.lint.current_time import clocks_in_streams
@@ -49,6 +50,7 @@ from headrace.project.stream_rules import (
 )
 from headrace.project.writing_rules import (
     duplicate_models,
+    logs_without_order,
     needless_keys,
     open_contracts,
     two_publishers,
@@ -78,6 +80,7 @@ RULES: tuple[Rule, ...] = (
     unnamed_columns,
     column_names,
     upserts_without_key,
+    logs_without_order,
     unknown_output_columns,
     undeclared_columns,
     unknown_relationships,
@@ -98,6 +101,7 @@ RULES: tuple[Rule, ...] = (
     stream_subqueries,
     stream_set_operations,
     session_windows,
+    two_event_times,
     unbounded_aggregates,
     unbounded_joins,
     outer_joins,

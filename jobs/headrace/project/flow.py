@@ -86,6 +86,25 @@ class Flow:
         ends = list(self.tracing.ends(expression))
         return any(map(self._is_time_end, ends)) if ends else None
 
+    def is_event_time(self, expression: exp.Expr) -> bool:
+        """Say whether Spark knows a value as event time: a plain column of a watermark or a window, no part of it."""
+        expression = expression.unalias()
+        if not isinstance(expression, exp.Column):
+            return self._is_time_end(Made(expression))
+        if len(expression.parts) > 1 and expression.parts[0].name.lower() in TIME_WINDOWS:
+            return False
+        return any(map(self._is_marked, self.tracing.sources(expression)))
+
+    def _is_marked(self, source: Source) -> bool:
+        if source.fields:
+            return False
+        if isinstance(source, Made):
+            return self.is_event_time(source.expression)
+        clause, view = self._clause(source.node), self.view_of(source.table)
+        if clause is not None and clause.column.lower() == source.column.lower():
+            return True
+        return view is not None and any(map(view._is_marked, view.tracing.output(source.column)))
+
     def _is_time_end(self, source: Source) -> bool:
         if isinstance(source, Made):
             call = source.expression

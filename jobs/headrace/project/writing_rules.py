@@ -95,6 +95,15 @@ def upserts_without_key(draft: Draft) -> Iterator[Finding]:
             yield Finding(draft.place(model, "unique_key"), "no-order", message)
 
 
+def logs_without_order(draft: Draft) -> Iterator[Finding]:
+    """Rows are logged in the order in which they came."""
+    for model in draft.models.values():
+        columns = _known_columns(draft, model) if model.log and model.run == "micro_batch" else None
+        if columns is not None and model.materialized == "append" and "_arrival" not in columns:
+            message = "rows are logged in the order in which they came; select `_arrival` as a column"
+            yield Finding(draft.place(model, "log"), "no-order", message)
+
+
 def unknown_output_columns(draft: Draft) -> Iterator[Finding]:
     """Keys, published columns and conditions are made of the model's own columns."""
     for model in draft.models.values():
