@@ -18,10 +18,12 @@ from headrace.project import graph
 from headrace.project.draft import Draft
 from headrace.project.model import Model
 from headrace.project.movement import Movement, Rows
-from headrace.project.selects import aggregates, groups, keys_and_order, looks_ahead, ordered_by, united_with
+from headrace.project.own_rows import OwnRows
+from headrace.project.selects import aggregates, filters, groups, keys_and_order, looks_ahead, ordered_by, united_with
 from headrace.project.stream_joins import StreamJoin, joins_of
 from headrace.project.stream_rules import SET_OPERATIONS, group_keys
-from headrace.project.ties import TIMES, Key, Part
+from headrace.project.ties import Key, Part
+from headrace.project.tracing import Made
 
 GROUPED = (
     "sees only the rows of its batch, so a group gives a row for each batch that has some of it; make it an upsert in "
@@ -85,6 +87,7 @@ class _Judge:
     def __init__(self, model: Model, movement: Movement) -> None:
         self._model = model
         self._movement = movement
+        self._own_rows = OwnRows(movement)
 
     def findings(self) -> Iterator[Finding]:
         """Everything in the model, and in the views that it reads, that depends on the cut."""
@@ -113,7 +116,8 @@ class _Judge:
         keys = group_keys(scope)
         if any(self._is_arrival(part, key) for key in keys):
             return
-        if rows.only_new and (self._is_covered(self._keys(part, keys)) or self._repeats(part, scope, keys)):
+        picks = next(aggregates(scope), None) is None
+        if rows.only_new and (self._is_covered(self._keys(part, keys), picks) or self._repeats(part, scope, keys)):
             return
         if scope.expression.args.get("distinct"):
             names = ", ".join(each.alias_or_name for each in scope.expression.args["expressions"])
@@ -140,7 +144,7 @@ class _Judge:
             if rows.own or any(self._is_arrival(part, key) for key in keys):
                 continue
             in_order = bool(order) and self._is_arrival(part, order[0].this) and not order[0].args.get("desc")
-            known = rows.past or self._is_covered(self._keys(part, keys))
+            known = rows.past or self._is_covered(self._keys(part, keys), bool(self._filters_by(window)))
             if rows.only_new and looks_ahead(window):
                 yield self._finding(part, window, f"`over (...)` {AHEAD}")
                 continue
@@ -157,8 +161,20 @@ class _Judge:
             return False
         first = not order[0].args.get("desc")
         by_arrival = self._is_arrival(part, order[0].this)
-        is_due = first if self._model.once_per else not first
+        is_due = (first if self._model.once_per else not first) and all(map(_keeps_first, self._filters_by(window)))
         return by_arrival and is_due and _same(self._keys(part, keys), self._movement.ties.output(kept))
+
+    def _filters_by(self, window: exp.Window) -> list[exp.Expr]:
+        """The conditions that pick rows by the number that a window gives them."""
+        if not isinstance(window.this, _NUMBERS):
+            return []
+        found = []
+        for part in self._movement.moving_parts:
+            for condition in (each for scope in part.flow.selects for each in filters(scope)):
+                ends = [end for side in condition.iter_expressions() for _, end in part.flow.all_ends(side)]
+                if any(isinstance(end, Made) and end.expression is window for end in ends):
+                    found.append(condition)
+        return found
 
     def _limited(self, part: Part, scope: Scope) -> Iterator[Finding]:
         query: exp.Expr | None = scope.expression
@@ -210,7 +226,7 @@ class _Judge:
     def _compares_times(self, part: Part, join: StreamJoin) -> bool:
         for condition in join.conditions():
             for each in condition.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between):
-                sides = [side for side in each.iter_expressions() if self._movement.ties.tells(part, side, TIMES)]
+                sides = [side for side in each.iter_expressions() if self._movement.ties.has_time(part, side)]
                 if len(join.sides(each)) > 1 and sides:
                     return True
         return False
@@ -274,9 +290,14 @@ class _Judge:
                 found += [self._keys(part, keys_and_order(scope, window)[0]) for window in windows]
         return found
 
-    def _is_covered(self, keys: tuple[Key, ...]) -> bool:
-        """Say whether rows with these keys meet what was kept of them before the batch."""
+    def _is_covered(self, keys: tuple[Key, ...], picks: bool = False) -> bool:
+        """Say whether rows with these keys meet what was kept of them before the batch.
+
+        Where some rows are picked of several, those that are known must be left out; else what was kept is added to.
+        """
         for join in self._movement.state_joins:
+            if join.is_own and not (self._own_rows.are_left_out() if picks else self._own_rows.are_used()):
+                continue
             if join.keys is None or frozenset() in join.keys or frozenset() in keys:
                 return True
             if _within(join.keys, keys) and (join.keys or not keys):
@@ -287,10 +308,25 @@ class _Judge:
         return self._movement.ties.keys(part, expressions)
 
     def _is_arrival(self, part: Part, expression: exp.Expr | None) -> bool:
-        return expression is not None and self._movement.ties.tells(part, expression)
+        return expression is not None and self._movement.ties.is_arrival(part, expression)
 
     def _finding(self, part: Part, node: exp.Expr, message: str) -> Finding:
         return Finding(part.flow.place(node), "cut-dependent", message)
+
+
+_NUMBERS = (exp.RowNumber, exp.Rank, exp.DenseRank)
+
+
+def _keeps_first(comparison: exp.Expr) -> bool:
+    """Say whether a comparison holds for the first row of all."""
+    match comparison:
+        case exp.EQ(this=exp.Literal(name=number)) | exp.EQ(expression=exp.Literal(name=number)):
+            return number == "1"
+        case exp.LT(expression=exp.Literal(name=number)):
+            return int(number) > 1
+        case exp.LTE(expression=exp.Literal(name=number)):
+            return int(number) >= 1
+    return False
 
 
 def _within(keys: tuple[Key, ...], others: tuple[Key, ...]) -> bool:

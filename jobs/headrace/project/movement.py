@@ -68,13 +68,15 @@ STILL = Rows()
 class StateJoin:
     """A place where rows of the batch meet rows from before it; `keys` are what they meet by, None if that is unsure.
 
-    `is_lookup` is true where there are only rows from before the batch on the other side.
+    `is_lookup` is true where there are only rows from before the batch on the other side, `is_own` where these are what
+    the model itself has kept.
     """
 
     part: Part
     node: exp.Expr
     keys: tuple[Key, ...] | None
     is_lookup: bool
+    is_own: bool
 
 
 class Movement:
@@ -166,6 +168,11 @@ class Movement:
         scopes = self._flows[table].tracing.scopes
         return self.streams(Part(self._flows[table], True), scopes[-1]) if scopes else frozenset()
 
+    @property
+    def own_tables(self) -> set[str]:
+        """The model's own table, and those of its query that are built from it."""
+        return {table for table, rows in self._kept.items() if rows.own}
+
     @cached_property
     def ties(self) -> Ties:
         """What the model's values are made of."""
@@ -240,7 +247,8 @@ class Movement:
             for moving, other, is_right in ((left, right, False), (right, left, True)):
                 if moving.new and other.before:
                     keys = self._met_by(part, join, is_right)
-                    yield StateJoin(part, join.join.this, keys, not other.new and not moving.before)
+                    is_lookup = not other.new and not moving.before
+                    yield StateJoin(part, join.join.this, keys, is_lookup, is_lookup and other.own)
 
     def _met_by(self, part: Part, join: StreamJoin, is_right: bool) -> tuple[Key, ...] | None:
         """What the moving side of a join meets the other by."""
@@ -259,7 +267,8 @@ class Movement:
             rows = self.of_scope(part, inner)
             if rows.before:
                 is_lookup = not rows.new and self.combined(part, scope).only_new
-                yield StateJoin(part, inner.expression, self._looked_for(part, inner), is_lookup)
+                keys = self._looked_for(part, inner)
+                yield StateJoin(part, inner.expression, keys, is_lookup, is_lookup and rows.own)
 
     def _looked_for(self, part: Part, inner: Scope) -> tuple[Key, ...] | None:
         """What a subquery is asked by."""

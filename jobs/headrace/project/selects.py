@@ -18,6 +18,13 @@ def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
         yield condition
 
 
+def filters(scope: Scope) -> Iterator[exp.Expr]:
+    """Yield the conditions that every row of a select must meet, apart from those of its joins."""
+    for name in ("where", "having", "qualify"):
+        clause = scope.expression.args.get(name)
+        yield from conjuncts(clause.this) if clause is not None else ()
+
+
 def united_with(scopes: list[Scope], scope: Scope) -> list[Scope]:
     """Return a select and those that `union all` puts its rows together with."""
     for union in scopes:

@@ -53,9 +53,13 @@ class Ties:
         found = ([_end(source) for _, source in flow.all_ends_of(name)] for name in names)
         return tuple(frozenset(self._ties.get(end, end) for end in ends) for ends in found)
 
-    def tells(self, part: Part, expression: exp.Expr, columns: frozenset[str] = frozenset({ARRIVAL})) -> bool:
-        """Say whether one of some columns goes into a value."""
-        return any(name in columns for name in _stored_names(part.flow, expression))
+    def is_arrival(self, part: Part, expression: exp.Expr) -> bool:
+        """Say whether a value is an arrival, or has one whole, so that it tells one event from all others."""
+        return ARRIVAL in _stored_names(part.flow, expression, whole=True)
+
+    def has_time(self, part: Part, expression: exp.Expr) -> bool:
+        """Say whether it goes into a value when a row came."""
+        return any(name in TIMES for name in _stored_names(part.flow, expression, whole=False))
 
     def _ends(self, part: Part, expression: exp.Expr) -> Iterator[object]:
         yield from (_end(source) for _, source in part.flow.all_ends(expression))
@@ -73,18 +77,35 @@ class Ties:
         return {end: min(group, key=repr) for group in groups for end in group}
 
 
-def _stored_names(flow: Flow, expression: exp.Expr, seen: frozenset[str] = frozenset()) -> Iterator[str]:
+_KEEPS = (
+    exp.Alias, exp.Paren, exp.Window, exp.Struct, exp.PropertyEQ, exp.Tuple, exp.Array, exp.JSONFormat, exp.Cast,
+    exp.Coalesce, exp.Greatest, exp.Least, exp.Min, exp.Max, exp.ArgMin, exp.ArgMax, exp.First, exp.Last,
+    exp.FirstValue, exp.LastValue, exp.Lag, exp.IgnoreNulls, exp.Filter,
+)  # fmt: skip
+"""What gives a value as it is, with others beside it, or one of several."""
+
+
+def _stored_names(flow: Flow, expression: exp.Expr, whole: bool, seen: frozenset[str] = frozenset()) -> Iterator[str]:
     """The names of the stored columns whose values a value is one of: what only compares or counts them is none."""
     if isinstance(expression, (exp.Predicate, exp.Connector, exp.Not, exp.Count, exp.CountIf)):
         return
     for column in expression.find_all(exp.Column):
-        for source in flow.tracing.sources(column):
-            yield from _made_of(flow, source, seen)
+        for source in flow.tracing.sources(column) if not whole or _is_kept(column, expression) else ():
+            yield from _made_of(flow, source, whole, seen)
 
 
-def _made_of(flow: Flow, source: Stored | Made, seen: frozenset[str]) -> Iterator[str]:
+def _is_kept(column: exp.Column, expression: exp.Expr) -> bool:
+    above: exp.Expr | None = column
+    while above is not expression:
+        above = above.parent
+        if not isinstance(above, _KEEPS):
+            return False
+    return True
+
+
+def _made_of(flow: Flow, source: Stored | Made, whole: bool, seen: frozenset[str]) -> Iterator[str]:
     if isinstance(source, Made):
-        yield from _stored_names(flow, source.expression, seen)
+        yield from _stored_names(flow, source.expression, whole, seen)
         return
     if source.column.lower() == ARRIVAL and source.fields:
         yield source.fields[-1].lower()  # a part of it does not tell one event from others
@@ -93,7 +114,7 @@ def _made_of(flow: Flow, source: Stored | Made, seen: frozenset[str]) -> Iterato
     maker, name = flow.of_table(source.table), f"{source.table}.{source.column}".lower()
     if maker is not None and name not in seen:
         for each in maker.tracing.output(source.column):
-            yield from _made_of(maker, each, seen | {name})
+            yield from _made_of(maker, each, whole, seen | {name})
 
 
 def _end(source: Stored | Made) -> object:
