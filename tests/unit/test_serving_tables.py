@@ -173,6 +173,19 @@ def test_bad_parameter_is_named(checked: Store, field: str, parameters: dict[str
     assert (answer.status_code, answer.json()["detail"][0]["loc"]) == (422, ["query", field])
 
 
+@pytest.mark.parametrize("where", ["soundex(order_id) = 'x'", "upper(concat(order_id, 'ß')) = 'x'"])
+def test_condition_that_is_not_known_to_agree_is_refused(checked: Store, where: str) -> None:
+    answer = get(checked, "gold.order_checks", where=where)
+    (found,) = answer.json()["detail"]
+    assert (answer.status_code, found["loc"], found["type"]) == (400, ["query", "where"], "not_known_to_agree")
+    assert "--spark" in found["msg"]
+
+
+def test_condition_means_what_it_means_to_spark(checked: Store) -> None:
+    rows = get(checked, "gold.order_checks", where="N / 2 = 1.5 and concat(order_id, null) is null").json()["rows"]
+    assert [row["n"] for row in rows] == [3]
+
+
 def test_cursor_is_data_not_sql(checked: Store) -> None:
     values = [0, 0, "' or 1 = 1 --", "FRAUD", "x"]
     cursor = base64.urlsafe_b64encode(json.dumps(values).encode()).decode()

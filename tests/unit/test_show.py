@@ -115,6 +115,19 @@ def test_where_with_unknown_column_is_refused(checked: Store) -> None:
         show(checked.project, checked.layout, "gold.order_checks", where="nope = 1")
 
 
+@pytest.mark.parametrize(
+    ("where", "found"),
+    [("N / 2 = 1.5", [3]), ("concat(check_type, null) is null", [1, 2, 3]), ("1 / nullif(n, 0) < 0.4", [3])],
+)
+def test_where_means_what_it_means_to_spark(checked: Store, where: str, found: list[int]) -> None:
+    assert shown(checked, "gold.order_checks", "n", where=where) == found
+
+
+def test_where_that_is_not_known_to_agree_is_refused(checked: Store) -> None:
+    with pytest.raises(BadQuery, match=r"^1:10: not-known-to-agree: soundex\(\) .*`headrace show --spark`$"):
+        show(checked.project, checked.layout, "gold.order_checks", where="n = 1 or soundex(check_type) = 'x'")
+
+
 def test_limit_takes_the_first(checked: Store) -> None:
     assert shown(checked, "gold.order_checks", "n", limit=2, where="_batch >= 0") == [1, 2]
 

@@ -10,6 +10,8 @@ import typer
 from headrace.cli.options import MOST, MOST_DAYS, Json, Timeout
 from headrace.errors import UsageError
 
+OnSpark = Annotated[bool, typer.Option("--spark", help="Run it on Spark: slower to start, and knows all of its SQL.")]
+
 upgrade_app = typer.Typer(
     help="Try what an edit does to the state of a model.\n\nExample: headrace upgrade test gold.calls",
     no_args_is_help=True,
@@ -38,10 +40,11 @@ def show(
     table: Annotated[str, typer.Argument(help="A table such as silver.open_orders.")],
     key: Annotated[str | None, typer.Option(help="Only rows of this key.")] = None,
     history: Annotated[str | None, typer.Option(help="Every change of this key, oldest first.")] = None,
-    where: Annotated[str | None, typer.Option(help="Only rows for which this SQL holds.")] = None,
+    where: Annotated[str | None, typer.Option(help="Only rows for which this Spark SQL holds.")] = None,
     limit: Annotated[
         int | None, typer.Option(min=1, max=MOST, help="At most so many rows (text: 100 if not given).")
     ] = None,
+    spark: OnSpark = False,
     json: Json = False,
 ) -> int:
     """Show the rows of a table as they are now.
@@ -49,22 +52,24 @@ def show(
     Example: headrace show silver.open_orders --history order-1
     """
     from headrace.commands import inspecting
+    from headrace.reading.show import Wanted
 
-    return inspecting.show(context.obj, table, key, history, where, limit, json)
+    return inspecting.show(context.obj, table, Wanted(key, history, where, limit), spark, json)
 
 
 def sql(
     context: typer.Context,
     text: Annotated[str, typer.Argument(help="A SELECT over stored tables and bronze relations.")],
+    spark: OnSpark = False,
     json: Json = False,
 ) -> int:
-    """Query stored tables, without a JVM.
+    """Query stored tables in Spark SQL, without a JVM; what needs Spark itself is refused, and runs with --spark.
 
     Example: headrace sql "select reject_reason, count(*) from bronze.dead_letters group by 1"
     """
     from headrace.commands import inspecting
 
-    return inspecting.sql(context.obj, text, json)
+    return inspecting.sql(context.obj, text, spark, json)
 
 
 def status(context: typer.Context, json: Json = False) -> int:

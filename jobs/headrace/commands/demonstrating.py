@@ -123,7 +123,8 @@ def _show_tables(
     workspace: Workspace, tables: Sequence[str] = ("gold.shipment_ready", "gold.sales_notifications")
 ) -> None:
     from headrace.commands.inspecting import show
+    from headrace.reading.show import Wanted
 
     for table in tables:
         print(f"\ntable {table}", flush=True)
-        show(workspace, table, None, None, None, None, False)
+        show(workspace, table, Wanted(), on_spark=False, as_json=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Literal, cast
 
@@ -16,6 +17,7 @@ from headrace.reading import printing, stored
 from headrace.reading import tail as following
 from headrace.reading.dashboard import status_view
 from headrace.reading.rows import Rows, to_json
+from headrace.reading.show import Wanted
 from headrace.reading.show import show as show_rows
 from headrace.reading.sql import sql as query_rows
 from headrace.reading.status import read_status
@@ -45,47 +47,55 @@ def status(workspace: Workspace, as_json: bool) -> int:
     return ExitCode.OK
 
 
-def show(
-    workspace: Workspace,
-    table: str,
-    key: str | None,
-    history: str | None,
-    where: str | None,
-    limit: int | None,
-    as_json: bool,
-) -> int:
+def show(workspace: Workspace, table: str, wanted: Wanted, on_spark: bool, as_json: bool) -> int:
     """Show rows of a table."""
-    most = limit if limit is not None else printing.MOST_ROWS
-    rows = _rows(workspace, table, key, history, where, limit if as_json else most + 1)
+    most = wanted.limit if wanted.limit is not None else printing.MOST_ROWS
+    asked = wanted if as_json else replace(wanted, limit=most + 1)
+    rows = _on_spark(workspace, table, asked) if on_spark else _rows(workspace, table, asked)
+    _print(rows, as_json, most)
+    return ExitCode.OK
+
+
+def _rows(workspace: Workspace, table: str, wanted: Wanted) -> Rows:
+    try:
+        return show_rows(workspace.declared, workspace.layout, table, **vars(wanted))
+    except NotStored as error:
+        if wanted.history is not None:
+            raise
+        from headrace.commands.viewing import view_rows
+
+        return view_rows(workspace.declared, error.model, wanted.key, wanted.where, wanted.limit)
+
+
+def _on_spark(workspace: Workspace, table: str, wanted: Wanted) -> Rows:
+    if wanted.history is not None:
+        raise UsageError("--spark reads a table as it is now: use it without --history")
+    from headrace.commands.viewing import table_rows
+
+    try:
+        found = stored.relation(workspace.declared, workspace.layout, table)
+    except NotStored:
+        return _rows(workspace, table, wanted)
+    return table_rows(workspace.declared, found, wanted.key, wanted.where, wanted.limit)
+
+
+def sql(workspace: Workspace, text: str, on_spark: bool, as_json: bool) -> int:
+    """Run one SELECT over stored tables."""
+    if on_spark:
+        from headrace.commands.viewing import query_rows as on_spark_rows
+
+        rows = on_spark_rows(workspace.declared, text)
+    else:
+        rows = query_rows(workspace.declared, workspace.layout, text)
+    _print(rows, as_json, printing.MOST_ROWS)
+    return ExitCode.OK
+
+
+def _print(rows: Rows, as_json: bool, most: int) -> None:
     if as_json:
         printing.write_lines(printing.json_lines(rows))
     else:
         printing.print_rows(rows, Console(), Console(stderr=True), most)
-    return ExitCode.OK
-
-
-def _rows(
-    workspace: Workspace, table: str, key: str | None, history: str | None, where: str | None, limit: int | None
-) -> Rows:
-    project = workspace.declared
-    try:
-        return show_rows(project, workspace.layout, table, key=key, history=history, where=where, limit=limit)
-    except NotStored as error:
-        if history is not None:
-            raise
-        from headrace.commands.viewing import view_rows
-
-        return view_rows(project, error.model, key, where, limit)
-
-
-def sql(workspace: Workspace, text: str, as_json: bool) -> int:
-    """Run one SELECT over stored tables."""
-    rows = query_rows(workspace.declared, workspace.layout, text)
-    if as_json:
-        printing.write_lines(printing.json_lines(rows))
-    else:
-        printing.print_rows(rows, Console(), Console(stderr=True))
-    return ExitCode.OK
 
 
 def tail(workspace: Workspace, name: str, start: str, limit: int | None, timeout: float | None, as_json: bool) -> int:

@@ -1,8 +1,10 @@
-"""The rows of a view model: nothing stores them, so Spark computes them from the tables the view reads."""
+"""Rows that Spark computes: of a view model, which nothing stores, and whatever someone asks Spark for."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 
 from pyspark.sql import DataFrame
@@ -16,19 +18,56 @@ from headrace.errors import UsageError
 from headrace.layout import Layout
 from headrace.project.model import Model, Project
 from headrace.reading.rows import Row, Rows
+from headrace.reading.show import key_of
+from headrace.reading.stored import Relation
+
+Narrow = Callable[[DataFrame], DataFrame]
 
 
 def view_rows(project: Project, model: Model, key: str | None, where: str | None, limit: int | None) -> Rows:
     """Compute a view over everything that is stored now; `key` is a value of its first column."""
-    spark = session.start(project.target, Layout(project.target.data_dir).spark_log())
-    try:
-        frame = Notebook(spark, project).sql(model.text)
-        columns = tuple(frame.columns)
+
+    def narrow(frame: DataFrame) -> DataFrame:
         if key is not None:
             frame = frame.where(F.col(frame.columns[0]).cast("string") == key)
-        frame = frame.where(where) if where is not None else frame
-        frame = frame.limit(limit) if limit is not None else frame
-        read = read_exactly(frame)
+        return _first(frame, limit)
+
+    return _computed(project, _text(model.table, where), narrow)
+
+
+def table_rows(project: Project, found: Relation, key: str | None, where: str | None, limit: int | None) -> Rows:
+    """Rows of a stored table in its order, chosen by Spark."""
+
+    def narrow(frame: DataFrame) -> DataFrame:
+        for column, value in key_of(found, key) if key is not None else ():
+            frame = frame.where(F.col(f"`{column}`").cast("string") == value)
+        order = [F.expr(each).asc_nulls_last() for each in found.order if found.written]
+        return _first(frame.orderBy(*order) if order else frame, limit)
+
+    return replace(_computed(project, _text(found.name, where), narrow), brief=found.brief)
+
+
+def query_rows(project: Project, text: str) -> Rows:
+    """Rows of a query as it is written."""
+    rows = _computed(project, text.strip().rstrip(";"), lambda frame: frame)
+    return replace(rows, brief=rows.columns)
+
+
+def _text(table: str, where: str | None) -> str:
+    """A query that stands the same checks as a model, also in what someone typed after `--where`."""
+    return f"select * from {table}" + (f" where (\n{where}\n)" if where is not None else "")
+
+
+def _first(frame: DataFrame, limit: int | None) -> DataFrame:
+    return frame.limit(limit) if limit is not None else frame
+
+
+def _computed(project: Project, text: str, narrow: Narrow) -> Rows:
+    spark = session.start(project.target, Layout(project.target.data_dir).spark_log())
+    try:
+        frame = Notebook(spark, project).sql(text)
+        columns = tuple(frame.columns)
+        read = read_exactly(narrow(frame))
     except Complaint as error:
         raise UsageError(words(error)) from None
     finally:

@@ -96,7 +96,7 @@ def _stored_names(flow: Flow, expression: exp.Expr, whole: bool, seen: frozenset
 
 def _is_kept(column: exp.Column, expression: exp.Expr) -> bool:
     above: exp.Expr | None = column
-    while above is not expression:
+    while above is not None and above is not expression:
         above = above.parent
         if not isinstance(above, _KEEPS):
             return False

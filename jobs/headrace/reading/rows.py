@@ -5,17 +5,16 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 from arro3.core import Array, DataType, RecordBatch, RecordBatchReader
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError
-from sqlglot.dialects.databricks import Databricks
 
 from headrace.errors import UsageError
 
@@ -23,7 +22,7 @@ Row = dict[str, Any]
 
 
 class BadQuery(UsageError):
-    """The SQL of a command cannot be run; the message is DataFusion's, in one line."""
+    """The SQL of a command cannot be run; the message says why in one line."""
 
 
 @dataclass(frozen=True)
@@ -41,24 +40,26 @@ class Rows:
     flat: tuple[str, ...] = ()
 
 
-class Dialect(Databricks):
-    """How DataFusion reads the databricks dialect, for sqlglot: a backslash in a string is only a backslash."""
-
-    class Tokenizer(Databricks.Tokenizer):
-        STRING_ESCAPES: ClassVar[list[str]] = ["'"]
-
-
 def query(sql: str, tables: Mapping[str, DeltaTable], views: Mapping[str, str]) -> Rows:
     """Run one query over Delta tables and over views of them, both by name (a view's may have a schema)."""
+    return read(stream(sql, tables, views), _one_line)
+
+
+def stream(sql: str, tables: Mapping[str, DeltaTable], views: Mapping[str, str]) -> RecordBatchReader:
+    """The answer of one query as Arrow batches."""
     try:
-        reader = _session(tables, views).execute(sql)
+        return _session(tables, views).execute(sql)
     except DeltaError as error:
         raise BadQuery(_one_line(error)) from None
+
+
+def read(reader: RecordBatchReader, worded: Callable[[Exception], str]) -> Rows:
+    """The rows of Arrow batches; `worded` puts an engine's complaint in one line."""
     if any(map(DataType.is_interval, reader.schema.types)):
         raise BadQuery("an interval cannot be shown: cast it to string")
     names, types = reader.schema.names, reader.schema.types
     flat = tuple(name for name, kind in zip(names, types, strict=True) if not DataType.is_nested(kind))
-    return Rows(tuple(names), _rows(reader), flat=flat)
+    return Rows(tuple(names), _rows(reader, worded), flat=flat)
 
 
 def to_json(value: Any) -> str:
@@ -124,18 +125,18 @@ def _session(tables: Mapping[str, DeltaTable], views: Mapping[str, str]) -> Quer
     return session
 
 
-def _rows(reader: RecordBatchReader) -> Iterator[Row]:
+def _rows(reader: RecordBatchReader, worded: Callable[[Exception], str]) -> Iterator[Row]:
     names = reader.schema.names
-    for batch in _batches(reader):
+    for batch in _batches(reader, worded):
         for values in zip(*(_values(column) for column in batch.columns), strict=True):
             yield dict(zip(names, values, strict=True))
 
 
-def _batches(reader: RecordBatchReader) -> Iterator[RecordBatch]:
+def _batches(reader: RecordBatchReader, worded: Callable[[Exception], str]) -> Iterator[RecordBatch]:
     try:
         yield from reader
-    except Exception as error:  # DataFusion's faults at run time come as plain Exception
-        raise BadQuery(_one_line(error)) from None
+    except Exception as error:  # faults at run time come as plain Exception
+        raise BadQuery(worded(error)) from None
 
 
 def _values(column: Array) -> list[Any]:

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from itertools import chain, islice
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from headrace.errors import UsageError
 from headrace.layout import Layout
 from headrace.project.model import Project
-from headrace.reading.rows import BadQuery, Dialect, Rows, query
+from headrace.reading.dialect.complaints import SHOWN
+from headrace.reading.rows import Rows, query
 from headrace.reading.stored import Relation, changes, relation
+
+_PLACE = "__place"
+"""The column that says where a row stands in its table's order."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which rows of a table: of a key, of the history of a key, those for which a condition holds, the first."""
+
+    key: str | None = None
+    history: str | None = None
+    where: str | None = None
+    limit: int | None = None
 
 
 def show(
@@ -35,23 +48,37 @@ def show(
     if not found.written:
         return Rows((), iter(()), (f"no rows yet in {name}",))
     conditions = [matches(found, text) for text in (key, history) if text is not None]
-    conditions += [condition(where)] if where is not None else []
-    sql = f"select * from {name}"
-    sql += f" where {' and '.join(conditions)}" if conditions else ""
-    sql += f" order by {', '.join(found.order)}" if found.order else ""
-    sql += f" limit {limit}" if limit is not None else ""
-    return _started(query(sql, found.tables, {name: found.sql}), found)
+    of_key = f" where {' and '.join(conditions)}" if conditions else ""
+    most = f" limit {limit}" if limit is not None else ""
+    if where is not None:
+        return _started(_narrowed(found, of_key, where, most), found)
+    order = f" order by {', '.join(found.order)}" if found.order else ""
+    return _started(query(f"select * from {name}{of_key}{order}{most}", found.tables, {name: found.sql}), found)
+
+
+def _narrowed(found: Relation, of_key: str, where: str, most: str) -> Rows:
+    """Only rows for which a condition holds, in the table's order."""
+    from headrace.reading.narrowed import narrowed  # takes a while, and few commands need it
+
+    order = f"order by {', '.join(found.order)}" if found.order else ""
+    sql = f"select *, row_number() over ({order}) as {_PLACE} from {found.name}{of_key}"
+    return narrowed(found, sql, where, (_PLACE,), most, SHOWN, hidden=(_PLACE,))
 
 
 def matches(found: Relation, text: str) -> str:
     """The condition that a row has this key."""
+    pairs = key_of(found, text)
+    return " and ".join(f"cast(`{column}` as string) = {exp.Literal.string(value).sql()}" for column, value in pairs)
+
+
+def key_of(found: Relation, text: str) -> list[tuple[str, str]]:
+    """The columns of a key that someone gave, and their values as text."""
     if not found.key:
         raise UsageError(f"{found.name} has no key: use --where")
     values = _key_values(text) if len(found.key) > 1 else [text]
     if len(values) > len(found.key):
         raise UsageError(f"the key of {found.name} has {len(found.key)} columns ({', '.join(found.key)})")
-    pairs = zip(found.key, values, strict=False)
-    return " and ".join(f"cast(`{column}` as string) = {exp.Literal.string(value).sql()}" for column, value in pairs)
+    return [*zip(found.key, values, strict=False)]
 
 
 def _key_values(text: str) -> list[str]:
@@ -62,17 +89,6 @@ def _key_values(text: str) -> list[str]:
     if not isinstance(values, list):
         return [text]
     return [value if isinstance(value, str) else json.dumps(value) for value in values]
-
-
-def condition(where: str) -> str:
-    """A condition that someone wrote, in parentheses; refuses what is no single SQL expression."""
-    try:
-        parsed = sqlglot.parse(where, dialect=Dialect)
-    except SqlglotError:
-        parsed = []
-    if len(parsed) != 1 or not isinstance(parsed[0], exp.Condition):
-        raise BadQuery(f"--where is not a SQL condition: {where}")
-    return f"(\n{where}\n)"
 
 
 def _started(rows: Rows, found: Relation) -> Rows:

@@ -2,66 +2,81 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain, islice
 
-import sqlglot
-from sqlglot import TokenType, exp
-from sqlglot.errors import ParseError, SqlglotError
+from sqlglot import exp
 
 from headrace.layout import Layout
 from headrace.project.model import Project
-from headrace.reading.rows import BadQuery, Dialect, Rows, query
+from headrace.reading.dialect import parsing, queries
+from headrace.reading.dialect.complaints import UnknownColumn
+from headrace.reading.dialect.engine import Engine, Stream
+from headrace.reading.dialect.queries import Table
+from headrace.reading.rows import Rows, stream
 from headrace.reading.stored import Relation, relation, unknown
 
-_FIRST_WORDS = {TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN}
+_ROWS = (exp.From, exp.Join, exp.CTE, exp.Subquery, exp.SetOperation)
+"""What holds a query whose rows are read once; a CTE is kept."""
 
 
 def sql(project: Project, layout: Layout, text: str) -> Rows:
-    """Run one SELECT; its tables are named with their schema, as in a model."""
-    tree = _parse(text)
+    """Run one SELECT, which means what it means to Spark; its tables are named with their schema, as in a model."""
+    tree = parsing.query(text)
     relations = [relation(project, layout, name) for name in _table_names(project, tree)]
-    tables = {alias: table for found in relations for alias, table in found.tables.items()}
     missing = tuple(f"no rows yet in {found.name}" for found in relations if not found.written)
     try:
-        rows = query(text.strip().rstrip(";"), tables, {found.name: found.sql for found in relations})
-    except BadQuery as error:
-        if not _unknown_columns_only(error, relations):
+        rows = _run(text, tree, relations)
+    except UnknownColumn:
+        if not any(not found.written and not found.name.startswith("bronze.") for found in relations):
             raise
-        return Rows((), iter(()), missing)
+        return Rows((), iter(()), missing)  # a column of a model that has not run yet
     first = list(islice(rows.rows, 1))
-    return Rows(rows.columns, chain(first, rows.rows), missing, rows.columns)
+    return replace(rows, rows=chain(first, rows.rows), notes=missing, brief=rows.columns)
 
 
-def _parse(text: str) -> exp.Query:
-    try:
-        tokens = sqlglot.tokenize(text, dialect=Dialect)
-        if not tokens or tokens[0].token_type not in _FIRST_WORDS:
-            raise BadQuery("only a SELECT can be run here")
-        trees = sqlglot.parse(text, dialect=Dialect)
-    except ParseError as error:
-        at = error.errors[0]
-        raise BadQuery(f"not valid SQL at {at['line']}:{at['col']}, near {at['highlight']}") from None
-    except SqlglotError as error:
-        raise BadQuery(str(error)) from None
-    if len(trees) != 1 or not isinstance(trees[0], exp.Query):
-        raise BadQuery("only a single SELECT can be run here")
-    if trees[0].find(exp.Stream):
-        raise BadQuery("`stream` belongs in model files: here a table is read as it stands, without that word")
-    return trees[0]
+def _run(text: str, tree: exp.Query, relations: list[Relation]) -> Rows:
+    streams = {f"s{at}": _stream(found, tree) for at, found in enumerate(relations)}
+    engine = Engine(streams, {f"s{at}" for at, found in enumerate(relations) if not _read_once(found, tree)})
+    tables = {found.name: Table(f"v{at}", engine.columns(f"s{at}")) for at, found in enumerate(relations)}
+    asked = queries.shown(queries.translate(text, tree, tables))
+    views = [f"v{at} AS ({queries.stored(f's{at}', tables[found.name])})" for at, found in enumerate(relations)]
+    return engine.run(f"WITH {', '.join(views)} {asked}" if views else asked)
+
+
+def _stream(found: Relation, tree: exp.Query) -> Stream:
+    """The rows of a relation, only with the columns that a query may name."""
+    names = stream(f"select * from {found.name}", found.tables, {found.name: found.sql}).schema.names
+    named = {part.name.lower() for part in tree.find_all(exp.Identifier)}
+    kept = names if _takes_all(tree) else [name for name in names if name.lower() in named] or names[:1]
+    columns = ", ".join(f"`{name}`" for name in kept)
+    return lambda: stream(f"select {columns} from {found.name}", found.tables, {found.name: found.sql})
+
+
+def _read_once(found: Relation, tree: exp.Query) -> bool:
+    """Whether a query surely asks for the rows of a relation only once: named once, and in no query for a value."""
+    uses = [table for table in tree.find_all(exp.Table) if table.name.lower() == found.name.split(".")[-1].lower()]
+    return len(uses) == 1 and not _for_a_value(uses[0])
+
+
+def _for_a_value(node: exp.Expr) -> bool:
+    while node.parent is not None:
+        if isinstance(node, exp.Query) and not isinstance(node.parent, _ROWS):
+            return True
+        node = node.parent
+    return False
+
+
+def _takes_all(tree: exp.Query) -> bool:
+    return any(not isinstance(star.parent, exp.Anonymous) for star in tree.find_all(exp.Star))
 
 
 def _table_names(project: Project, tree: exp.Query) -> list[str]:
     """The dotted names that a query reads; a bare name must be one of its own WITH clauses."""
-    own = {cte.alias for cte in tree.find_all(exp.CTE)}
+    own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     found = [table for table in tree.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
     dotted = [".".join(part.name for part in table.parts) for table in found]
     for name in dotted:
-        if "." not in name and name not in own:
+        if "." not in name and name.lower() not in own:
             raise unknown(project, name)
     return sorted({name for name in dotted if "." in name})
-
-
-def _unknown_columns_only(error: BadQuery, relations: list[Relation]) -> bool:
-    """Whether a column is unknown where a model that has not run yet is read: then the answer is no rows."""
-    unwritten = any(not found.written and not found.name.startswith("bronze.") for found in relations)
-    return unwritten and "No field named" in str(error)

@@ -115,7 +115,12 @@ def _order_routes(app: FastAPI, orders: Orders) -> None:
 
 
 def _table_routes(app: FastAPI, service: Service) -> None:
-    @app.get("/v1/tables/{name}", responses={304: {"description": "Still the version of If-None-Match."}})
+    tables_answers: Answers = {
+        304: {"description": "Still the version of If-None-Match."},
+        400: {"description": "What `where` holds is not known to mean here what it means to Spark."},
+    }
+
+    @app.get("/v1/tables/{name}", responses=tables_answers)
     async def table(
         request: Request,
         name: str,
@@ -161,6 +166,11 @@ def _refusals(app: FastAPI) -> None:
     @app.exception_handler(InvalidOrder)
     async def invalid(_: Request, error: InvalidOrder) -> Response:
         return wrong(error.findings)
+
+    @app.exception_handler(tables.LeftOut)
+    async def left_out(_: Request, error: tables.LeftOut) -> Response:
+        found = {"loc": ["query", error.name], "type": "not_known_to_agree", "msg": str(error)}
+        return JSONResponse({"detail": [found]}, 400)
 
     @app.exception_handler(tables.BadParameter)
     async def bad_parameter(_: Request, error: tables.BadParameter) -> Response:

@@ -12,14 +12,16 @@ from decimal import Decimal, InvalidOperation
 from itertools import takewhile
 from typing import Any
 
-import sqlglot
 from sqlglot import exp
 
 from headrace.errors import EnvironmentFault, UsageError
 from headrace.layout import Layout
 from headrace.project.model import Project
-from headrace.reading.rows import BadQuery, Dialect, Row, query
-from headrace.reading.show import condition, matches
+from headrace.reading.dialect import parsing
+from headrace.reading.dialect.complaints import AT_RUN_TIME, OVER_HTTP, LeftToSpark
+from headrace.reading.narrowed import narrowed
+from headrace.reading.rows import BadQuery, Row, Rows, query
+from headrace.reading.show import matches
 from headrace.reading.stored import Relation, relation
 
 DEFAULT_LIMIT = 100
@@ -34,6 +36,10 @@ class BadParameter(Exception):
     def __init__(self, name: str, message: str) -> None:
         self.name = name
         super().__init__(message)
+
+
+class LeftOut(BadParameter):
+    """A condition that may be right, but is not known to mean the same without Spark."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +102,10 @@ def _conditions(found: Relation, asked: Asked) -> list[str]:
             raise BadParameter("key", str(error).replace("--where", "where")) from None
     if asked.where is not None:
         try:
-            conditions.append(condition(asked.where))
+            tree = parsing.condition(asked.where)
         except BadQuery as error:
             raise BadParameter("where", str(error).replace("--where", "this")) from None
-        if sqlglot.parse_one(asked.where, dialect=Dialect).find(exp.Query):
+        if tree.find(exp.Query):
             raise BadParameter("where", "a condition on this table's own columns is wanted, without a SELECT")
     return conditions
 
@@ -110,14 +116,22 @@ def _rows(found: Relation, conditions: list[str], asked: Asked, cursor: _Cursor 
     conditions = [*conditions, *([] if cursor is None else [_from(order, cursor)])]
     sql = f"select *, {columns} from {found.name}" if order else f"select * from {found.name}"
     sql += f" where {' and '.join(conditions)}" if conditions else ""
-    sql += f" order by {', '.join(f'{_ORDER}{at}' for at in range(len(order)))}" if order else ""
-    sql += f" limit {asked.limit + 1} offset {cursor.given if cursor else 0}"
+    limits = f" limit {asked.limit + 1} offset {cursor.given if cursor else 0}"
     try:
-        return list(query(sql, found.tables, {found.name: found.sql}).rows)
+        return list(_asked(found, sql, [f"{_ORDER}{at}" for at in range(len(order))], limits, asked.where).rows)
     except BadQuery as error:
+        if isinstance(error, LeftToSpark) or str(error).startswith(AT_RUN_TIME):
+            raise LeftOut("where", str(error)) from None
         if asked.where is None and asked.after is None:
             raise EnvironmentFault(f"{found.name} cannot be read now: {error}") from None
         raise BadParameter("where" if asked.where is not None else "after", str(error)) from None
+
+
+def _asked(found: Relation, sql: str, order: Sequence[str], limits: str, where: str | None) -> Rows:
+    if where is not None:
+        return narrowed(found, sql, where, order, limits, OVER_HTTP)
+    sql += f" order by {', '.join(order)}" if order else ""
+    return query(sql + limits, found.tables, {found.name: found.sql})
 
 
 def _order(found: Relation) -> tuple[str, ...]:

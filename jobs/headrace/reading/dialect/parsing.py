@@ -1,0 +1,110 @@
+"""The text as a tree: Spark's words as sqlglot reads them, every function as it is written, one query or expression."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.databricks import Databricks
+from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.parsers.databricks import DatabricksParser
+
+from headrace.reading.rows import BadQuery
+
+_DIALECT = Databricks()
+_FIRST_WORDS = {TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN}
+_SPELLED = ("CAST", "TRY_CAST", "EXTRACT", "POSITION", "SUBSTRING", "SUBSTR", "TRIM")
+"""Functions whose arguments are no plain list."""
+
+
+_OR_SPARKS = ": if Spark knows it, run it with --spark"
+
+
+class _AsWritten(DatabricksParser):
+    """Takes functions for a name and arguments: what sqlglot makes of some loses what tells Spark's from others."""
+
+    FUNCTIONS: ClassVar = {}
+    FUNCTION_PARSERS: ClassVar = {name: DatabricksParser.FUNCTION_PARSERS[name] for name in _SPELLED}
+
+
+def query(text: str) -> exp.Query:
+    """The one SELECT of a text."""
+    tokens = _tokens(text)
+    if not tokens or tokens[0].token_type not in _FIRST_WORDS:
+        raise BadQuery("only a SELECT can be run here")
+    trees = _trees(text, tokens)
+    if len(trees) != 1 or not isinstance(trees[0], exp.Query):
+        raise BadQuery("only a single SELECT can be run here")
+    if trees[0].find(exp.Stream):
+        raise BadQuery("`stream` belongs in model files: here a table is read as it stands, without that word")
+    return trees[0]
+
+
+def condition(text: str) -> exp.Expr:
+    """The one expression of a text."""
+    try:
+        trees = _trees(text, _tokens(text))
+    except BadQuery:
+        trees = []
+    if len(trees) != 1 or not isinstance(trees[0], exp.Condition) or isinstance(trees[0], exp.Query):
+        raise BadQuery(f"--where is not a SQL condition: {text}")
+    return trees[0]
+
+
+def _tokens(text: str) -> list[Token]:
+    try:
+        return _joined(list(_DIALECT.tokenize(text)), text)
+    except SqlglotError as error:
+        raise BadQuery(str(error)) from None
+
+
+def _trees(text: str, tokens: list[Token]) -> list[exp.Expr | None]:
+    try:
+        return [*_AsWritten(dialect=_DIALECT).parse(tokens, text)]
+    except ParseError as error:
+        at = error.errors[0]
+        raise BadQuery(f"not valid SQL at {at['line']}:{at['col']}, near {at['highlight']}{_OR_SPARKS}") from None
+    except SqlglotError as error:
+        raise BadQuery(str(error)) from None
+    except RecursionError:
+        raise BadQuery("nested too deep") from None
+
+
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "Z": "\x1a", "%": "\\%", "_": "\\_"}
+
+
+def _joined(tokens: list[Token], text: str) -> list[Token]:
+    """Texts that stand one after the other are one, as for Spark."""
+    out: list[Token] = []
+    for token in tokens:
+        if out and token.token_type == out[-1].token_type == TokenType.STRING:
+            before = out[-1]
+            if not text[before.end + 1 : token.start].strip():
+                both = before.text + token.text
+                out[-1] = Token(before.token_type, both, before.line, before.col, before.start, token.end)
+                continue
+        out.append(token)
+    return out
+
+
+def unescaped(raw: str) -> str | None:
+    """The value of string literals in a row as Spark reads them, from their source; None if they are too odd."""
+    if raw[:1] in "rR":
+        return raw[2:-1]
+    out, at, quote = "", 0, ""
+    while at < len(raw):
+        letter, following = raw[at], raw[at + 1 : at + 2]
+        at += 1
+        if not quote:
+            quote = "" if letter.isspace() else letter
+        elif letter == quote and following == quote:  # a quote, doubled
+            out, at = out + letter, at + 1
+        elif letter == quote:
+            quote = ""
+        elif letter == "\\":
+            if following in ("u", "U", "") or following.isdigit():
+                return None
+            out, at = out + _ESCAPES.get(following, following), at + 1
+        else:
+            out += letter
+    return out
