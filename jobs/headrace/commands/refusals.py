@@ -1,4 +1,4 @@
-"""The command that shows what was refused, and lands again what has become usable."""
+"""The command that shows what was refused, and lands it again, or asks its model for it again."""
 
 from __future__ import annotations
 
@@ -34,18 +34,21 @@ def show(workspace: Workspace, chosen: Chosen, as_json: bool) -> int:
 
 
 def replay(workspace: Workspace, chosen: Chosen, as_json: bool) -> int:
-    """Judge refused records again; no runner may run meanwhile."""
+    """Judge refused records again, and ask for rows that failed; no runner may run meanwhile."""
     project, layout = workspace.declared, workspace.layout
     refuse_unknown(project, chosen)
     with runner_lock(layout.locks), naming(layout.data_dir):
-        from headrace.engine import jvm_lock, replaying, session
+        from headrace.engine import jvm_lock, replaying, replaying_rows, session
 
         with session.start(project.target, layout.spark_log()) as spark, jvm_lock.held(spark, layout.locks):
             found = replaying.total(replaying.run(spark, layout, project.landings, chosen))
+            asked = dict(replaying_rows.request(spark, project, layout, chosen))
     if as_json:
-        print(json.dumps({"replayed": found.landed, "refused": dict(found.refused)}))
-    else:
-        print(_told(found.landed, dict(found.refused)))
+        print(json.dumps({"replayed": found.landed, "refused": dict(found.refused), "next_run": asked}))
+        return ExitCode.OK
+    print(_told(found.landed, dict(found.refused)))
+    for table, rows in sorted(asked.items()):
+        print(f"{table} is given {rows} {'row' if rows == 1 else 'rows'} again in the next run of its query")
     return ExitCode.OK
 
 

@@ -111,6 +111,13 @@ class CommitTable:
             DeltaTable(self.path).create_checkpoint()
         return self._newest
 
+    def note(self, marker: Mapping[str, Any]) -> int:
+        """Make a commit that has a marker and no rows; return its version."""
+        self._commit([_info(marker, "Append")])
+        if self._is_due():
+            DeltaTable(self.path).create_checkpoint()
+        return self._newest
+
     def version(self) -> int:
         """The newest version this object has seen."""
         return self._newest

@@ -21,6 +21,7 @@ from headrace.engine.inputs import InputLog, Inputs
 from headrace.engine.kept import Plans
 from headrace.engine.materialized import Materialized
 from headrace.engine.outputs import Output, UpsertOutput, commit, output_for
+from headrace.engine.redelivery import NONE_YET, Redelivery, Requested, requests
 from headrace.engine.routine import Routine
 from headrace.engine.session import SMALL_BATCH_ROWS, child
 from headrace.engine.shelf import Shelf
@@ -88,6 +89,8 @@ class Group:
         for table in self.tests.looked_up:
             if table not in self.outputs:
                 self._looked_up.setdefault(table, plain(table))
+        self._requests: list[tuple[Requested, Redelivery]] = []
+        self._requested = NONE_YET
         self._routine = Routine(project, query, self.plans, self._tables, self.outputs, self.tests)
         self._next = 0
         self._ready = False
@@ -149,8 +152,15 @@ class Group:
                 self._refuse_another(name, last.ids.get(name) if last else None)
                 self.sources[name].done = upto if is_finished else after
         self._waits = self._has_waiting()
+        self._take_requests(last.requested if last else NONE_YET)
         self._ready = True
         return None if last is None or is_finished else self._fitted(last)
+
+    def _take_requests(self, done: Requested) -> None:
+        """Learn what is to be delivered again: it is asked for while no runner is at work."""
+        table = self.tests.table
+        self._requests = [(at, found) for at, found in requests(table, done) if found.table in self._routine.steps]
+        self._requested = done if self._requests else max(done, (table.newest_version(), 0))
 
     def _rows_before(self, batch: int) -> int:
         """How many usual rows an output had at most before a batch; many where its log is too long to be read here."""
@@ -208,8 +218,9 @@ class Group:
 
     @property
     def behind(self) -> int:
-        """How many commits of its sources this group has not taken yet, as far as this process knows."""
-        return sum(max(source.table.version() - source.done, 0) for source in self.sources.values())
+        """How many commits of its sources and requests this group has not taken yet, as far as this process knows."""
+        behind = sum(max(source.table.version() - source.done, 0) for source in self.sources.values())
+        return behind + len(self._requests)
 
     def decide(
         self, read: Mapping[str, DataFrame], inputs: Inputs, done: Mapping[str, Commit] | None = None
@@ -258,9 +269,13 @@ class Group:
             self.sources[name].done = upto
         for rows in read.values():
             rows.release()
-        return BatchReport(inputs.batch, records_in(taken), counts, time.monotonic() - started, lines, failed)
+        self._requested = inputs.requested
+        again = len(inputs.redelivery.poison.arrivals) if inputs.redelivery else 0
+        return BatchReport(inputs.batch, records_in(taken) + again, counts, time.monotonic() - started, lines, failed)
 
     def _plan(self, max_rows: int) -> Inputs | None:
+        if self._requests:
+            return self._plan_redelivery()
         ranges = {}
         for name, source in self.sources.items():
             upto, empty = source.next_range(max_rows, self.takes_ticks)
@@ -269,9 +284,21 @@ class Group:
             ranges[name] = (source.done, upto)  # also where there is nothing: a restart begins where these say
         if all(after == upto for after, upto in ranges.values()):
             return None
+        return self._inputs_now(ranges)
+
+    def _plan_redelivery(self) -> Inputs:
+        requested, again = self._requests.pop(0)
+        for name, id_read in again.ids.items():
+            if name in self.sources:
+                self._refuse_another(name, id_read)
+        nothing = {name: (source.done, source.done) for name, source in self.sources.items()}
+        return replace(self._inputs_now(nothing), redelivery=again, requested=requested)
+
+    def _inputs_now(self, ranges: Mapping[str, tuple[int, int]]) -> Inputs:
         versions = {table: self._tables.of(ref).newest_version() for table, ref in self._looked_up.items()}
         ids = {name: source.table.id() for name, source in self.sources.items()}
-        return Inputs(self._next, ranges, versions, datetime.now(timezone.utc).isoformat(), ids)
+        now = datetime.now(timezone.utc).isoformat()
+        return Inputs(self._next, ranges, versions, now, ids, requested=self._requested)
 
     def _has_waiting(self) -> bool:
         lists = [self.outputs[model.table] for model in self._clocked]

@@ -10,6 +10,7 @@ from typing import Any
 
 from headrace import durable
 from headrace.engine.poison import Poison
+from headrace.engine.redelivery import NONE_YET, Redelivery, Requested
 
 KEEP = 20
 
@@ -28,6 +29,10 @@ class Inputs:
     ids: Mapping[str, str] = field(default_factory=dict)
     poison: tuple[Poison, ...] = ()
     """The rows that models were run without."""
+    redelivery: Redelivery | None = None
+    """What is delivered again; then there are no other rows."""
+    requested: Requested = NONE_YET
+    """Up to where what was asked for is done, with this batch."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -36,7 +41,10 @@ class Inputs:
     def from_json(cls, data: Mapping[str, Any]) -> Inputs:
         ranges = {name: (int(a), int(b)) for name, (a, b) in data["ranges"].items()}
         poison = tuple(map(Poison.from_json, data.get("poison", ())))
-        return cls(int(data["batch"]), ranges, dict(data["snapshots"]), data["at"], dict(data["ids"]), poison)
+        again = Redelivery.from_json(data["redelivery"]) if data.get("redelivery") else None
+        version, number = data.get("requested", NONE_YET)
+        known = (int(data["batch"]), ranges, dict(data["snapshots"]), data["at"], dict(data["ids"]))
+        return cls(*known, poison, again, (int(version), int(number)))
 
 
 class InputLog:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -62,7 +63,7 @@ class Replay:
         rejected = self._rejected(chosen, [topic.topic for topic in topics])
         judged = materialize(_judged(rejected, self.landing, moment))
         refused = judged.frame.where("reject_reason is not null").groupBy("reject_reason").count().collect()
-        landed = self._land_all(judged.frame.where("reject_reason is null"), newest, moment)
+        landed = self._land_all(judged.frame.where("reject_reason is null"), newest)
         judged.release()
         return Replayed(landed, {reason: number for reason, number in refused})
 
@@ -76,20 +77,18 @@ class Replay:
         known = self.session.createDataFrame(gone, "landing_batch long, topic string, partition int, offset long")
         return rows.join(known, [*_PLACE], "left_anti")
 
-    def _land_all(self, usable: DataFrame, newest: Commit, moment: datetime) -> int:
+    def _land_all(self, usable: DataFrame, newest: Commit) -> int:
         places = [tuple(row) for row in usable.select(*_PLACE, "_former_reason").orderBy(*_PLACE).collect()]
         for start in range(0, len(places), AT_ONCE):
-            newest = self._land(usable, places[start : start + AT_ONCE], newest, moment)
+            newest = self._land(usable, places[start : start + AT_ONCE], newest)
         return len(places)
 
-    def _land(self, usable: DataFrame, places: list[Rejected], newest: Commit, moment: datetime) -> Commit:
+    def _land(self, usable: DataFrame, places: list[Rejected], newest: Commit) -> Commit:
         """One commit, which takes over from the one before all that it says of Kafka."""
-        former, batch = newest.marker, newest.batch + 1
+        marker = {**marker_after(newest), "records": len(places), LANDED_AGAIN: places}
         first, last = (_place(place) for place in (places[0], places[-1]))
-        rows = usable.where(F.struct(*_PLACE).between(first, last)).withColumn("landing_batch", lit(batch))
+        rows = usable.where(F.struct(*_PLACE).between(first, last)).withColumn("landing_batch", lit(marker["batch"]))
         columns = [F.col(name).cast(ddl).alias(name) for name, ddl in LANDING_COLUMNS]
-        marker = {**former, "batch": batch, "landed_at": moment.isoformat(), "records": len(places), "rejected": 0}
-        marker |= {"tick": False, LANDED_AGAIN: places, LAST: last_of(newest.version, former)}
         found = materialize(rows.select(*columns))
         if found.count != len(places):
             raise HeadraceError(f"{self.table.path}: {found.count} rows where {len(places)} were to land again")
@@ -101,6 +100,20 @@ class Replay:
 def _place(place: Rejected) -> Column:
     kinds = dict(LANDING_COLUMNS)
     return F.struct(*[lit(value).cast(kinds[name]).alias(name) for name, value in zip(_PLACE, place[:4], strict=True)])
+
+
+def marker_after(newest: Commit) -> dict[str, Any]:
+    """What the next commit of a landing says that lands nothing from Kafka; it takes over all that is said of Kafka."""
+    former = {name: value for name, value in newest.marker.items() if name != LANDED_AGAIN}
+    number = {"batch": newest.batch + 1, "landed_at": moment_after(newest).isoformat()}
+    return {
+        **former,
+        **number,
+        "records": 0,
+        "rejected": 0,
+        "tick": False,
+        LAST: last_of(newest.version, newest.marker),
+    }
 
 
 def moment_after(newest: Commit) -> datetime:

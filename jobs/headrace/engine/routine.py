@@ -33,6 +33,7 @@ from headrace.engine.poison import (
     place_of,
     without,
 )
+from headrace.engine.redelivery import Redelivery
 from headrace.engine.sources import Tables, plain, source_name
 from headrace.engine.validity import all_versions, newest_versions
 from headrace.errors import HeadraceError, Place
@@ -54,7 +55,9 @@ class Batch:
     poison: list[Poison] = field(default_factory=list)
     """Rows that steps are run without: those recorded before, and those found on the way."""
     only: str = "true"
-    """The condition of the rows of its streams that a step is tried over."""
+    """The condition of the rows of its streams that a step is run or tried over."""
+    again: Redelivery | None = None
+    """What a step is given in place of its streams."""
 
     def left(self, step: Model) -> str | None:
         """The condition of the rows of its streams that a step is run over; None for all."""
@@ -97,7 +100,7 @@ class Routine:
         batch = Batch(inputs, read, done, silent, poison=[*inputs.poison])
         for step in self._steps:
             try:
-                self._take_without_poison(step, batch)
+                self._take_without_poison(step, self._given(step, batch))
                 self._give_back(step, batch)
             except Exception as error:
                 raise ModelFailed(step.table, step.path, error) from error
@@ -105,10 +108,22 @@ class Routine:
         self._tests.note_errors([row for each in batch.poison for row in self._rows_of(each, batch)])
         return batch.added
 
+    @property
+    def steps(self) -> frozenset[str]:
+        """The models and shared views that it computes."""
+        return frozenset(step.table for step in self._steps)
+
     def forget(self) -> None:
         """Forget what is cached."""
         self._looked_up = {}
         self._plans.drop()
+
+    def _given(self, step: Model, batch: Batch) -> Batch:
+        """What a step is run over: of rows that are delivered again, only the model that they are for has any."""
+        again = batch.inputs.redelivery
+        if again is None or again.table != step.table:
+            return batch
+        return replace(batch, again=again, only=among(again.poison.arrivals))
 
     def _take_without_poison(self, step: Model, batch: Batch) -> None:
         """Take a step; where rows make it fail, find them, and take it without them if it may be."""
@@ -160,7 +175,7 @@ class Routine:
         """Whether a step fails over some rows; notes how."""
         if not some:
             return False
-        only = f"{from_to(some[0], some[-1])} and {without(excluded)}"
+        only = f"{batch.only} and {from_to(some[0], some[-1])} and {without(excluded)}"
         trial = replace(batch, only=only)
         try:
             rows = self._run(step, trial)
@@ -195,6 +210,7 @@ class Routine:
     def _rows_of(self, poison: Poison, batch: Batch) -> list[tuple[str, str, str]]:
         """What is kept of rows that a model was run without: model, reason, and all that is known as JSON."""
         step = next(step for step in self._steps if step.table == poison.table)
+        batch = self._given(step, batch)
         told = {"clause": poison.clause, "place": poison.place, "error": poison.error}
         found: dict[Arrival, dict[str, Any]] = {}
         for rows in self._streams(step, batch):
@@ -226,7 +242,7 @@ class Routine:
 
     def _gives_nothing(self, step: Model, batch: Batch) -> bool:
         """Whether a step need not be computed, since what it reads has no rows."""
-        return emptiness.of(step.text, step.path)(lambda ref: self._has_none(ref, batch))
+        return batch.again is None and emptiness.of(step.text, step.path)(lambda ref: self._has_none(ref, batch))
 
     def _has_none(self, ref: Input, batch: Batch) -> bool:
         """Whether an input is known to have no rows."""
@@ -279,9 +295,12 @@ class Routine:
 
         def resolve(ref: Input) -> DataFrame:
             rows = self._relation(ref, batch)
+            if ref.stream and batch.again:
+                return batch.again.as_new(left(rows), ref.table.startswith("bronze."))
             return left(rows) if ref.stream else rows
 
-        views = {table: left(rows.frame) for table, rows in batch.views.items()}
+        kept = {} if batch.again else batch.views
+        views = {table: left(rows.frame) for table, rows in kept.items()}
         return Binder(self._plans.session, self._project, resolve, views).run(model)
 
     def _steps_to(self, model: Model) -> Iterator[Model]:
@@ -322,6 +341,8 @@ class Routine:
         return (self._as_of(ref, batch.inputs.snapshots[ref.table]),)
 
     def _relation(self, ref: Input, batch: Batch) -> DataFrame:
+        if ref.stream and batch.again:
+            return self._as_it_was(ref, batch.again)
         if ref.stream and ref.table in batch.added:
             return batch.added[ref.table].frame.drop("_batch")
         if ref.table in self._outputs:
@@ -330,6 +351,16 @@ class Routine:
         if ref.stream:
             return self._tables.relation(ref, batch.read[source_name(self._project, ref)])
         return self._as_of(ref, batch.inputs.snapshots[ref.table])
+
+    def _as_it_was(self, ref: Input, again: Redelivery) -> DataFrame:
+        """What a stream gave in the batch of which rows are delivered again."""
+        if ref.table in self._outputs:
+            rows = self._outputs[ref.table].table.snapshot(self._plans.session)
+            return rows.where(F.col("_batch") == again.batch).drop("_batch")
+        after, upto = again.ranges.get(source_name(self._project, ref), (0, 0))
+        table = self._tables.of(ref)
+        commits = [table.commit(version) for version in range(after + 1, upto + 1)]
+        return self._tables.relation(ref, table.rows(self._plans.session, *commits))
 
     def _versions(self, ref: Input, batch: Batch) -> DataFrame:
         """The versions of an upsert of this query, those that the batch adds too."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from headrace.errors import UsageError, did_you_mean
 from headrace.layout import Layout
 from headrace.project.model import Landing, Project, Topic
-from headrace.reading.replays import replayed
+from headrace.reading.replays import redelivered, replayed
 from headrace.reading.rows import query
 from headrace.reading.stored import FAILED_ROWS, Relation, relation
 
@@ -40,7 +42,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Refused:
-    """One group: how many were refused, how many of them have landed again, and the newest of the others."""
+    """One group: how many were refused, how many of them were replayed, and the newest of the others."""
 
     source: str
     reason: str
@@ -72,7 +74,7 @@ def _of_landing(project: Project, layout: Layout, landing: Landing, chosen: Chos
         for reason, rows in _grouped(_newest(relation(project, layout, f"bronze.{topic.name}"))):
             if chosen.holds(reason):
                 left = (row for row in rows if _identity(row) not in gone)
-                examples = tuple(_example(row) for row, _ in zip(left, range(EXAMPLES), strict=False))
+                examples = tuple(_example(row) for row in islice(left, EXAMPLES))
                 yield Refused(topic.name, reason, rows[0]["number"], numbers[topic.topic, reason], examples)
 
 
@@ -99,16 +101,25 @@ def _example(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _failed(project: Project, layout: Layout, chosen: Chosen) -> Iterator[Refused]:
-    """Rows that were kept out of their model's table; they are not replayed."""
+    """Rows that were kept out of their model's table; those that made it fail can be replayed."""
     found = relation(project, layout, FAILED_ROWS)
+    again = [row for query in project.queries for row in redelivered(layout.failed(query.name))]
+    gone = {(batch, model, *arrival[1:]) for batch, model, _, arrival in again}
+    numbers = Counter((model, reason) for _, model, reason, _ in again)
     ranked = f"select *, count(*) over (partition by model, test) as number, {_FAILED_PLACE} from {found.name}"
-    sql = f"select * from ({ranked}) where place <= {EXAMPLES} order by model, test, place"
+    sql = f"select * from ({ranked}) where place <= {_LOOKED_AT} order by model, test, place"
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in query(sql, found.tables, {found.name: found.sql}).rows:
         groups.setdefault((row["model"], row["test"]), []).append(row)
     for (model, test), rows in groups.items():
         if chosen.source in (None, model) and chosen.holds(test):
-            yield Refused(model, test, rows[0]["number"], 0, tuple({"row": row["row"]} for row in rows))
+            left = ({"row": row["row"]} for row in rows if _failed_identity(row) not in gone)
+            yield Refused(model, test, rows[0]["number"], numbers[model, test], tuple(islice(left, EXAMPLES)))
+
+
+def _failed_identity(row: dict[str, Any]) -> tuple[Any, ...]:
+    told = json.loads(row["row"])
+    return (row["batch"], row["model"], told.get("topic"), told.get("partition"), told.get("offset"))
 
 
 _FAILED_PLACE = "row_number() over (partition by model, test order by batch desc) as place"

@@ -20,8 +20,15 @@ LANDED_AGAIN = "landed_again"
 LAST = "last_replay"
 """In the marker of a commit: the version of the newest commit before it that landed rows again."""
 
+REDELIVERED = "redelivered"
+"""In the marker of a commit of failed rows: those that are to be delivered to their model again."""
+
 Rejected = tuple[int, str, int, int, str]
 """Landing batch, topic, partition and offset of a rejected row, and why it was rejected."""
+
+
+LeftOut = tuple[int, str, str, tuple[int, str, int, int]]
+"""The batch that was run without a row, the model or view, the reason, and the row's arrival."""
 
 
 def replayed(table: Path) -> Iterator[Rejected]:
@@ -33,6 +40,16 @@ def replayed(table: Path) -> Iterator[Rejected]:
         marker = _marker(table, version)
         yield from (tuple(row) for row in marker.get(LANDED_AGAIN, ()))
         version = int(marker.get(LAST, -1))
+
+
+def redelivered(table: Path) -> Iterator[LeftOut]:
+    """The rows that were asked for again, as a query's table of failed rows says."""
+    if not DeltaTable.is_deltatable(str(table)):
+        return
+    for version in range(DeltaTable(str(table)).version() + 1):
+        for each in _marker(table, version).get(REDELIVERED, ()):
+            poison = each["poison"]
+            yield from ((each["left_out"], poison["table"], poison["reason"], tuple(row)) for row in poison["arrivals"])
 
 
 def newest(table: Path) -> int:
