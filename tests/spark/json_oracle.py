@@ -106,13 +106,14 @@ class Oracle:
         return ["duplicate_field", "wrong_type"] if "wrong_type" in earlier else ["duplicate_field"]
 
     def _event_time(self, data: Any, timestamp: datetime) -> datetime | None:
-        path = (self.topic.event_time or "").removeprefix("data.").split(".")
-        for part in path:
+        if self.topic.event_time is None:
+            return timestamp
+        for part in self.topic.event_time.removeprefix("data.").split("."):
             data = data.get(part) if isinstance(data, dict) else None
         if data is None or isinstance(data, datetime):
             return data.replace(tzinfo=UTC) if data is not None else timestamp
         parts = {"s": 1, "us": 10**6}.get(self.topic.event_time_unit or "", 1000)
-        if not -(10**11) < data / parts < 10**11:
+        if not 0 < data / parts < 10**11:  # before 1970 is before 2000 as well
             return datetime(1, 1, 1, tzinfo=UTC)
         return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=round(data * (10**6 // parts)))
 

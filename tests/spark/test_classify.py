@@ -154,7 +154,7 @@ def test_rule_may_make_a_struct(landing: SparkSession):
     assert [verdict.reason for verdict in found] == ["odd", None]
 
 
-def test_second_opinion_knows_the_cases_by_hand():
+def test_second_opinion_knows_the_cases_by_hand(landing: SparkSession):
     known = [case for case in CASES if not isinstance(event_times.of(case.topic), SqlTime)]  # it knows no SQL
     opinions = [(case, _opinion(case.topic, case.record)) for case in known]
     wrong = [(case, o) for case, o in opinions if case.reason not in o.reasons or case.data != o.data]
