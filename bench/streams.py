@@ -15,18 +15,19 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from bench.scenarios import ROOT, Figures, rows_in
-from headrace.engine import queries, verdict
-from headrace.engine.binding import Binder
-from headrace.engine.classify import classify
-from headrace.engine.columns import landing_schema
-from headrace.engine.delta import CommitTable
-from headrace.engine.group import Group
-from headrace.engine.native import NativeQuery
-from headrace.engine.relations import bronze
-from headrace.engine.session import child, start
+from headrace.checking import verdict
+from headrace.landing.classify import classify
+from headrace.landing.relations import bronze
 from headrace.layout import Layout
 from headrace.project import loader, selection
 from headrace.project.model import LANDING_COLUMNS, Input, Landing, Project, Target
+from headrace.queries.group import Group
+from headrace.running import factory
+from headrace.spark.binding import Binder
+from headrace.spark.columns import landing_schema
+from headrace.spark.session import child, start
+from headrace.streaming.native import NativeQuery
+from headrace.tables.delta import CommitTable
 
 Contestant = Callable[["Arena", Layout], Path]
 """Processes what has landed, and says where its rows are."""
@@ -97,7 +98,7 @@ def _arena(folder: Path, table: str, records: str) -> Arena:
     for landing in project.landings:
         _land(spark, base, landing, records)
     for query in project.queries:
-        made = queries.make(spark, project, base, query, schemas)
+        made = factory.make(spark, project, base, query, schemas)
         made.create_tables()
         while isinstance(made, Group) and made.step(1 << 40):
             pass
@@ -137,7 +138,7 @@ def _rounds(arena: Arena) -> list[tuple[float, int]]:
 
 def _headrace(arena: Arena, layout: Layout) -> Path:
     (query,) = (q for q in arena.project.queries if arena.table in {m.table for m in q.models})
-    made = queries.make(arena.spark, arena.project, layout, query, arena.schemas)
+    made = factory.make(arena.spark, arena.project, layout, query, arena.schemas)
     assert isinstance(made, NativeQuery)
     made.start(available_now=True).awaitTermination()
     return layout.table(arena.table)

@@ -10,18 +10,18 @@ from headrace.version import __version__ as __version__
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from headrace.engine.notebook import Notebook
+    from headrace.elsewhere.notebook import Notebook
 
 
 def session(project: str | Path = ".", target: str = "local") -> Notebook:
     """Open a project in a notebook: its Spark session, and its tables as they are stored for a target."""
-    from headrace.engine import notebook
+    from headrace.elsewhere import notebook
 
     return notebook.session(project, target)
 
 
 def sql(text: str) -> DataFrame:
     """The rows of a model's text, or of any query like one, over the project that was opened last."""
-    from headrace.engine import notebook
+    from headrace.elsewhere import notebook
 
     return notebook.sql(text)

@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pyspark
 
-from headrace.engine import compiler
 from headrace.environment import guard
+from headrace.spark import compiler
 from tests.waiting import wait_for
 
 HOME = Path(pyspark.__file__).parent

@@ -16,8 +16,6 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from headrace.engine.runner import Options, Run
-from headrace.engine.supervisor import Failure
 from headrace.environment.broker import Broker
 from headrace.environment.lock import runner_lock
 from headrace.layout import Layout
@@ -25,6 +23,8 @@ from headrace.project import loader, selection
 from headrace.project.model import Project
 from headrace.reading.rows import to_json
 from headrace.reading.show import show
+from headrace.running.runner import Options, Run
+from headrace.running.supervisor import Failure
 from tests.kafka.cluster import Cluster
 from tests.kafka.runner import Runner
 from tests.waiting import PATIENCE

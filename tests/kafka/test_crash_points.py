@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.engine import verdict
-from headrace.engine.delta import CommitTable
-from headrace.engine.group import Group
-from headrace.engine.inputs import InputLog
-from headrace.engine.landing import KafkaSource, LandingQuery
-from headrace.engine.state import KeyedState
+from headrace.checking import verdict
+from headrace.landing.landing import KafkaSource, LandingQuery
 from headrace.layout import Layout
 from headrace.project import loader
 from headrace.project.model import Project
+from headrace.queries.group import Group
+from headrace.queries.inputs import InputLog
+from headrace.tables.delta import CommitTable
+from headrace.tables.state import KeyedState
 from tests.kafka import oracle
 from tests.kafka.cluster import Cluster, Event
 from tests.kafka.crash import Crash, Point

@@ -18,19 +18,19 @@ from chispa import assert_df_equality
 from confluent_kafka import KafkaException, Producer
 from pyspark.sql import SparkSession
 
-from headrace.engine.broker_admin import BrokerAdmin
-from headrace.engine.classify import data_column
-from headrace.engine.delta import CommitTable
-from headrace.engine.failures import passes
-from headrace.engine.kept import Plans
-from headrace.engine.landing import KafkaSource, LandingQuery
-from headrace.engine.relations import bronze
-from headrace.engine.session import SMALL_BATCH_ROWS
-from headrace.engine.shelf import Shelf
-from headrace.engine.sources import Source
 from headrace.errors import HeadraceError, Place
+from headrace.landing.broker_admin import BrokerAdmin
+from headrace.landing.classify import data_column
+from headrace.landing.landing import KafkaSource, LandingQuery
+from headrace.landing.relations import bronze
 from headrace.layout import Layout
 from headrace.project.model import SEED_PARTITION, TICK_TOPIC, Field, Kafka, Landing, Seed, Topic
+from headrace.queries.sources import Source
+from headrace.spark.failures import passes
+from headrace.spark.kept import Plans
+from headrace.spark.session import SMALL_BATCH_ROWS
+from headrace.tables.delta import CommitTable
+from headrace.tables.shelf import Shelf
 from tests.kafka.cluster import Cluster
 from tests.kafka.crash import Crash, Point
 from tests.waiting import PATIENCE, wait_for

@@ -13,14 +13,14 @@ from confluent_kafka import KafkaException, Producer
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from headrace.engine import publisher
-from headrace.engine.delta import CommitTable
-from headrace.engine.kept import Plans
-from headrace.engine.materialized import materialize
-from headrace.engine.publisher import Outlet, Publisher
-from headrace.engine.shelf import Shelf
 from headrace.errors import InvalidProject
 from headrace.project.model import Model, Publish
+from headrace.publishing import publisher
+from headrace.publishing.publisher import Outlet, Publisher
+from headrace.spark.kept import Plans
+from headrace.spark.materialized import materialize
+from headrace.tables.delta import CommitTable
+from headrace.tables.shelf import Shelf
 from tests.kafka.cluster import Cluster
 from tests.kafka.crash import Crash, Point
 from tests.waiting import PATIENCE

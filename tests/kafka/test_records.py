@@ -10,10 +10,10 @@ from chispa import assert_df_equality
 from confluent_kafka import Producer
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.engine.kept import Plans
-from headrace.engine.landing import KafkaSource
-from headrace.engine.records import SCHEMA, Ranges, RecordReader
+from headrace.landing.landing import KafkaSource
 from headrace.project.model import Kafka
+from headrace.spark.kept import Plans
+from headrace.spark.records import SCHEMA, Ranges, RecordReader
 from tests.kafka.cluster import Cluster
 from tests.waiting import PATIENCE
 

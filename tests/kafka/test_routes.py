@@ -12,11 +12,11 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from headrace.engine import publisher
-from headrace.engine.delta import CommitTable
-from headrace.engine.publisher import Outlet, Publisher
-from headrace.engine.routes import Rules
 from headrace.project.model import Model, Publish
+from headrace.publishing import publisher
+from headrace.publishing.publisher import Outlet, Publisher
+from headrace.publishing.routes import Rules
+from headrace.tables.delta import CommitTable
 from tests.kafka.cluster import Cluster
 from tests.kafka.crash import Crash, Point
 from tests.kafka.test_publisher import Client, exhaust

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from headrace.engine.supervisor import Failure
+from headrace.running.supervisor import Failure
 from tests.kafka.cluster import Event
 from tests.kafka.stage import Stage
 

@@ -12,14 +12,14 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from headrace.engine import publisher
-from headrace.engine.delta import CommitTable
-from headrace.engine.publisher import Outlet, Publisher
-from headrace.engine.sent import kept
 from headrace.environment import swap
 from headrace.errors import HeadraceError
 from headrace.layout import Layout
 from headrace.project.model import Model, Publish
+from headrace.publishing import publisher
+from headrace.publishing.publisher import Outlet, Publisher
+from headrace.publishing.sent import kept
+from headrace.tables.delta import CommitTable
 from tests.kafka.cluster import Cluster
 from tests.kafka.crash import Crash
 from tests.kafka.test_publisher import POINTS, Client, exhaust

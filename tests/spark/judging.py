@@ -13,7 +13,7 @@ from pyspark.sql import Column, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import VariantVal
 
-from headrace.engine.classify import classify, data_column, look_closely, parsed
+from headrace.landing.classify import classify, data_column, look_closely, parsed
 from headrace.project.model import Topic
 
 RECORD_TIME = datetime(2026, 5, 31, 12, tzinfo=timezone.utc)

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from ruamel.yaml import YAML
 
 from headrace import usercache
-from headrace.engine import verdict
+from headrace.checking import verdict
 from headrace.project import loader
 from headrace.project.model import Project
 from headrace.testing.case import Batch

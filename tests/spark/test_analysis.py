@@ -12,12 +12,12 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
 from headrace import usercache
-from headrace.engine import analysis, verdict
-from headrace.engine.analysis import Analysis
-from headrace.engine.complaints import words
+from headrace.checking import analysis, verdict
+from headrace.checking.analysis import Analysis
 from headrace.errors import Finding, InvalidProject, Place
 from headrace.project import checks, loader
 from headrace.project.model import DataTest, Macro
+from headrace.spark.complaints import words
 from tests.unit.test_stream_rules import FAILS_LATER, SHAPES
 
 pytestmark = pytest.mark.spark

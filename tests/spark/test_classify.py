@@ -10,11 +10,11 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.engine import session
-from headrace.engine.body import REASONS
+from headrace.landing.body import REASONS
 from headrace.project import event_times
 from headrace.project.event_times import SqlTime
 from headrace.project.model import Topic
+from headrace.spark import session
 from tests.spark.json_cases import (
     ANY,
     CASES,

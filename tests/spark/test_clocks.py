@@ -10,8 +10,8 @@ import pytest
 from pydantic import TypeAdapter
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.engine import clocks
-from headrace.engine.clocks import LandingClocks, clocks_of
+from headrace.landing import clocks
+from headrace.landing.clocks import LandingClocks, clocks_of
 from headrace.layout import Layout
 from headrace.project import loader
 from headrace.project.model import Input

@@ -12,8 +12,8 @@ import psutil
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.engine import compiler
 from headrace.environment import java
+from headrace.spark import compiler
 
 pytestmark = pytest.mark.spark
 

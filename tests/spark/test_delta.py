@@ -12,12 +12,12 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.engine import delta
-from headrace.engine.delta import CommitTable, ReplacedTable
-from headrace.engine.jvm import scala_object
-from headrace.engine.kept import Plans
-from headrace.engine.materialized import materialize
-from headrace.engine.parquet_footer import row_count
+from headrace.spark.jvm import scala_object
+from headrace.spark.kept import Plans
+from headrace.spark.materialized import materialize
+from headrace.spark.parquet_footer import row_count
+from headrace.tables import delta
+from headrace.tables.delta import CommitTable, ReplacedTable
 
 pytestmark = pytest.mark.spark
 

@@ -16,12 +16,12 @@ from deltalake import DeltaTable, QueryBuilder
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.commands.viewing import read_exactly
-from headrace.engine.complaints import Complaint
 from headrace.reading.dialect import parsing, queries
 from headrace.reading.dialect.complaints import AT_RUN_TIME, LeftToSpark
 from headrace.reading.dialect.engine import Engine
 from headrace.reading.dialect.queries import Table
 from headrace.reading.rows import BadQuery, to_json
+from headrace.spark.complaints import Complaint
 
 pytestmark = pytest.mark.spark
 

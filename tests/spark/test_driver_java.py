@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace import usercache
-from headrace.engine import driver_java
+from headrace.spark import driver_java
 
 pytestmark = pytest.mark.spark
 

@@ -13,8 +13,8 @@ from chispa import assert_df_equality
 from pydantic import TypeAdapter
 from pyspark.sql import SparkSession
 
-from headrace.engine.group import Group
-from headrace.engine.native import NativeQuery
+from headrace.queries.group import Group
+from headrace.streaming.native import NativeQuery
 from headrace.testing.case import Batch
 from headrace.testing.landed import land
 from headrace.testing.scope import narrowed

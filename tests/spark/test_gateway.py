@@ -12,8 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from headrace.engine import gateway
-from headrace.engine.columns import lit
+from headrace.spark import gateway
+from headrace.spark.columns import lit
 
 pytestmark = pytest.mark.spark
 

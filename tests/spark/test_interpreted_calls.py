@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.engine.jvm import each, kind_of
-from headrace.engine.session import SMALL_BATCH_ROWS, child, tune
+from headrace.spark.jvm import each, kind_of
+from headrace.spark.session import SMALL_BATCH_ROWS, child, tune
 
 pytestmark = pytest.mark.spark
 

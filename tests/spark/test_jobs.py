@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.engine.jobs import one_by_one
+from headrace.spark.jobs import one_by_one
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.spark

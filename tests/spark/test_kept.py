@@ -10,13 +10,13 @@ from pyspark import InheritableThread, SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headrace.engine.group import Group
-from headrace.engine.kept import Plans
-from headrace.engine.materialized import Materialized, materialize
-from headrace.engine.session import SMALL_BATCH_ROWS, child
-from headrace.engine.slot import Filled
 from headrace.project import loader
 from headrace.project.model import Macro
+from headrace.queries.group import Group
+from headrace.spark.kept import Plans
+from headrace.spark.materialized import Materialized, materialize
+from headrace.spark.session import SMALL_BATCH_ROWS, child
+from headrace.spark.slot import Filled
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.scope import narrowed
 

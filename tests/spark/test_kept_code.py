@@ -13,9 +13,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from headrace import usercache
-from headrace.engine import driver_java
-from headrace.engine.jvm import objects
-from headrace.engine.session import SMALL_BATCH_ROWS, tune
+from headrace.spark import driver_java
+from headrace.spark.jvm import objects
+from headrace.spark.session import SMALL_BATCH_ROWS, tune
 
 pytestmark = pytest.mark.spark
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.engine import keys
-from headrace.engine.kept import Plans
-from headrace.engine.keys import KeyIndex
-from headrace.engine.materialized import materialize
-from headrace.engine.session import child
+from headrace.spark.kept import Plans
+from headrace.spark.materialized import materialize
+from headrace.spark.session import child
+from headrace.tables import keys
+from headrace.tables.keys import KeyIndex
 
 pytestmark = pytest.mark.spark
 

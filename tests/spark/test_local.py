@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from headrace.engine.columns import columns_of
-from headrace.engine.local import collected, internal_rows, local_frame
-from headrace.engine.slot import Rows, Slot
+from headrace.spark.columns import columns_of
+from headrace.spark.local import collected, internal_rows, local_frame
+from headrace.spark.slot import Rows, Slot
 
 pytestmark = pytest.mark.spark
 

@@ -6,9 +6,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headrace.engine.kept import Plans
-from headrace.engine.materialized import Materialized, Nothing, materialize
-from headrace.engine.session import SMALL_BATCH_ROWS
+from headrace.spark.kept import Plans
+from headrace.spark.materialized import Materialized, Nothing, materialize
+from headrace.spark.session import SMALL_BATCH_ROWS
 
 pytestmark = pytest.mark.spark
 

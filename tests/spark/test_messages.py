@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.commands.viewing import read_exactly
-from headrace.engine.messages import message_rows
 from headrace.project.model import Publish
+from headrace.publishing.messages import message_rows
 from headrace.reading.rows import to_json
 
 pytestmark = pytest.mark.spark

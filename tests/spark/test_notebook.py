@@ -10,8 +10,8 @@ import pytest
 from pydantic import TypeAdapter
 
 import headrace
-from headrace.engine import notebook
-from headrace.engine.notebook import Notebook
+from headrace.elsewhere import notebook
+from headrace.elsewhere.notebook import Notebook
 from headrace.errors import UsageError
 from headrace.layout import Layout
 from headrace.project import loader

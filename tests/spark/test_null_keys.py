@@ -9,8 +9,8 @@ import pytest
 from pydantic import TypeAdapter
 from pyspark.sql import DataFrame
 
-from headrace.engine.null_keys import REASON
 from headrace.project import loader
+from headrace.queries.null_keys import REASON
 from headrace.testing.case import Cut
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.trial import Models

@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from headrace.engine.columns import no_rows
-from headrace.engine.jvm import each
-from headrace.engine.materialized import Materialized, materialize
+from headrace.spark.columns import no_rows
+from headrace.spark.jvm import each
+from headrace.spark.materialized import Materialized, materialize
 
 pytestmark = pytest.mark.spark
 

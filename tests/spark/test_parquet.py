@@ -8,8 +8,8 @@ import pytest
 from chispa import assert_df_equality
 from pyspark.sql import SparkSession
 
-from headrace.engine.kept import Plans
-from headrace.engine.materialized import materialize
+from headrace.spark.kept import Plans
+from headrace.spark.materialized import materialize
 
 pytestmark = pytest.mark.spark
 

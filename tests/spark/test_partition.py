@@ -12,9 +12,9 @@ import pytest
 from pyspark.errors import SparkRuntimeException
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.engine.kept import Plan, Plans
-from headrace.engine.materialized import materialize
-from headrace.engine.partition import Partition
+from headrace.spark.kept import Plan, Plans
+from headrace.spark.materialized import materialize
+from headrace.spark.partition import Partition
 
 pytestmark = pytest.mark.spark
 

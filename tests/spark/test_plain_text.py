@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.engine.session import child
+from headrace.spark.session import child
 
 pytestmark = pytest.mark.spark
 

@@ -11,8 +11,8 @@ import pytest
 from pydantic import TypeAdapter
 from pyspark.sql import DataFrame
 
-from headrace.engine.failures import ModelFailed
 from headrace.project import loader
+from headrace.spark.failures import ModelFailed
 from headrace.testing.case import Batch, Cut
 from headrace.testing.disk import Crash, Fuse, Process, land_batch
 from headrace.testing.landed import land

@@ -12,9 +12,6 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from headrace.engine.diff import Difference, Example
-from headrace.engine.refill import Refill
-from headrace.engine.versions import difference
 from headrace.environment import swap
 from headrace.layout import Layout
 from headrace.planning import declared
@@ -23,6 +20,9 @@ from headrace.project import graph, rebuilds, resets
 from headrace.project.model import Project
 from headrace.project.rebuilds import Rebuild
 from headrace.reading.show import show
+from headrace.running.refill import Refill
+from headrace.tables.diff import Difference, Example
+from headrace.tables.versions import difference
 from headrace.testing.case import Batch
 from headrace.testing.disk import Process
 from headrace.testing.landed import land

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from headrace.engine import replaying
-from headrace.engine.delta import Commit, CommitTable
-from headrace.engine.replaying import Replay, Replayed
+from headrace.landing import replaying
+from headrace.landing.replaying import Replay, Replayed
 from headrace.layout import Layout
 from headrace.project import loader
 from headrace.project.model import Project
 from headrace.reading.dead_letters import Chosen, refused
+from headrace.tables.delta import Commit, CommitTable
 from headrace.testing.case import Batch
 from headrace.testing.disk import Crash, Process, land_batch
 from headrace.testing.landed import land

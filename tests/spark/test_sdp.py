@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 
 from headrace.commands.exporting import export_sdp
 from headrace.commands.workspace import Workspace
-from headrace.engine import session
-from headrace.engine.sdp import SETTINGS, Export, export
+from headrace.elsewhere.sdp import SETTINGS, Export, export
 from headrace.project import loader
+from headrace.spark import session
 from headrace.testing.sandbox import Sandbox
 
 pytestmark = pytest.mark.spark

@@ -8,12 +8,12 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.engine.delta import Commit, CommitTable
-from headrace.engine.jvm import each
-from headrace.engine.kept import Plans
-from headrace.engine.materialized import Materialized, materialize
-from headrace.engine.session import SMALL_BATCH_ROWS
-from headrace.engine.shelf import Shared, Shelf
+from headrace.spark.jvm import each
+from headrace.spark.kept import Plans
+from headrace.spark.materialized import Materialized, materialize
+from headrace.spark.session import SMALL_BATCH_ROWS
+from headrace.tables.delta import Commit, CommitTable
+from headrace.tables.shelf import Shared, Shelf
 
 pytestmark = pytest.mark.spark
 

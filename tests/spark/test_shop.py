@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headrace.engine import kept, materialized
+from headrace.spark import kept, materialized
 from headrace.testing.case import Cut
 from headrace.testing.trial import Models
 from tests.spark.shop_oracle import PRODUCTS, Record, Shop

@@ -12,12 +12,12 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame
 
-from headrace.engine.delta import CommitTable
-from headrace.engine.snapshot import SnapshotQuery
-from headrace.engine.state import changes_schema
-from headrace.engine.tasks import Bells, SnapshotTask
 from headrace.layout import Layout
 from headrace.project.model import Project
+from headrace.queries.snapshot import SnapshotQuery
+from headrace.running.tasks import Bells, SnapshotTask
+from headrace.tables.delta import CommitTable
+from headrace.tables.state import changes_schema
 from headrace.testing.scope import narrowed
 from headrace.testing.trial import Models
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headrace.engine.inputs import KEEP, InputLog, Inputs
+from headrace.queries.inputs import KEEP, InputLog, Inputs
 
 
 def test_batch_is_unfinished_until_it_is_noted(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from headrace.engine.offset_log import read_until
+from headrace.streaming.offset_log import read_until
 
 
 def offset(version: int, index: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.engine import poison
+from headrace.queries import poison
 
 BAD = st.sets(st.integers(0, 30))
 

@@ -9,9 +9,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import PySparkRuntimeError
 
-from headrace.engine import session
 from headrace.errors import EnvironmentFault
 from headrace.project.model import Target
+from headrace.spark import session
 
 EXITED = PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.engine.source_names import Read, assigned, numbered
+from headrace.streaming.source_names import Read, assigned, numbered
 
 STEPS = "bronze.steps"
 VIEWS, CARTS, BUYS = (Read(STEPS, (f"silver.{name}",)) for name in ("views", "carts", "buys"))

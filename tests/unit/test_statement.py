@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from headrace.engine.statement import bind, view_names
-from headrace.engine.ticks import guarded, watermarked
+from headrace.landing.ticks import guarded, watermarked
 from headrace.project import loader, sqltext
 from headrace.project.model import Model
+from headrace.project.statement import bind, view_names
 
 PROJECT = Path(__file__).parents[2]
 

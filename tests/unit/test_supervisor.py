@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from headrace.engine import failures, supervisor
-from headrace.engine.supervisor import Supervised, Supervisor
-from headrace.engine.turns import Turns
 from headrace.errors import EnvironmentFault, HeadraceError
+from headrace.queries.turns import Turns
 from headrace.reading.status import QueryKind, QueryStatus
+from headrace.running import supervisor
+from headrace.running.supervisor import Supervised, Supervisor
+from headrace.spark import failures
 from tests.waiting import PATIENCE, wait_for
 
 BROKER_AWAY = KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN))

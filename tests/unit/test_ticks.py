@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from headrace.engine import tasks
-from headrace.engine.clocks import Reading, key_of, later, latest, told
-from headrace.engine.landing import LandingReport
-from headrace.engine.tasks import Bells, LandingTask
-from headrace.engine.ticks import watermarked
 from headrace.errors import Place
+from headrace.landing.clocks import Reading, key_of, later, latest, told
+from headrace.landing.landing import LandingReport
+from headrace.landing.ticks import watermarked
 from headrace.project.model import Landing, Topic
+from headrace.running import tasks
+from headrace.running.tasks import Bells, LandingTask
 
 SOURCES = ("payments", "orders")
 

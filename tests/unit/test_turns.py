@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from headrace.engine.turns import Turns
+from headrace.queries.turns import Turns
 from tests.waiting import PATIENCE, wait_for
 
 

@@ -66,7 +66,8 @@ class _Judge:
         """What Spark finds wrong with the models of a project."""
         if self._offline or not project.models or known.schemas(project) is not None:
             return ()
-        from headrace.engine import session, verdict
+        from headrace.checking import verdict
+        from headrace.spark import session
 
         if self._spark is None:
             self._spark = session.start(project.target, Layout(project.target.data_dir).spark_log())

@@ -28,7 +28,7 @@ from headrace.reading.tail import Until, tail_topic, topic_line
 from headrace.reading.topics import declared, ensure
 
 if TYPE_CHECKING:
-    from headrace.engine.runner import Run
+    from headrace.running.runner import Run
 
 TOPICS = ("shipping", "notifications-events-v1")
 PATIENCE_SECONDS = 300.0

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headrace.engine.diff import Difference, Example
+    from headrace.tables.diff import Difference, Example
 
 
 def lines(found: Difference, one: str, other: str) -> Iterator[str]:

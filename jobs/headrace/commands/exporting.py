@@ -11,10 +11,10 @@ from headrace.errors import ExitCode, UsageError
 
 def export_sdp(workspace: Workspace, folder: Path) -> int:
     """Write a pipeline; what goes along is told on stdout, what does not on stderr."""
-    from headrace.engine import session
-    from headrace.engine.columns import landing_schema
-    from headrace.engine.delta import CommitTable
-    from headrace.engine.sdp import SETTINGS, export
+    from headrace.elsewhere.sdp import SETTINGS, export
+    from headrace.spark import session
+    from headrace.spark.columns import landing_schema
+    from headrace.tables.delta import CommitTable
 
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder} is not empty; name a new folder")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-    from headrace.engine.diff import Difference
+    from headrace.tables.diff import Difference
 
 
 def fill(workspace: Workspace, name: str) -> int:
@@ -82,8 +82,8 @@ def diff(workspace: Workspace, name: str, examples: int, as_json: bool) -> int:
     project, layout = workspace.declared, workspace.layout
     rebuild = _found(project, layout, name)
     table = _table(project, name)
-    from headrace.engine import session
-    from headrace.engine.versions import difference
+    from headrace.spark import session
+    from headrace.tables.versions import difference
 
     with session.start(project.target, layout.spark_log()) as spark:
         found = difference(spark, project, rebuild, table, examples)
@@ -166,7 +166,7 @@ def _refuse_edited_sources(project: Project, layout: Layout, rebuild: Rebuild, t
 
 def _refuse_unfinished_readers(project: Project, layout: Layout, rebuild: Rebuild) -> None:
     """A batch that was begun over the old tables must be ended over them."""
-    from headrace.engine.inputs import InputLog
+    from headrace.queries.inputs import InputLog
 
     own = {model.table for query in _members(project, rebuild) for model in query.models}
     known = graph.by_table(project.models)
@@ -208,7 +208,7 @@ def _refill(
     stopped: Stopped,
     everything: bool = False,
 ) -> Rebuild | None:
-    from headrace.engine.refill import Refill
+    from headrace.running.refill import Refill
 
     layout = Layout(project.target.data_dir)
     return Refill(spark, project, rebuild, schemas, speaker(layout.logs, name="rebuild")).run(stopped.event, everything)
@@ -239,7 +239,8 @@ def _spark(
     project: Project, layout: Layout, rebuild: Rebuild, also_runner: bool = False
 ) -> Iterator[tuple[SparkSession, Mapping[str, StructType]]]:
     """Spark, alone with what stands beside and, if told so, with what is live; and its schemas."""
-    from headrace.engine import jvm_lock, session, verdict
+    from headrace.checking import verdict
+    from headrace.spark import jvm_lock, session
 
     folders = [_lock(layout, rebuild.queries[0]), *([layout.locks] if also_runner else [])]
     with ExitStack() as held:

@@ -38,7 +38,9 @@ def replay(workspace: Workspace, chosen: Chosen, as_json: bool) -> int:
     project, layout = workspace.declared, workspace.layout
     refuse_unknown(project, chosen)
     with runner_lock(layout.locks), naming(layout.data_dir):
-        from headrace.engine import jvm_lock, replaying, replaying_rows, session
+        from headrace.landing import replaying
+        from headrace.queries import replaying_rows
+        from headrace.spark import jvm_lock, session
 
         with session.start(project.target, layout.spark_log()) as spark, jvm_lock.held(spark, layout.locks):
             found = replaying.total(replaying.run(spark, layout, project.landings, chosen))

@@ -12,15 +12,15 @@ from typing import Any
 from deltalake import DeltaTable
 
 from headrace.commands.workspace import Workspace
-from headrace.engine.delta import MARKER
-from headrace.engine.inputs import InputLog
-from headrace.engine.outstanding import may_be_outstanding, outstanding
 from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode, UsageError, did_you_mean
 from headrace.layout import Layout
 from headrace.project import graph, landings, resets
 from headrace.project.model import Landing, Model, Project, Query
 from headrace.project.resets import ResetNote, Start, read_note, stored
+from headrace.publishing.outstanding import may_be_outstanding, outstanding
+from headrace.queries.inputs import InputLog
+from headrace.tables.delta import MARKER
 
 
 def reset(workspace: Workspace, name: str, yes: bool, start: str | None, republish: bool) -> int:

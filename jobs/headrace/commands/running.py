@@ -25,8 +25,8 @@ from headrace.project.model import Project
 from headrace.reading.status import ProjectStatus
 
 if TYPE_CHECKING:
-    from headrace.engine.runner import Run
-    from headrace.engine.supervisor import Failure
+    from headrace.running.runner import Run
+    from headrace.running.supervisor import Failure
 
 STATUS_SECONDS = 1.0
 
@@ -63,8 +63,8 @@ def run_project(
     during: During | None = None,
 ) -> int:
     """Run a project whose broker is up, in this process."""
-    from headrace.engine import jvm_lock, session
-    from headrace.engine.runner import Options, Run
+    from headrace.running.runner import Options, Run
+    from headrace.spark import jvm_lock, session
 
     layout, began = Layout(project.target.data_dir), time.monotonic()
     with naming(layout.data_dir):

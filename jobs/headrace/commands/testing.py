@@ -66,7 +66,7 @@ def run_data_tests(workspace: Workspace, select: tuple[str, ...], exclude: tuple
     models = [model for model in _selected(workspace.declared, select, exclude) if model.tests]
     if not models:
         raise UsageError("no selected model has `tests` in its header")
-    from headrace.engine import session
+    from headrace.spark import session
     from headrace.testing.stored import StoredTests
 
     project = workspace.declared

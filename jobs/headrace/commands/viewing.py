@@ -10,16 +10,16 @@ from decimal import Decimal
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from headrace.engine import session
-from headrace.engine.columns import AS_JSON
-from headrace.engine.complaints import Complaint, words
-from headrace.engine.notebook import Notebook
+from headrace.elsewhere.notebook import Notebook
 from headrace.errors import UsageError
 from headrace.layout import Layout
 from headrace.project.model import Model, Project
 from headrace.reading.rows import Row, Rows
 from headrace.reading.show import key_of
 from headrace.reading.stored import Relation
+from headrace.spark import session
+from headrace.spark.columns import AS_JSON
+from headrace.spark.complaints import Complaint, words
 
 Narrow = Callable[[DataFrame], DataFrame]
 

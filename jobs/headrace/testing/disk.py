@@ -11,16 +11,16 @@ from typing import Any
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row
 
-from headrace.engine.delta import CommitTable
-from headrace.engine.group import Group
-from headrace.engine.late import LateRows
-from headrace.engine.materialized import Materialized
-from headrace.engine.native import NativeQuery
-from headrace.engine.queries import AnyQuery
-from headrace.engine.snapshot import SnapshotQuery
-from headrace.engine.sources import stored
 from headrace.layout import Layout
 from headrace.project.model import Project, Query
+from headrace.queries.group import Group
+from headrace.queries.snapshot import SnapshotQuery
+from headrace.queries.sources import stored
+from headrace.running.factory import AnyQuery
+from headrace.spark.materialized import Materialized
+from headrace.streaming.late import LateRows
+from headrace.streaming.native import NativeQuery
+from headrace.tables.delta import CommitTable
 from headrace.testing.cuts import Parts
 from headrace.testing.landed import LandedBatch
 from headrace.testing.outcome import Outcome

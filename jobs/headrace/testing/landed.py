@@ -12,16 +12,17 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from headrace.engine import clocks, verdict
-from headrace.engine.classify import classify
-from headrace.engine.clocks import Clock, Reading, later, latest, micros, source_key, told
-from headrace.engine.columns import columns_of, landing_schema, no_rows
-from headrace.engine.kept import Plan
-from headrace.engine.local import local_frame
-from headrace.engine.relations import bronze
-from headrace.engine.session import child, tune
-from headrace.engine.slot import Rows, Slot
+from headrace.checking import verdict
+from headrace.landing import clocks
+from headrace.landing.classify import classify
+from headrace.landing.clocks import Clock, Reading, later, latest, micros, source_key, told
+from headrace.landing.relations import bronze
 from headrace.project.model import LANDING_COLUMNS, TICK_TOPIC, Input, Landing, Macro, Project, Topic
+from headrace.spark.columns import columns_of, landing_schema, no_rows
+from headrace.spark.kept import Plan
+from headrace.spark.local import local_frame
+from headrace.spark.session import child, tune
+from headrace.spark.slot import Rows, Slot
 from headrace.testing.case import Batch
 from headrace.testing.records import Arrival, Sent, arrivals
 

@@ -8,9 +8,9 @@ from threading import Lock
 
 from pyspark.sql import SparkSession
 
-from headrace.engine.kept import Plans
-from headrace.engine.session import child
 from headrace.project.model import Model, Project, Query
+from headrace.spark.kept import Plans
+from headrace.spark.session import child
 
 _AT_MOST = 6
 

@@ -8,19 +8,19 @@ from random import Random
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from headrace.engine.binding import Binder
-from headrace.engine.columns import landing_schema
-from headrace.engine.delta import CommitTable
-from headrace.engine.group import Group
-from headrace.engine.inputs import Inputs
-from headrace.engine.kept import Plans
-from headrace.engine.local import collected, local_frame
-from headrace.engine.outputs import AppendOutput, Output, UpsertOutput
-from headrace.engine.relations import bronze
-from headrace.engine.session import child, tune
-from headrace.engine.slot import Rows
+from headrace.landing.relations import bronze
 from headrace.layout import Layout
 from headrace.project.model import Input, Model, Project
+from headrace.queries.group import Group
+from headrace.queries.inputs import Inputs
+from headrace.queries.outputs import AppendOutput, Output, UpsertOutput
+from headrace.spark.binding import Binder
+from headrace.spark.columns import landing_schema
+from headrace.spark.kept import Plans
+from headrace.spark.local import collected, local_frame
+from headrace.spark.session import child, tune
+from headrace.spark.slot import Rows
+from headrace.tables.delta import CommitTable
 from headrace.testing.cuts import Parts
 from headrace.testing.landed import Landed
 from headrace.testing.outcome import Outcome

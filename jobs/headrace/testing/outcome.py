@@ -9,9 +9,9 @@ from datetime import datetime
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from headrace.engine.messages import message_rows
-from headrace.engine.state import newest_per_key, order_of
 from headrace.project.model import Model
+from headrace.publishing.messages import message_rows
+from headrace.tables.state import newest_per_key, order_of
 
 
 @dataclass(frozen=True)

@@ -16,18 +16,19 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.engine import queries, verdict
-from headrace.engine.columns import landing_schema
-from headrace.engine.delta import CommitTable, nullable
-from headrace.engine.group import Group
-from headrace.engine.local import internal_rows, local_frame
-from headrace.engine.materialized import Files
-from headrace.engine.native import NativeQuery
-from headrace.engine.parquet import ParquetFiles
-from headrace.engine.queries import AnyQuery
-from headrace.engine.session import start
+from headrace.checking import verdict
 from headrace.layout import Layout
 from headrace.project.model import Project, Query, Target
+from headrace.queries.group import Group
+from headrace.running import factory
+from headrace.running.factory import AnyQuery
+from headrace.spark.columns import landing_schema, nullable
+from headrace.spark.local import internal_rows, local_frame
+from headrace.spark.materialized import Files
+from headrace.spark.parquet import ParquetFiles
+from headrace.spark.session import start
+from headrace.streaming.native import NativeQuery
+from headrace.tables.delta import CommitTable
 from headrace.testing.landed import Judge, LandedBatch
 from headrace.testing.lender import Lender
 
@@ -103,7 +104,7 @@ class Sandbox:
     def query(self, project: Project, layout: Layout, query: Query) -> AnyQuery:
         """A query that knows nothing but what is stored; to be released."""
         plans = self._lender.lend(self.spark, project, query) if query.engine == "micro_batch" else None
-        return queries.make(self.spark, project, layout, query, self.schemas(project), plans)
+        return factory.make(self.spark, project, layout, query, self.schemas(project), plans)
 
     def release(self, query: AnyQuery) -> None:
         """End a query."""

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.engine import verdict
-from headrace.engine.datatests import counts, failing, marked
-from headrace.engine.session import child
-from headrace.engine.sources import Tables, plain
+from headrace.checking import verdict
 from headrace.errors import HeadraceError
 from headrace.layout import Layout
 from headrace.project.model import DataTest, Model, Project
+from headrace.queries.datatests import counts, failing, marked
+from headrace.queries.sources import Tables, plain
+from headrace.spark.session import child
 
 EXAMPLES = 5
 

@@ -10,13 +10,13 @@ from typing import Literal
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from headrace.engine.diff import Difference, compare
-from headrace.engine.sources import stored
 from headrace.errors import HeadraceError, UsageError
 from headrace.layout import Layout
 from headrace.planning.declared import Declared
 from headrace.project import graph
 from headrace.project.model import SNAPSHOT_AT, Project
+from headrace.queries.sources import stored
+from headrace.tables.diff import Difference, compare
 from headrace.testing.case import Case
 from headrace.testing.disk import Process, land_batch
 from headrace.testing.landed import LandedBatch, land

@@ -1,0 +1,248 @@
+"""Spark's own judgement of every model before anything starts: types, names, and whether it can run as declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DateType, NullType, StructField, StructType, TimestampNTZType, TimestampType
+
+from headrace.checking import column_types, compared_types
+from headrace.errors import Finding, InvalidProject, Place
+from headrace.landing.relations import bronze
+from headrace.project import event_times, versions
+from headrace.project.event_times import SqlTime
+from headrace.project.files import place_at
+from headrace.project.model import Input, Model, Project, Topic
+from headrace.project.statement import bind
+from headrace.spark.binding import Binder, at_moment, view_of
+from headrace.spark.columns import columns_of, landing_schema, no_rows, type_of
+from headrace.spark.complaints import Complaint, offset, words
+from headrace.spark.session import child
+from headrace.spark.streamability import as_stream, refuse_unstreamable
+from headrace.streaming.remedies import remedy
+
+_ROUNDS = 5
+"""Types of a model that reads its own table settle within two; more means that they never will."""
+
+_ANY_MOMENT = datetime(2000, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Output columns of every model, and what is wrong."""
+
+    schemas: Mapping[str, StructType]
+    findings: tuple[Finding, ...]
+
+
+def analyse(spark: SparkSession, project: Project) -> Analysis:
+    """Let Spark analyse every model over empty tables of the declared schemas."""
+    session = child(spark, "check")
+    findings = [*_declare_macros(session, project), *_rejects(session, project), *_event_times(session, project)]
+    schemas: dict[str, StructType] = {}
+    empty = _Empty(session, project, schemas)
+    for model in _in_order(project):
+        if any(ref.stream and not ref.table.startswith("bronze.") and ref.table not in schemas for ref in model.inputs):
+            continue  # the model it reads has a finding of its own
+        try:
+            schemas[model.table] = _settled(session, project, model, empty)
+            if model.run == "streaming":
+                _refuse_unstreamable(session, project, model, empty)
+            findings += _contract(model, schemas[model.table])
+            findings += column_types.findings(model, schemas[model.table]) if model.materialized != "view" else ()
+            findings += _expressions(session, model, schemas[model.table])
+        except Complaint as error:
+            findings.append(_finding(project, model, error))
+        except InvalidProject as error:
+            findings += error.findings
+    for model in project.models:
+        findings += compared_types.findings(session, model, schemas) if model.table in schemas else ()
+    return Analysis(schemas, tuple(findings))
+
+
+def _declare_macros(session: SparkSession, project: Project) -> Iterator[Finding]:
+    for macro in project.macros:
+        try:
+            session.sql(macro.text)
+        except Complaint as error:
+            yield Finding(place_at(macro.path, macro.text, offset(error, macro.text)), "spark", words(error))
+
+
+def _rejects(session: SparkSession, project: Project) -> Iterator[Finding]:
+    """What Spark says of the rules that reject records: they see fields, and the landing columns of other names."""
+    for topic in (topic for landing in project.landings for topic in landing.topics if topic.reject):
+        known = _record(session, topic)
+        for reason, text in topic.reject:
+            try:
+                known.where(text)
+            except Complaint as error:
+                place = topic.places.get(f"reject.{reason}", topic.place)
+                yield Finding(place, "spark", f"reject {reason}: {words(error)}")
+
+
+def _event_times(session: SparkSession, project: Project) -> Iterator[Finding]:
+    """What Spark says of event times that are SQL: each must be a time."""
+    for topic in (topic for landing in project.landings for topic in landing.topics):
+        if not isinstance(found := event_times.of(topic), SqlTime):
+            continue
+        place = topic.places.get("event_time", topic.place)
+        try:
+            kind = _record(session, topic).select(F.expr(found.text)).schema[0].dataType
+        except Complaint as error:
+            yield Finding(place, "spark", f"event_time: {words(error)}")
+            continue
+        if not isinstance(kind, (TimestampType, TimestampNTZType, DateType)):
+            how = "make a timestamp of it, such as `timestamp_seconds(...)` or `to_timestamp(...)`"
+            yield Finding(place, "bad-value", f"event_time is {kind.simpleString()}; {how}")
+
+
+def _record(session: SparkSession, topic: Topic) -> DataFrame:
+    """What an expression of a source sees: fields, and the landing columns of other names."""
+    rows = bronze(no_rows(session, landing_schema()), topic)
+    fields = [field.name for field in topic.fields]
+    others = [name for name in rows.columns if name.lower() not in map(str.lower, fields)]
+    return rows.select(*others, *[f"data.`{name}`" for name in fields])
+
+
+def _in_order(project: Project) -> list[Model]:
+    """Models such that whatever a model streams comes before it; what it looks up too, unless that goes in a circle."""
+    left, ordered = list(project.models), list[Model]()
+    while left:
+        waiting = {model.table for model in left}
+        ready = [m for m in left if not any(ref.stream and ref.table in waiting for ref in m.inputs)]
+        known = [m for m in ready if waiting.isdisjoint({*_lookups(project, m)} - {m.table})]
+        others = [m for m in ready if m.materialized != "snapshot"]
+        ready = known or others or ready or left
+        ordered += ready
+        left = [m for m in left if m not in ready]
+    return ordered
+
+
+class _Empty:
+    """What models read, without rows; each frame is made once."""
+
+    def __init__(self, session: SparkSession, project: Project, schemas: Mapping[str, StructType]) -> None:
+        self.schemas = schemas
+        self._session = session
+        self._project = project
+        self._frames: dict[tuple[str, bool], tuple[StructType | None, DataFrame]] = {}
+
+    def frame(self, ref: Input, schemas: Mapping[str, StructType]) -> DataFrame:
+        """What a reference reads if tables have such schemas."""
+        key, schema = (ref.name, ref.stream), schemas.get(ref.table)
+        if key not in self._frames or self._frames[key][0] != schema:
+            self._frames[key] = (schema, self._made(ref, schema))
+        return self._frames[key][1]
+
+    def streamed_views(self, model: Model) -> Mapping[str, DataFrame]:
+        """What the views that a model streams give: they are analysed already, as models of their own."""
+        known = [ref for ref in model.inputs if ref.stream and ref.table in self.schemas]
+        return {ref.table: self.frame(ref, self.schemas) for ref in known if view_of(self._project, ref)}
+
+    def _made(self, ref: Input, schema: StructType | None) -> DataFrame:
+        if schema is None:
+            landing = no_rows(self._session, landing_schema())
+            return bronze(landing, self._project.topic(ref.table.split(".")[1])[1])
+        frame = no_rows(self._session, schema)
+        if ref.versions:
+            return frame.selectExpr("*", *(f"_arrival as {name}" for name in versions.COLUMNS))
+        deleted = ref.stream and self._project.model(ref.table).materialized == "upsert"
+        return frame.selectExpr("*", "false as _deleted") if deleted else frame
+
+
+def _settled(session: SparkSession, project: Project, model: Model, empty: _Empty) -> StructType:
+    """The model's output; a table that depends on it in turn (its own state) is typed step by step."""
+    project = at_moment(project, _ANY_MOMENT) if model.materialized == "snapshot" else project
+    lookups = {*_lookups(project, model)}
+    schemas = {**empty.schemas, **{t: _declared(project.model(t)) for t in lookups - empty.schemas.keys()}}
+    views = empty.streamed_views(model)
+    schema = StructType()
+    for _ in range(_ROUNDS if model.table in lookups else 1):
+        former = schema
+        schema = Binder(session, project, lambda ref: empty.frame(ref, schemas), views).run(model).schema
+        if schemas.get(model.table) == schema:
+            break
+        schemas[model.table] = schema
+    else:
+        if model.table in lookups:
+            raise InvalidProject(_growing(model, former, schema))
+    return schema
+
+
+def _growing(model: Model, former: StructType, schema: StructType) -> Iterator[Finding]:
+    """The columns that get another type each time that the model reads its own table."""
+    for field in schema:
+        if field.name in former.names and former[field.name].dataType != field.dataType:
+            kinds = f"{former[field.name].dataType.simpleString()}, then {field.dataType.simpleString()}"
+            message = f"column {field.name} gets another type whenever the model reads its own rows: {kinds}; cast it"
+            yield Finding(Place(model.path), "column-type", message)
+
+
+def _refuse_unstreamable(session: SparkSession, project: Project, model: Model, empty: _Empty) -> None:
+    """Let Spark's own checker judge the model over streams; AnalysisException where its engine cannot run it."""
+
+    def moving(ref: Input) -> DataFrame:
+        rows = empty.frame(ref, empty.schemas)
+        return as_stream(session, rows.schema) if ref.stream else rows
+
+    frame = Binder(session, project, moving).run(model)
+    refuse_unstreamable(session, frame, update=model.output_mode == "update")
+
+
+def _lookups(project: Project, model: Model) -> Iterator[str]:
+    for ref in model.inputs:
+        view = view_of(project, ref)
+        if view is not None:
+            yield from _lookups(project, view)
+        elif not ref.stream and not ref.table.startswith("bronze."):
+            yield ref.table
+
+
+def _declared(model: Model) -> StructType:
+    """A table's columns before its query is analysed: as declared, else of a type still unknown."""
+    names = dict.fromkeys((*(model.output_columns or ()), *model.columns))
+    declared = columns_of(model.columns)
+    return StructType([declared[name] if name in model.columns else StructField(name, NullType()) for name in names])
+
+
+def _contract(model: Model, schema: StructType) -> Iterator[Finding]:
+    found = {field.name: field.dataType for field in schema}
+    place = model.header_places.get("columns", Place(model.path))
+    for name, ddl in model.columns.items():
+        declared = type_of(ddl)
+        if name not in found:
+            yield Finding(place, "contract", f"declared column {name} is not in the result; add or undeclare it")
+        elif found[name] != declared:
+            kinds = f"declared {declared.simpleString()}, found {found[name].simpleString()}"
+            yield Finding(place, "contract", f"column {name}: {kinds}; cast it or declare what it is")
+    for name in found.keys() - model.columns.keys() if model.columns and model.extra_columns == "refuse" else ():
+        if not name.startswith("_") and model.output_columns is None:
+            yield Finding(place, "contract", f"column {name} is not declared; add it to `columns`, or take it out")
+    if model.materialized != "view":
+        for field in schema:
+            if isinstance(field.dataType, NullType):
+                yield Finding(
+                    place, "untyped-column", f"column {field.name} has no type; cast it or declare it in columns"
+                )
+
+
+def _expressions(session: SparkSession, model: Model, schema: StructType) -> Iterator[Finding]:
+    """What Spark says of the expressions in a header: they see the rows that the query makes."""
+    rows = no_rows(session, schema)
+    for key, text in model.expressions:
+        try:
+            _ = rows.select("*", F.expr(text).cast("string")) if key == "log" else rows.where(text)
+        except Complaint as error:
+            place = model.header_places.get(key, Place(model.path))
+            yield Finding(place, "spark", f"{key}: {words(error)}")
+
+
+def _finding(project: Project, model: Model, error: Exception) -> Finding:
+    statement = bind(model, values=project.vars)
+    place = statement.place(offset(error, statement.sql))
+    plain = remedy(str(error)) if model.run == "streaming" else None
+    return Finding(place, "spark", words(error)) if plain is None else Finding(place, "cannot-stream", plain)

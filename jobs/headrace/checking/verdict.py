@@ -1,0 +1,33 @@
+"""Spark's verdict on a project: asked once for the same files, by whichever command comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from headrace.checking import analysis
+from headrace.checking.analysis import Analysis
+from headrace.errors import InvalidProject
+from headrace.planning import known
+from headrace.project.model import Project
+
+
+def schemas(spark: SparkSession, project: Project) -> Mapping[str, StructType]:
+    """The schema of every model; InvalidProject with all findings if there are any."""
+    found = known.schemas(project)
+    if found is not None:
+        return {table: StructType.fromJson(schema) for table, schema in found.items()}
+    judged = judge(spark, project)
+    if judged.findings:
+        raise InvalidProject(judged.findings)
+    return judged.schemas
+
+
+def judge(spark: SparkSession, project: Project) -> Analysis:
+    """Ask Spark, and keep what it says if it finds nothing wrong."""
+    found = analysis.analyse(spark, project)
+    if not found.findings:
+        known.keep(project, {table: schema.jsonValue() for table, schema in found.schemas.items()})
+    return found

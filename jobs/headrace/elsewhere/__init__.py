@@ -1,0 +1,7 @@
+"""The project's SQL outside of the runner.
+
+- `notebook`: any model's text, or a query like one, as a batch over what is stored; nothing is written.
+- `sdp`: the models that Spark's declarative pipelines can run, exported as such.
+
+The checks of a model's text hold here as well. Neither has the runner's guarantees.
+"""

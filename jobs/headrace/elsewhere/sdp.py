@@ -1,0 +1,165 @@
+"""A project as Spark Declarative Pipelines: the models that those can run, and why not the others.
+
+Their flows run in Spark's streaming engine and append. So a model goes along if it appends there, or if it takes each
+row by itself; and if all that it reads goes along.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlglot import exp
+
+from headrace.environment.jars import resolve
+from headrace.landing.body import body_type, read, typed
+from headrace.layout import Layout
+from headrace.project import calls, dialect, sqltext
+from headrace.project.literals import literal, quoted
+from headrace.project.model import LANDING_COLUMNS, Input, Landing, Model, Project, Topic
+from headrace.project.statement import bind
+from headrace.spark.session import DELTA
+
+_STATEFUL = (exp.Window, exp.AggFunc, exp.Group, exp.Join, exp.Distinct, exp.Order, exp.Limit, exp.SetOperation)
+SETTINGS = "spark.properties"
+"""The file with what Spark has to know of Delta before it starts."""
+
+_WORDS = {"view": "temporary view", "append": "streaming table"}
+
+BRONZE = '''"""What headrace has landed: one view per topic, usable rows only."""
+
+from pyspark import pipelines as dp
+from pyspark.sql import SparkSession
+
+spark = SparkSession.active()
+'''
+VIEW = """
+
+@dp.temporary_view
+def {name}():
+    rows = spark.readStream.format("delta").load({path})
+    return rows.where({where}).selectExpr(
+        {columns},
+    )
+"""
+
+
+@dataclass(frozen=True)
+class Export:
+    """The files of a pipeline, what became of each model that goes along, and why the others do not."""
+
+    files: Mapping[str, str]
+    kinds: Mapping[str, str]
+    refused: Mapping[str, str]
+
+
+def export(project: Project, folder: Path) -> Export:
+    """Make the pipeline of a project, to stand in a folder."""
+    refused = dict(_refused(project))
+    taken = [model for model in project.models if model.table not in refused]
+    read = {ref.table for model in taken for ref in model.inputs}
+    files = {"spark-pipeline.yml": _spec(project, folder), SETTINGS: _settings()}
+    files["transformations/bronze.py"] = _bronze(project, read)
+    files |= {f"transformations/{model.layer}/{model.name}.sql": _statement(project, model) for model in taken}
+    return Export(files, {model.table: _WORDS[model.materialized] for model in taken}, refused)
+
+
+def _refused(project: Project) -> Iterator[tuple[str, str]]:
+    reasons = {model.table: reason for model in project.models if (reason := _reason(project, model))}
+    topics = {f"bronze.{topic.name}" for landing in project.landings for topic in landing.topics}
+    while True:
+        known = topics | {model.table for model in project.models if model.table not in reasons}
+        missing = {
+            model.table: f"it reads {ref.table}, which does not go along"
+            for model in project.models
+            for ref in model.inputs
+            if model.table not in reasons and ref.table not in known
+        }
+        if not missing:
+            return iter(reasons.items())
+        reasons |= missing
+
+
+def _reason(project: Project, model: Model) -> str | None:
+    """Why a model cannot go along, by itself."""
+    text = sqltext.read(model.text, model.path)
+    macros = {macro.name for macro in project.macros} & {call.name for call in text.calls}
+    if model.materialized in ("upsert", "snapshot"):
+        return f"{model.materialized}: flows append, and know no current row of a key"
+    if model.output_mode == "update":
+        return "output_mode: update: flows append"
+    if model.once_per:
+        return "once_per: nothing there keeps keys for ever"
+    if macros:
+        return f"it calls the macro {min(macros)}: a pipeline takes no functions in SQL"
+    if any(not ref.stream and not ref.table.startswith("bronze.") for ref in model.inputs):
+        return "it looks a table up as of a batch"
+    is_rowwise = not any(text.statement.tree.find_all(*_STATEFUL))
+    return None if model.run == "streaming" or is_rowwise else "it runs per micro-batch, over more than one row"
+
+
+def _statement(project: Project, model: Model) -> str:
+    kind = _WORDS[model.materialized].upper()
+    comment = "" if model.materialized == "view" else f"\nCOMMENT {quoted(model.description)}"
+    text = re.sub(r"\A\s*/\*.*?\*/\s*", "", bind(model, _name).sql, flags=re.DOTALL)
+    return (
+        f"-- {model.path}\nCREATE {kind} {_plain(model.table)}{comment} AS\n{_with_values(project, text).rstrip()};\n"
+    )
+
+
+def _name(ref: Input) -> str:
+    return f"stream {_plain(ref.table)}" if ref.stream else _plain(ref.table)
+
+
+def _plain(table: str) -> str:
+    return table.replace(".", "_")
+
+
+def _with_values(project: Project, text: str) -> str:
+    """The text with the values of its `:parameters`: a pipeline has none."""
+    lines = text.splitlines(keepends=True)
+    for parameter in reversed(calls.parameters(dialect.parse(text, ""))):
+        line, start = parameter.place.line - 1, parameter.place.column - 1
+        rest = lines[line][start + 1 + len(parameter.name) :]
+        lines[line] = f"{lines[line][:start]}{literal(project.vars[parameter.name], parameter.is_list)}{rest}"
+    return "".join(lines)
+
+
+def _spec(project: Project, folder: Path) -> str:
+    storage = f"storage: {(folder.absolute() / 'storage').as_uri()}"
+    return f"name: {project.name}\n{storage}\nlibraries:\n  - glob: {{include: transformations/**}}\n"
+
+
+def _settings() -> str:
+    jars = os.pathsep.join(map(str, resolve("spark")))
+    settings = {"spark.driver.extraClassPath": jars, **DELTA, "spark.sql.session.timeZone": "UTC"}
+    return "".join(f"{name}={value}\n" for name, value in settings.items())
+
+
+def _bronze(project: Project, tables: set[str]) -> str:
+    views = [
+        _view(project, landing, topic)
+        for landing in project.landings
+        for topic in landing.topics
+        if f"bronze.{topic.name}" in tables
+    ]
+    return "".join([BRONZE, *views])
+
+
+def _view(project: Project, landing: Landing, topic: Topic) -> str:
+    body = body_type(topic)
+    columns = [f"`{name}`" for name, _ in LANDING_COLUMNS]
+    columns += [
+        f"{typed(body, read(body))} as data",
+        "struct(landing_batch, topic, partition, offset) as _arrival",
+    ]
+    return VIEW.format(
+        name=f"bronze_{topic.name}",
+        path=json.dumps(str(Layout(project.target.data_dir).landing(landing.name).absolute())),
+        where=json.dumps(f"topic = {quoted(topic.topic)} and reject_reason is null"),
+        columns=",\n        ".join(map(json.dumps, columns)),
+    )

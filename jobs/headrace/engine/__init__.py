@@ -1,1 +1,0 @@
-"""What runs: sessions, Delta tables, landing, models and the publisher."""

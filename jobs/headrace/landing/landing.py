@@ -1,0 +1,448 @@
+"""Landing: all new records of a domain's topics become one commit of its landing table, exactly once."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from headrace.errors import HeadraceError
+from headrace.landing.broker_admin import BrokerAdmin, Offsets
+from headrace.landing.classify import UNSURE, classify, data_column, look_closely
+from headrace.landing.clocks import LandingClocks, latest, told
+from headrace.landing.starts import Start, Starts
+from headrace.layout import Layout
+from headrace.project import seed_changes
+from headrace.project.model import (
+    LANDING_COLUMNS,
+    SEED_PARTITION,
+    TICK_TOPIC,
+    InputBounds,
+    Kafka,
+    Landing,
+    Seed,
+    Topic,
+)
+from headrace.project.resets import read_note
+from headrace.reading.replays import LAST, last_of
+from headrace.reading.topics import client_options
+from headrace.spark.columns import landing_schema, lit
+from headrace.spark.kept import Plans
+from headrace.spark.local import local_frame
+from headrace.spark.materialized import Materialized, count_where
+from headrace.spark.records import SCHEMA, Ranges, RecordReader
+from headrace.spark.session import SMALL_BATCH_ROWS, child, tune
+from headrace.spark.slot import Rows
+from headrace.tables.delta import CommitTable
+from headrace.tables.shelf import Shared, Shelf
+
+_DEFAULTS = {
+    "kafka.isolation.level": "read_committed",
+    # At its default of 500 ms, every small batch waits half a second for records that do not come.
+    "kafka.fetch.max.wait.ms": "20",
+    # With the client's 500, Spark's consumer asks where it stands after each of them.
+    "kafka.max.poll.records": "5000",
+}
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MOMENT = StructType().add("batch", "integer").add("landed_at", "timestamp")
+
+
+@dataclass(frozen=True)
+class LandingReport:
+    """What one landing batch did."""
+
+    batch: int
+    version: int
+    records: int
+    rejected: int
+
+    def after(self, first: LandingReport | None) -> LandingReport:
+        """This batch, with what one before it did that is not told yet."""
+        if first is None:
+            return self
+        return replace(self, records=self.records + first.records, rejected=self.rejected + first.rejected)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The number of a landing batch, and the time at which it lands."""
+
+    batch: int
+    landed_at: datetime
+
+
+@dataclass(frozen=True)
+class KafkaSource:
+    """How to read: Spark's options (`kafka.*`), the client's own, and whether only committed records count."""
+
+    spark_options: Mapping[str, str]
+    client_config: Mapping[str, Any]
+    committed: bool = True
+
+    @classmethod
+    def of(cls, kafka: Kafka, group: str) -> KafkaSource:
+        """The target's client properties, passed through, over defaults that suit small batches."""
+        given = {f"kafka.{name}": value for name, value in kafka.options.items()}
+        options = {**_DEFAULTS, "kafka.bootstrap.servers": kafka.bootstrap, "kafka.group.id": group, **given}
+        return cls(options, client_options(kafka), options["kafka.isolation.level"] == "read_committed")
+
+
+class LandingQuery:
+    """The ingest query of one domain.
+
+    How far each partition has been read is written in the same commit as the rows, so data and progress can never
+    disagree, whatever is killed when. Only this object writes the table; ticks go through it as well.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        layout: Layout,
+        landing: Landing,
+        kafka: KafkaSource,
+        bounds: InputBounds | None = None,
+        shelf: Shelf | None = None,
+    ) -> None:
+        self.landing = landing
+        self._shelf = shelf or Shelf()
+        self.session = child(spark, landing.query, landing.macros)
+        self._plans = Plans(self.session)
+        self.table = CommitTable(self.session, layout.landing(landing.name), landing_schema())
+        self._note = read_note(layout.checkpoint(landing.query))
+        self._starts = Starts(layout.checkpoint(landing.query))
+        self._kafka = kafka
+        self._records = RecordReader(self.session, kafka.spark_options)
+        self._bounds = bounds or InputBounds()
+        self._total = 0
+        self._last_replay = -1
+        self._admin = BrokerAdmin(kafka.client_config)
+        self._done: Offsets = {}
+        self._seeded: dict[str, str | None] = {}
+        self._first: LandingReport | None = None
+        self._landed_at = datetime.min.replace(tzinfo=timezone.utc)
+        self._asked_at = datetime.now(timezone.utc)
+        self._ids: dict[str, str] = {}
+        self._batch = 0
+        self._ready = False
+        self._looks_closely = False
+        self.clocks = LandingClocks(self.table, landing)
+        self.lag: int | None = None
+        self._writing = threading.Lock()
+
+    def step(self, max_rows: int, upto: Offsets | None = None) -> LandingReport | None:
+        """Land what is new, at most `max_rows` records and not beyond `upto`; None when there is nothing.
+
+        Rows that come with the project, and are new or changed, are a batch of their own before that.
+        """
+        if not self._ready:
+            self._recover()
+        self._land_seeds()
+        ranges = self._new(max_rows, upto or self.ends())
+        report = self._land(ranges) if ranges else None
+        first, self._first = self._first, None
+        return first if report is None else report.after(first)
+
+    def seed(self) -> None:
+        """Land what is due of the rows that come with the project; the next step tells it."""
+        if self._ready:  # else the first step tells what is wrong, and lands them when it is mended
+            self._land_seeds()
+
+    def _new(self, max_rows: int, ends: Offsets) -> Ranges:
+        behind = {
+            (topic, p): (self._next(topic, p), end)
+            for topic, offsets in ends.items()
+            for p, end in offsets.items()
+            if end > self._next(topic, p)
+        }
+        self.lag = sum(end - start for start, end in behind.values())
+        if self._bounds.max_records is not None:
+            max_rows = min(max_rows, self._bounds.max_records - self._total)
+            self.lag = min(self.lag, max(max_rows, 0))
+        return _share(behind, max_rows) if max_rows > 0 else {}
+
+    def settle(self) -> None:
+        """Decide where topics begin that were never read: what is sent from now on is read, whatever dies when."""
+        try:
+            if not self._ready:
+                self._recover()
+        finally:
+            if not self._ready:
+                self._ids = {}  # what is wrong with a topic is found anew by the first step, and told as its failure
+
+    def ends(self) -> Offsets:
+        """How far the topics go now; what lands from here on, ticks included, is as of the moment of asking."""
+        asked_at = datetime.now(timezone.utc)
+        ends = self._admin.ends(self._partitions(), self._kafka.committed)
+        self._asked_at = asked_at
+        return ends
+
+    def behind(self, ends: Offsets) -> int:
+        """How many offsets are left to read up to `ends`."""
+        return sum(max(end - self._next(t, p), 0) for t, offsets in ends.items() for p, end in offsets.items())
+
+    def forget(self) -> None:
+        """Drop what is remembered; the next step starts from what the table says."""
+        self._ready = False
+        self._plans.drop()
+
+    @property
+    def progress(self) -> Mapping[str, int]:
+        """How many offsets of each topic have been read."""
+        return {topic: sum(offsets.values()) for topic, offsets in self._done.items()}
+
+    def tick(self, sources: Sequence[str] | None = None) -> LandingReport | None:
+        """Land a row that only makes time pass: it tells what each clock of the landing shows now.
+
+        Time passes for all sources of the landing, or for those that are named. To be called only once all that Kafka
+        held when it was asked has landed. There is none before there is an event time.
+        """
+        if not self._ready:
+            self._recover()
+        readings = self.clocks.update()
+        if not readings:
+            return None
+        moment = Moment(self._batch, self._now())
+        row: dict[str, Any] = {name: None for name, _ in LANDING_COLUMNS}
+        row |= {"landing_batch": moment.batch, "topic": TICK_TOPIC, "partition": 0, "offset": moment.batch}
+        row |= {"key": None if sources is None else ",".join(sources), "value": told(readings)}
+        row |= {"timestamp": moment.landed_at, "landed_at": moment.landed_at}
+        row["event_time"] = latest(self.landing, readings, moment.landed_at)
+        self._plans.begin(moment.batch, 1)
+        tick = Rows.given(self.session, [tuple(row.values())], landing_schema())
+        landed = self._plans.fill("tick", tick, landing_schema())
+        return self._append(landed, moment, 0, self._done, is_tick=True)
+
+    def _recover(self) -> None:
+        """Take up where the newest commit says; a topic not read before starts where it is declared to."""
+        newest = self.table.newest_marker(self.landing.query)
+        marker = newest.marker if newest else {}
+        self._batch = int(marker.get("batch", -1)) + 1
+        self._done = {t: {int(p): o for p, o in offsets.items()} for t, offsets in marker.get("offsets", {}).items()}
+        self._ids = dict(marker.get("ids", {}))
+        seeded = marker.get("seeded", {})
+        self._seeded = {**seeded} if isinstance(seeded, Mapping) else dict.fromkeys(seeded)  # a list says no more
+        if "landed_at" in marker:
+            self._landed_at = datetime.fromisoformat(marker["landed_at"])
+        self._total = int(marker.get("total", 0))
+        self._last_replay = last_of(newest.version, marker) if newest else -1
+        partitions = self._partitions()
+        for topic in self.landing.topics:
+            if topic.topic not in self._done:
+                self._done[topic.topic] = self._start(topic, partitions.get(topic.topic, ()))
+        self._ready = True
+
+    def _partitions(self) -> dict[str, tuple[int, ...]]:
+        """The partitions of each topic; refuses a topic that is no longer the one that was read before."""
+        found = self._admin.describe([topic.topic for topic in self.landing.topics])
+        for name, topic in found.items():
+            if self._ids.setdefault(name, topic.id) != topic.id:
+                raise HeadraceError(
+                    f"topic {name} was deleted and made again since it was last read; "
+                    f"run `headrace reset {self.landing.query} --from earliest --yes` to read the new one"
+                )
+        return {name: topic.partitions for name, topic in found.items()}
+
+    def _start(self, topic: Topic, numbers: tuple[int, ...]) -> dict[int, int]:
+        start = self._declared_start(topic)
+        if isinstance(start, Mapping):
+            return {int(p): o for p, o in start.items()}
+        if isinstance(start, int):
+            return dict.fromkeys(numbers, start)
+        if start == "earliest":  # retention may move it before the first commit, so it is asked for again
+            return self._admin.starts({topic.topic: numbers}).get(topic.topic, {})
+        told, topic_id = str(start), self._ids.get(topic.topic, "")
+        found = self._starts.find(topic.topic, topic_id, told)
+        if found is None:
+            found = self._sought({topic.topic: numbers}, start).get(topic.topic, {})
+            self._starts.keep(topic.topic, Start(topic_id, told, found))
+        return found
+
+    def _sought(self, partitions: Mapping[str, tuple[int, ...]], start: str | float) -> Offsets:
+        """Where topics end, or the first offsets at or after a moment or since so many seconds ago."""
+        if start == "latest":
+            return self._admin.ends(partitions, self._kafka.committed)
+        since = datetime.now(timezone.utc) - timedelta(seconds=start) if isinstance(start, float) else _moment(start)
+        return self._admin.at(partitions, max(0, int(since.timestamp() * 1000)))  # below 0 are words of Kafka's own
+
+    def _declared_start(self, topic: Topic) -> str | int | float | Mapping[str, int]:
+        """Where the last reset says, else the target (a float: seconds back), else the source (an int: an offset)."""
+        told = self._note.start
+        if isinstance(told, Mapping):
+            return told.get(topic.topic) or told.get(topic.name) or topic.start
+        if told or self._bounds.start is None:
+            return told or topic.start
+        return self._bounds.start
+
+    def _next(self, topic: str, partition: int) -> int:
+        """Partitions that appear later are read from their beginning."""
+        return self._done.get(topic, {}).get(partition, 0)
+
+    def _now(self) -> datetime:
+        """The landing time of the next batch: never before that of the last one, whatever the clock does.
+
+        It is the moment before Kafka was asked for its ends. What is sent later is not in the batch, so a batch that
+        claimed a later time would let a deadline pass that such a record has met.
+        """
+        return max(self._asked_at, self._landed_at)
+
+    def _land_seeds(self) -> None:
+        """Land the lines of seed files that differ from what has landed of them, as a batch."""
+        due = [topic for topic in self.landing.topics if topic.seeds and self._differs(topic)]
+        if not due:
+            return
+        changes = {topic.topic: seed_changes.of(topic, self._landed_seeds(topic)).seeds for topic in due}
+        self._seeded = {**self._seeded, **{topic.name: seed_changes.digest(topic.seeds) for topic in due}}
+        if any(changes.values()):
+            moment = Moment(self._batch, self._now())
+            records = _records(changes, moment.landed_at)
+            self._first = self._land_fetched(Rows.given(self.session, records, SCHEMA), moment, self._done)
+
+    def _differs(self, topic: Topic) -> bool:
+        """Whether a topic's file is another than when it was last looked at."""
+        return self._seeded.get(topic.name) != seed_changes.digest(topic.seeds)
+
+    def _landed_seeds(self, topic: Topic) -> seed_changes.Landed:
+        """What landed last of each key of a topic's file."""
+        if topic.name not in self._seeded:
+            return {}
+        tune(self.session, SMALL_BATCH_ROWS + 1)
+        rows = self.table.snapshot(self.session).where(F.col("partition") == SEED_PARTITION)
+        in_order = rows.where(F.col("topic") == topic.topic).orderBy("landing_batch", "offset")
+        batches: dict[str, dict[int, list[str | None]]] = {}
+        for row in in_order.select("key", "value", "landing_batch").collect():
+            batches.setdefault(row.key, {}).setdefault(row.landing_batch, []).append(row.value)
+        return {key: found[max(found)] for key, found in batches.items()}
+
+    def _judged_few(self, fetched: Rows, moment: Moment) -> Materialized:
+        """Records and the moment lie in slots, so that the verdict on them need not be planned again."""
+        micros = (moment.landed_at - _EPOCH) // timedelta(microseconds=1)
+        told = self._plans.fill("moment", Rows.numbers(self.session, moment.batch, micros), _MOMENT).frame
+        records = self._plans.fill("records", fetched, SCHEMA).frame
+        topics = self.landing.topics
+        return self._plans.compute("landed", lambda: _classified(_at(records, told), topics), records, told)
+
+    def _judged_many(self, records: DataFrame, read: Collection[str], moment: Moment) -> Materialized:
+        """This is planned for each batch, so it holds the verdicts on those topics only that have records in it."""
+        topics = [topic for topic in self.landing.topics if topic.topic in read]
+        batch = lit(moment.batch).cast("bigint")
+        frame = records.withColumns({"landed_at": lit(moment.landed_at), "landing_batch": batch})
+        judged = self._judged_closely(frame, topics) if self._looks_closely else self._judged_at_a_glance(frame, topics)
+        return Shared(judged.frame, judged.count, tuple(self.table.schema.names))
+
+    def _judged_closely(self, frame: DataFrame, topics: Sequence[Topic]) -> Materialized:
+        more = [data_column(topic) for topic in topics]
+        return self._plans.compute("close look", lambda: _classified(frame, topics, more), frame)
+
+    def _judged_at_a_glance(self, frame: DataFrame, topics: Sequence[Topic]) -> Materialized:
+        """What a glance leaves open is looked at closely; if that is most of a batch, later ones do without glances."""
+        more = [*map(data_column, topics), UNSURE]
+        rows = self._plans.compute("glance", lambda: _classified(frame, topics, more, closely=False), frame)
+        unsure = count_where(rows, UNSURE)
+        self._looks_closely = 2 * unsure > rows.count
+        if not unsure:
+            return rows
+        parts = rows.frame.rdd.getNumPartitions()
+        return rows.narrowed(look_closely(rows.frame, topics).coalesce(parts))
+
+    def _land(self, ranges: Ranges) -> LandingReport:
+        moment = Moment(self._batch, self._now())
+        records = sum(end - start for start, end in ranges.values())
+        done = {t: dict(offsets) for t, offsets in self._done.items()}
+        for (topic, p), (_, end) in ranges.items():
+            done.setdefault(topic, {})[p] = end
+        self._plans.begin(moment.batch, records)
+        fetched = self._records.rows(ranges) if self._plans.are_kept else None
+        if fetched is not None:
+            return self._land_fetched(fetched, moment, done)
+        self._plans.begin(moment.batch, max(records, SMALL_BATCH_ROWS + 1))  # few large ones are as many
+        landed = self._judged_many(self._records.frame(ranges), {topic for topic, _ in ranges}, moment)
+        return self._append(landed, moment, landed.count, done)
+
+    def _land_fetched(self, fetched: Rows, moment: Moment, done: Offsets) -> LandingReport:
+        """Land records that are here already."""
+        self._plans.begin(moment.batch, len(fetched))
+        if self._plans.are_kept:
+            landed = self._judged_few(fetched, moment)
+        else:
+            records = local_frame(self.session, fetched.array, SCHEMA)
+            landed = self._judged_many(records, {topic.topic for topic in self.landing.topics}, moment)
+        # Offsets that mark the end of a transaction are no records.
+        return self._append(landed, moment, landed.count, done)
+
+    def _append(
+        self, landed: Materialized, moment: Moment, records: int, done: Offsets, is_tick: bool = False
+    ) -> LandingReport:
+        with self._writing:
+            rejected = self._rejected(landed) if records else 0
+            marker = {
+                "query": self.landing.query,
+                "batch": moment.batch,
+                "landed_at": moment.landed_at.isoformat(),
+                "offsets": done,
+                "ids": self._ids,
+                "seeded": self._seeded,
+                "records": records,
+                "total": self._total + records,
+                "tick": is_tick,
+                "rejected": rejected,
+                LAST: self._last_replay,
+            }
+            version = self.table.append(landed, marker)
+            self._shelf.put(self.table.path, version, landed)
+            landed.release()
+            self._done, self._batch, self._landed_at = done, moment.batch + 1, moment.landed_at
+            self._total += records
+            return LandingReport(moment.batch, version, records, rejected)
+
+    def _rejected(self, landed: Materialized) -> int:
+        if not self._plans.are_kept:
+            return count_where(landed, "reject_reason is not null")
+        rows = landed.frame
+        return int(self._plans.text("rejected", lambda: rows.select(F.count("reject_reason").cast("string")), rows))
+
+
+def _records(seeds: Mapping[str, Sequence[Seed]], now: datetime) -> list[tuple[Any, ...]]:
+    """Rows that come with the project, as records."""
+    return [
+        (seed.key.encode(), seed.value and seed.value.encode(), topic, SEED_PARTITION, seed.line, now, None, [])
+        for topic, lines in seeds.items()
+        for seed in lines
+    ]
+
+
+def _moment(text: str) -> datetime:
+    """A moment in ISO 8601; one without a zone is UTC."""
+    moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+
+
+def _classified(
+    records: DataFrame, topics: Sequence[Topic], more: Iterable[str] = (), closely: bool = True
+) -> DataFrame:
+    rows = classify(records, topics, F.col("landed_at"), closely)
+    return rows.select(*[F.col(name).cast(ddl).alias(name) for name, ddl in LANDING_COLUMNS], *more)
+
+
+def _at(records: DataFrame, moment: DataFrame) -> DataFrame:
+    """Records with the number of their batch and the time it lands."""
+    at = records.join(moment.hint("shuffle_replicate_nl"))
+    return at.withColumn("landing_batch", F.col("batch").cast("bigint")).drop("batch")
+
+
+def _share(behind: Mapping[tuple[str, int], tuple[int, int]], max_rows: int) -> dict[tuple[str, int], tuple[int, int]]:
+    """Cut ranges so that together they hold at most about `max_rows`, each in proportion to what it is behind."""
+    total = sum(end - start for start, end in behind.values())
+    if total <= max_rows:
+        return dict(behind)
+    return {
+        at: (start, min(end, start + math.ceil((end - start) * max_rows / total)))
+        for at, (start, end) in behind.items()
+    }

@@ -1,0 +1,63 @@
+"""What a table holds that its topic has not got yet: the publisher goes on at its own pace, or was killed before it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from deltalake import DeltaTable
+
+from headrace.layout import Layout
+from headrace.project.model import Model, Project
+from headrace.project.resets import read_note
+from headrace.publishing.progress import Progress
+from headrace.publishing.publisher import Outlet, read_progress, was_sent_before
+from headrace.reading.topics import existing
+from headrace.tables.delta import MARKER
+
+
+@dataclass(frozen=True)
+class _Written:
+    """One commit of rows, and what its marker says."""
+
+    version: int
+    rows: int
+    marker: dict[str, Any]
+
+
+def may_be_outstanding(layout: Layout, model: Model) -> bool:
+    """Whether a model is published and has rows: only then Kafka must be asked."""
+    return model.publish is not None and any(_written(layout, model))
+
+
+def outstanding(project: Project, layout: Layout, model: Model) -> int:
+    """How many rows of a published model are still to be sent; the project's broker must be up."""
+    outlet = Outlet.of(project, model)
+    if outlet.progress_topic not in existing(project.target.kafka):
+        return 0  # nothing was ever published here, so these rows are history (see `publish.start`)
+    progress = read_progress(outlet)
+    barrier = read_note(layout.checkpoint(model.query or model.name)).barrier
+    left = (each for each in _written(layout, model) if not was_sent_before(each.marker, barrier))
+    return 0 if progress is None else sum(_unsent(each, progress, _id(layout, model)) for each in left)
+
+
+def _unsent(commit: _Written, progress: Progress, table_id: str) -> int:
+    """How many rows of a commit are not sent; progress over another table says nothing of this one."""
+    is_of_table = progress.table_id == table_id and progress.replaced is None
+    if not is_of_table or commit.version > progress.version:
+        return commit.rows
+    return max(commit.rows - progress.position, 0) if commit.version == progress.version else 0
+
+
+def _written(layout: Layout, model: Model) -> Iterator[_Written]:
+    path = layout.appended(model.table, model.materialized == "upsert")
+    for commit in DeltaTable(str(path)).history() if DeltaTable.is_deltatable(str(path)) else ():
+        marker = json.loads(commit.get("userMetadata") or "{}").get(MARKER, {})
+        if marker.get("batch", -1) >= 0 and (rows := int(marker.get("rows", 0))):
+            yield _Written(int(commit["version"]), rows, marker)
+
+
+def _id(layout: Layout, model: Model) -> str:
+    return str(DeltaTable(str(layout.appended(model.table, model.materialized == "upsert"))).metadata().id)

@@ -1,0 +1,322 @@
+"""Publishing: a model's rows go to Kafka in transactions that also hold how far they got, so each is seen once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from pyspark.sql import Row, SparkSession
+
+from headrace.errors import EnvironmentFault, Finding, InvalidProject, Place
+from headrace.landing.broker_admin import BrokerAdmin
+from headrace.project.model import Macro, Model, Project, Publish
+from headrace.project.topic_names import progress_topic
+from headrace.publishing.messages import as_json, message_rows
+from headrace.publishing.progress import Progress
+from headrace.publishing.routes import Routes, Rules
+from headrace.publishing.sent import Find, Unsent
+from headrace.publishing.set_aside import Notes
+from headrace.reading.topics import client_options
+from headrace.spark.jobs import one_by_one
+from headrace.spark.kept import Plans
+from headrace.spark.session import SMALL_BATCH_ROWS, child
+from headrace.spark.slot import Rows
+from headrace.tables.delta import Commit, CommitTable
+from headrace.tables.shelf import Shelf
+
+CHUNK_ROWS = 5_000
+CHUNK_BYTES = 16 << 20
+FEW_ROWS = 1_000
+_MESSAGE = Row("topic", "key", "value")
+TIMEOUT = 30.0
+
+
+@dataclass(frozen=True)
+class Outlet:
+    """Where a publisher sends: client configuration, the topic that holds progress, and its key there.
+
+    `rules` say what holds of topics that the rows themselves name.
+    """
+
+    config: dict[str, Any]
+    progress_topic: str
+    name: str
+    rules: Rules = field(default_factory=Rules)
+
+    @classmethod
+    def of(cls, project: Project, model: Model, rules: Rules | None = None) -> Outlet:
+        """The outlet of a model as a project's target names things."""
+        target = project.target
+        name = f"{project.name}.{target.identity}.{model.name}"
+        return cls(client_options(target.kafka), progress_topic(target), name, rules or Rules())
+
+
+@dataclass(frozen=True)
+class Message:
+    """A row to send, and its place in the table's history."""
+
+    row: Row
+    place: Progress
+
+
+class Publisher:
+    """Sends the rows of one append model, in arrival order, exactly once for read_committed consumers.
+
+    The transactional id is the publisher's name, so a forgotten twin is fenced off by `init_transactions`; only then
+    is the progress read.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        model: Model,
+        table: CommitTable,
+        outlet: Outlet,
+        notes: Path,
+        barrier: Mapping[str, int] | None = None,
+        former: Find = lambda _: None,
+        shelf: Shelf | None = None,
+        macros: Iterable[Macro] = (),
+    ) -> None:
+        """`former` finds a table that a swap has put aside; `macros` are those that the message may name."""
+        assert model.publish is not None
+        self.model = model
+        self.session = child(spark, f"publish_{model.name}", macros)
+        self.sent = 0
+        self.set_aside = 0
+        self._publish: Publish = model.publish
+        self._table = table
+        self._outlet = outlet
+        self._notes = Notes(notes / f"{model.name}.ndjson")
+        self._barrier = dict(barrier or {})
+        self._former = former
+        self._shelf = shelf or Shelf()
+        self._plans = Plans(self.session)
+        self._producer: Producer | None = None
+        self._routes: Routes | None = None
+        self._progress = Progress("")
+
+    def step(self) -> int | None:
+        """Send what has been committed since the last step; the number of rows, or None if there was nothing new."""
+        if self._producer is None:
+            self.open()
+        if self._progress.replaced is not None:
+            return self._send_unsent()
+        commits = list(self._table.commits(self._progress.version - 1))
+        if not commits:
+            return None
+        sent = 0
+        for commit in commits:
+            if commit.batch >= 0 and not was_sent_before(commit.marker, self._barrier):
+                sent += self._send_commit(commit)
+            self._progress = replace(self._progress, version=commit.version + 1, position=0)
+        self.sent += sent
+        return sent
+
+    @property
+    def version(self) -> int:
+        """Every version before this one has been sent."""
+        return self._progress.version
+
+    def close(self) -> None:
+        """Give up the producer; the next step opens another and reads the progress again."""
+        self._producer = None
+
+    def open(self) -> None:
+        """Find out where to go on; InvalidProject if nothing says whether rows of former times are to be sent."""
+        self._producer, table_id = self._connect(), self._table.id()
+        self._routes = Routes(self._outlet.config, self._outlet.rules) if self._publish.topic_column else None
+        found = read_progress(self._outlet)
+        if found is None:
+            self._progress = self._first_progress(table_id)
+            self._try_send([], self._progress)
+        else:
+            self._progress = found if found.table_id == table_id else self._moved(found, table_id)
+
+    def _first_progress(self, table_id: str) -> Progress:
+        """Where a table begins that was never published; one with rows has to say so."""
+        history = [commit for commit in self._table.commits(-1) if commit.batch >= 0]
+        if history and self._publish.start is None:
+            raise InvalidProject([_history_finding(self.model, len(history))])
+        return Progress(table_id, history[-1].version + 1 if history and self._publish.start == "latest" else 0)
+
+    def _moved(self, found: Progress, table_id: str) -> Progress:
+        """Where another table begins: after a reset with all it has, after a swap with what was not sent before it.
+
+        What is compared is fixed by the progress, before anything is sent.
+        """
+        if self._former(found.table_id) is None:
+            return Progress(table_id)
+        progress = Progress(table_id, self._table.newest_version() + 1, 0, found)
+        self._try_send([], progress)
+        return progress
+
+    def _send_unsent(self) -> int:
+        """Send what the table has more than those that it has replaced; from then on it stands by itself."""
+        progress = self._progress
+        self._plans.begin(0, SMALL_BATCH_ROWS + 1)
+        rows = Unsent(self.session, self.model, self._find, progress).messages()
+        sent = self._send_rows(one_by_one(rows), progress)
+        self._progress = Progress(progress.table_id, progress.version)
+        self._try_send([], self._progress)
+        self.sent += sent
+        return sent
+
+    def _find(self, table_id: str) -> CommitTable | None:
+        return self._table if table_id == self._table.id() else self._former(table_id)
+
+    @property
+    def relies_on(self) -> frozenset[str]:
+        """The ids of the tables without which it does not know what it has sent."""
+        return self._progress.table_ids
+
+    def _connect(self) -> Producer:
+        """A producer; whatever its predecessors have left open is aborted, and they are fenced off."""
+        config = {**self._outlet.config, "transactional.id": self._outlet.name, "partitioner": "murmur2_random"}
+        producer = Producer({**config, "enable.idempotence": True, "linger.ms": 5, "transaction.timeout.ms": 60_000})
+        producer.init_transactions(TIMEOUT)
+        return producer
+
+    def _send_commit(self, commit: Commit) -> int:
+        position = self._progress.position if self._progress.version == commit.version else 0
+        begun = replace(self._progress, version=commit.version, position=position)
+        return self._send_rows(self._messages(commit), begun)
+
+    def _send_rows(self, found: Iterator[Row], begun: Progress) -> int:
+        """Send rows, but for those that were sent, chunk by chunk."""
+        rows = enumerate(islice(found, begun.position, None), begun.position)
+        messages = (Message(row, replace(begun, position=position)) for position, row in rows)
+        sent = 0
+        while chunk := list(_chunk(messages)):
+            last = chunk[-1].place
+            sent += self._send(self._routed(chunk), replace(last, position=last.position + 1))
+        return sent
+
+    def _routed(self, chunk: Sequence[Message]) -> Sequence[Message]:
+        """Those rows whose topic can be written; the others are set aside."""
+        refused = self._routes.refusals(message.row.topic for message in chunk) if self._routes else {}
+        for message in chunk if refused else ():
+            if message.row.topic in refused:
+                self._set_aside(message, refused[message.row.topic])
+        return [message for message in chunk if message.row.topic not in refused]
+
+    def _messages(self, commit: Commit) -> Iterator[Row]:
+        kept = self._shelf.take(self.session, self._table, [commit]) if commit.weight <= FEW_ROWS else None
+        if kept is not None:
+            return self._told(kept)
+        self._plans.begin(0, commit.weight)
+        stored = self._table.rows(self.session, commit)
+        rows = message_rows(stored, self._publish, are_many=not self._plans.are_kept)
+        return iter(rows.collect()) if commit.weight <= CHUNK_ROWS else one_by_one(rows)
+
+    def _told(self, kept: Rows) -> Iterator[Row]:
+        """The messages of few rows that are in memory, by a plan that is made once."""
+        self._plans.begin(0, len(kept))
+        rows = self._plans.fill("rows", kept, self._table.schema).frame
+        told = self._plans.text("messages", lambda: as_json(message_rows(rows, self._publish)), rows)
+        return (_MESSAGE(*each) for each in json.loads(told))
+
+    def _send(self, chunk: Sequence[Message], after: Progress) -> int:
+        """Send rows; those too large for the broker are found by halves, as it refuses all that travel with one."""
+        if self._try_send([message.row for message in chunk], after):
+            return len(chunk)
+        if len(chunk) == 1:
+            self._set_aside(chunk[0], "too_large")
+            self._try_send([], after)
+            return 0
+        half = len(chunk) // 2
+        sent = self._send(chunk[:half], chunk[half].place)
+        return sent + self._send(chunk[half:], after)
+
+    def _try_send(self, chunk: Sequence[Row], after: Progress) -> bool:
+        """One transaction: the rows and how far they get. False if one was too large, and then none is sent."""
+        producer, failed = self._producer, list[KafkaError]()
+        assert producer is not None
+        producer.begin_transaction()
+        try:
+            for row in chunk:
+                self._produce(producer, row, lambda error, _: failed.append(error) if error else None)
+            producer.produce(self._outlet.progress_topic, after.to_json(), self._outlet.name, 0)
+        except KafkaException as error:
+            failed.append(error.args[0])
+        producer.flush(TIMEOUT)
+        if any(error.code() == KafkaError.MSG_SIZE_TOO_LARGE for error in failed):
+            self._producer = self._connect()  # this one's next transaction would fail for nothing (librdkafka 2.16)
+            return False
+        if failed:
+            raise KafkaException(failed[0])
+        producer.commit_transaction(TIMEOUT)
+        return True
+
+    def _produce(self, producer: Producer, row: Row, on_delivery: Callable[[KafkaError | None, Any], None]) -> None:
+        while True:
+            try:
+                producer.produce(row.topic, key=row.key, value=row.value, on_delivery=on_delivery)
+                return
+            except BufferError:
+                producer.poll(1.0)
+
+    def _set_aside(self, message: Message, reason: str) -> None:
+        self.set_aside += 1
+        row, place = message.row, message.place
+        told = {"topic": row.topic, "key": row.key, "bytes": len(row.value or ""), "reason": reason}
+        version = -1 if place.replaced else place.version
+        self._notes.add((place.table_id, version, place.position), told)
+
+
+def _chunk(messages: Iterator[Message]) -> Iterator[Message]:
+    """The next messages, as many as go into one transaction: they are in memory until it ends."""
+    size = 0
+    for message in islice(messages, CHUNK_ROWS):
+        yield message
+        size += len(message.row.value or "")
+        if size > CHUNK_BYTES:
+            return
+
+
+def was_sent_before(marker: Mapping[str, Any], barrier: Mapping[str, int]) -> bool:
+    """Whether all that caused a commit had been processed before a reset, which waits until all of that is sent."""
+    ranges = marker.get("inputs", {}).get("ranges", {})
+    return bool(barrier and ranges) and all(upto <= barrier.get(name, -1) for name, (_, upto) in ranges.items())
+
+
+def _history_finding(model: Model, commits: int) -> Finding:
+    message = (
+        f"{model.table} has rows in {commits} commits and has never been published here; add to publish "
+        "`start: earliest` to send them too, or `start: latest` to send only what comes from now on"
+    )
+    return Finding(model.header_places.get("publish", Place(model.path)), "publish-history", message)
+
+
+def read_progress(outlet: Outlet) -> Progress | None:
+    """The newest committed progress record of a publisher."""
+    settings = {"group.id": outlet.name, "isolation.level": "read_committed", "enable.auto.commit": False}
+    consumer = Consumer({**outlet.config, **settings, "auto.offset.reset": "earliest", "enable.partition.eof": True})
+    try:
+        consumer.assign([TopicPartition(outlet.progress_topic, 0, 0)])
+        return _newest_progress(consumer, outlet)
+    finally:
+        consumer.close()
+
+
+def _newest_progress(consumer: Consumer, outlet: Outlet) -> Progress | None:
+    """Read up to the topic's end: an open transaction of another publisher hides what was committed after it began."""
+    newest, topic = None, outlet.progress_topic
+    end = BrokerAdmin(outlet.config).ends({topic: [0]}, committed=False)[topic][0]
+    while True:
+        message = consumer.poll(TIMEOUT)
+        if message is None:
+            raise EnvironmentFault(f"topic {topic} could not be read to its end: a transaction in it is still open")
+        error = message.error()
+        if error is None:
+            if message.key() == outlet.name.encode():
+                newest = Progress.from_json(message.value() or b"")
+        elif error.code() != KafkaError._PARTITION_EOF:
+            raise KafkaException(error)
+        elif (message.offset() or 0) >= end:
+            return newest

@@ -1,0 +1,14 @@
+"""Queries per micro-batch: a group of models in dependency order, or a snapshot.
+
+A batch goes: inputs recorded; SQL; failed rows and outputs committed; then state. A batch that is run again reads the
+same inputs, and takes back what is committed already instead of computing it.
+
+- `group`, `inputs`: the batch and its recorded inputs. `routine`: models in order, each over the rows of those
+  before.
+- `sources`: what is read, in whole commits. `outputs`: append and upsert tables, `once_per`, `close_when`.
+- `datatests`, `batch_tests`, `null_keys`: rows that may not go on. `poison`: rows that make the SQL fail;
+  `redelivery`, `replaying_rows`: those delivered again to a mended model, once.
+- `snapshot`: all rows of a query, every few seconds. `turns`: few batches at once, in an order.
+
+Invariant: results depend on what landed and in which order, never on where batches are cut, nor on restarts.
+"""

@@ -1,0 +1,200 @@
+"""The data tests of a query as it runs: rows are judged before they are committed, failed ones kept apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from headrace.errors import HeadraceError
+from headrace.layout import Layout
+from headrace.project.model import FAILED_COLUMNS, Model, Query
+from headrace.queries.datatests import FAILED, Lookup, as_json, counts, failing, marked, names, repeats
+from headrace.queries.null_keys import NullKeys
+from headrace.spark.columns import columns_of, lit
+from headrace.spark.kept import Plans
+from headrace.spark.local import internal_rows, local_frame
+from headrace.spark.materialized import Materialized, materialize
+from headrace.tables.delta import CommitTable
+from headrace.tables.keys import KeyIndex
+
+_ERRORS = StructType([StructField(name, StringType()) for name in ("model", "test", "row")])
+
+
+class QueryTests:
+    """The data tests of a query's models.
+
+    The rows that a batch sets aside are one commit, made before that of any output: a replay that finds rows of the
+    batch in an output finds those as well.
+    """
+
+    def __init__(self, plans: Plans, layout: Layout, query: Query) -> None:
+        session = plans.session
+        self.models = {model.table: ModelTests(session, model) for model in query.models if model.tests}
+        self._keys = {model.table: NullKeys(plans, model) for model in query.models if model.unique_key}
+        tests = [test for model in query.models for test in model.tests]
+        self.looked_up = tuple(dict.fromkeys(test.to for test in tests if test.to is not None))
+        self._name = query.name
+        self._session = session
+        self._errors: tuple[tuple[str, str, str], ...] = ()
+        self.keeps_rows = (
+            bool(self._keys)
+            or any(test.on_failure == "dead_letter" for test in tests)
+            or any(model.on_error == "dead_letter" for model in query.models)
+        )
+        self.table = CommitTable(session, layout.failed(query.name), columns_of(dict(FAILED_COLUMNS)))
+
+    def note_errors(self, rows: Sequence[tuple[str, str, str]]) -> None:
+        """Take in the rows that models were run without in this batch: model, reason and JSON of each."""
+        self._errors = tuple(rows)
+
+    def create(self) -> None:
+        """Create the table of failed rows, if there can be any."""
+        if self.keeps_rows:
+            self.table.create()
+
+    def load(self, tables: Mapping[str, CommitTable], before_batch: int) -> None:
+        """Make ready to run a batch, with everything as it stood before it."""
+        for name, tests in self.models.items():
+            tests.load(tables[name], before_batch)
+
+    def with_whole_keys(self, table: str, rows: Materialized) -> Materialized:
+        """The rows of a model that its table may see, in place of all: those of an upsert whose key has no null."""
+        return self._keys[table].without(rows) if table in self._keys else rows
+
+    def set_aside(self, batch: int, at: str) -> DataFrame | None:
+        """The rows that failed in this batch and are to be kept; None if there are none."""
+        frames = [rows for _, each in self._all for rows in each.set_aside]
+        if self._errors:
+            frames.append(local_frame(self._session, internal_rows(self._session, self._errors, _ERRORS), _ERRORS))
+        if not frames:
+            return None
+        when = {"batch": lit(batch).cast("bigint"), "failed_at": lit(at).cast("timestamp")}
+        rows = reduce(DataFrame.unionByName, frames).withColumns(when)
+        return rows.select(*[name for name, _ in FAILED_COLUMNS])
+
+    def commit(self, batch: int, at: str, marker: Mapping[str, Any], replay: bool) -> Mapping[str, int]:
+        """Keep the failed rows of a batch, once; return how many rows failed each test."""
+        rows = self.set_aside(batch, at)
+        if rows is not None and not (replay and self._has(batch)):
+            kept = materialize(rows)
+            self.table.append(kept, {**marker, "rows": kept.count})
+            kept.release()
+        found = {f"{table}.{name}": number for table, each in self._all for name, number in each.failed.items()}
+        return found | Counter(f"{table}.{reason}" for table, reason, _ in self._errors)
+
+    def settle(self, added: Mapping[str, Materialized]) -> None:
+        """Take committed rows into what later batches look up, and give memory back."""
+        for table, tests in self.models.items():
+            tests.settle(added[table])
+        for keys in self._keys.values():
+            keys.forget()
+        self._errors = ()
+
+    def drop(self) -> None:
+        """Forget all that is cached."""
+        for tests in self.models.values():
+            tests.drop()
+        for keys in self._keys.values():
+            keys.forget()
+        self._errors = ()
+
+    @property
+    def _all(self) -> Iterator[tuple[str, ModelTests | NullKeys]]:
+        yield from self._keys.items()
+        yield from self.models.items()
+
+    def _has(self, batch: int) -> bool:
+        newest = self.table.newest_marker(self._name)
+        return newest is not None and newest.batch >= batch
+
+
+class ModelTests:
+    """The data tests of one model in a batch: `failed` counts rows by test, `set_aside` are those to be kept.
+
+    `unique` is asked of the rows that a batch would add: in an append table against all rows ever added. Where the
+    model's own key says it already, and in an upsert, whose batches are changes, there is nothing to ask.
+    """
+
+    def __init__(self, session: SparkSession, model: Model) -> None:
+        self.failed: dict[str, int] = {}
+        self.set_aside: list[DataFrame] = []
+        self._model = model
+        self._tests = {test.name: test for test in model.tests}
+        self._by_row = tuple(test for test in model.tests if test.kind != "unique")
+        unique = [test for test in model.tests if test.kind == "unique" and model.once_per != (test.column,)]
+        asked = unique if model.materialized == "append" and model.output_mode == "append" else []
+        plans = Plans(session)
+        self._seen = {test.name: KeyIndex(plans, f"{model.table} {test.name}", [str(test.column)]) for test in asked}
+        self._held: list[Materialized] = []
+        self._session = session
+
+    def load(self, table: CommitTable, before_batch: int) -> None:
+        """Make ready to run a batch, with everything as it stood before it."""
+        self._forget()
+        for index in self._seen.values():
+            index.drop()
+            if before_batch:
+                index.load(table.before(self._session, before_batch))
+
+    def accepted(self, rows: DataFrame, lookup: Lookup) -> DataFrame:
+        """The model's rows that may go on; HeadraceError where a failure is to stop the query."""
+        self._forget()
+        return self._sifted(self._hold(marked(rows, self._by_row, lookup))) if self._by_row else rows
+
+    def unrepeated(self, added: Materialized) -> Materialized:
+        """The rows that a batch may add, of those that its model would."""
+        for name, index in self._seen.items():
+            columns, rows = added.frame.columns, index.marked(added, "_seen")
+            fails = F.expr(self._tests[name].fails) & (F.col("_seen") | repeats(self._tests[name], columns))
+            kept = self._sifted(self._hold(rows.select(*columns, names({name: fails}))))
+            if name in self.failed and self._tests[name].on_failure == "dead_letter":
+                former, added = added, materialize(kept)
+                former.release()
+        return added
+
+    def settle(self, added: Materialized) -> None:
+        """Take committed rows into what later batches look up."""
+        for index in self._seen.values():
+            index.add(added)
+        self._forget()
+
+    def drop(self) -> None:
+        """Forget all that is cached."""
+        for index in self._seen.values():
+            index.drop()
+        self._forget()
+
+    def _hold(self, rows: DataFrame) -> Materialized:
+        self._held.append(materialize(rows))
+        return self._held[-1]
+
+    def _forget(self) -> None:
+        for rows in self._held:
+            rows.release()
+        self.failed, self.set_aside, self._held = {}, [], []
+
+    def _sifted(self, found: Materialized) -> DataFrame:
+        """The rows of marked ones that may go on."""
+        failed = counts(found.frame)
+        self.failed |= failed
+        self._stop_at(failed, found.frame)
+        apart = [name for name in failed if self._tests[name].on_failure == "dead_letter"]
+        if not apart:
+            return found.frame.drop(FAILED)
+        reasons = F.filter(FAILED, lambda name: name.isin(apart))
+        told = (lit(self._model.table).alias("model"), F.explode(reasons).alias("test"), as_json(found.frame))
+        self.set_aside.append(found.frame.select(*told))
+        return found.frame.where(F.size(reasons) == 0).drop(FAILED)
+
+    def _stop_at(self, failed: Mapping[str, int], rows: DataFrame) -> None:
+        for name, count in failed.items():
+            if self._tests[name].on_failure == "stop":
+                example = failing(rows, name).first()
+                told = f"test {name} failed for {count} rows, such as {example[0] if example else ''}"
+                raise HeadraceError(f"{told}; nothing of this batch was written. Mend the model or the test")

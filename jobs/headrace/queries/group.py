@@ -1,0 +1,351 @@
+"""A group of models run as one streaming query, micro-batch by micro-batch, in dependency order."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from headrace.errors import HeadraceError
+from headrace.layout import Layout
+from headrace.project.model import Project, Query
+from headrace.project.resets import read_note
+from headrace.queries.batch_tests import QueryTests
+from headrace.queries.inputs import InputLog, Inputs
+from headrace.queries.outputs import Output, UpsertOutput, commit, output_for
+from headrace.queries.redelivery import NONE_YET, Redelivery, Requested, requests
+from headrace.queries.routine import Routine
+from headrace.queries.sources import Source, Tables, plain, records_in, source_name, weight_of
+from headrace.spark.binding import reads_clock, stored_inputs
+from headrace.spark.kept import Plans
+from headrace.spark.materialized import Materialized
+from headrace.spark.session import SMALL_BATCH_ROWS, child
+from headrace.tables.delta import Commit
+from headrace.tables.shelf import Shelf
+
+LOG_ROWS = 20
+CURRENT_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class BatchReport:
+    """What one micro-batch did."""
+
+    batch: int
+    input_rows: int
+    output_rows: Mapping[str, int]
+    seconds: float
+    lines: tuple[str, ...] = ()
+    failed: Mapping[str, int] = field(default_factory=dict)
+
+
+class Group:
+    """One micro-batch query: recorded inputs, SQL, outputs, then state.
+
+    A batch is safe to repeat: its inputs are recorded first; a table that already holds the batch is not computed
+    again but read back; everything a model looks up is as it stood before the batch.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        project: Project,
+        layout: Layout,
+        query: Query,
+        schemas: Mapping[str, StructType],
+        plans: Plans | None = None,
+    ) -> None:
+        """`plans` may come from a former run of the same query, so that nothing has to be planned again."""
+        self.query = query
+        self.shelf = Shelf()  # a run puts the one there that all its queries share
+        self.plans = plans or Plans(child(spark, query.name, project.macros))
+        self.session = self.plans.session
+        self.outputs: dict[str, Output] = {
+            m.table: output_for(self.plans, layout, m, schemas[m.table]) for m in query.models
+        }
+        self._project = project
+        self.tests = QueryTests(self.plans, layout, query)
+        self._checkpoint = layout.checkpoint(query.name)
+        self._idle_note = self._checkpoint / "idle"
+        self._inputs = InputLog(self._checkpoint)
+        self._clocked = [model for model in query.models if reads_clock(project, model)]
+        self._waits = False
+        self._tables = Tables(self.session, project, layout, schemas)
+        refs = list(stored_inputs(project, query))
+        streamed = [r for r in refs if r.stream and r.table not in self.outputs]
+        self.sources = {source_name(project, r): Source(self._tables.of(r)) for r in streamed}
+        for name, version in read_note(self._checkpoint).barrier.items():
+            if name in self.sources:
+                self.sources[name].barrier = version
+        self._looked_up = {r.table: r for r in refs if not r.stream and r.table not in self.outputs}
+        for table in self.tests.looked_up:
+            if table not in self.outputs:
+                self._looked_up.setdefault(table, plain(table))
+        self._requests: list[tuple[Requested, Redelivery]] = []
+        self._requested = NONE_YET
+        self._routine = Routine(project, query, self.plans, self._tables, self.outputs, self.tests)
+        self._next = 0
+        self._ready = False
+        self._stored_at = time.monotonic()
+
+    def create_tables(self) -> None:
+        """Create what this group writes, so that readers find tables before the first row."""
+        for output in self.outputs.values():
+            output.create()
+        self.tests.create()
+
+    def step(self, max_rows: int) -> BatchReport | None:
+        """Run the next micro-batch (first of all the last recorded one again); None when there is nothing to read."""
+        try:
+            if not self._ready:
+                last = self.recover()
+                if last:
+                    return self._run(last, replay=True)
+            inputs = self._plan(max_rows)
+            report = self._run(inputs, replay=False) if inputs else None
+            if time.monotonic() - self._stored_at >= CURRENT_SECONDS:
+                self.store_current()
+            return report
+        except BaseException:
+            self.drop()
+            self._routine.forget()
+            raise
+
+    def store_current(self) -> None:
+        """Let plain Delta readers see the current rows; the change log has had them all along."""
+        if self._ready:
+            for output in self.outputs.values():
+                if isinstance(output, UpsertOutput):
+                    output.store_current(self.query.name, self._next - 1)
+        self._stored_at = time.monotonic()
+
+    def rest(self) -> None:
+        """End cleanly: leave the current rows, and a note if nothing waits for time to pass."""
+        self.store_current()
+        if self._ready and not self._waits:
+            self._checkpoint.mkdir(parents=True, exist_ok=True)
+            self._idle_note.touch()
+
+    def recover(self) -> Inputs | None:
+        """Load all state as it stood before the last recorded batch, and return that batch's inputs.
+
+        A batch of which everything is committed is not run again: its models may have another text by now.
+        """
+        self._idle_note.unlink(missing_ok=True)
+        last = self._last_inputs()
+        is_finished = last is not None and self._inputs.is_finished(last.batch)
+        self._next = last.batch + is_finished if last else 0
+        self.plans.begin(self._next, self._rows_before(self._next))
+        for output in self.outputs.values():
+            output.load(self._next)
+        self.tests.load({table: output.table for table, output in self.outputs.items()}, self._next)
+        for name, (after, upto) in (last.ranges if last else {}).items():
+            if name in self.sources:  # else no model of the group streams it any more
+                self._refuse_another(name, last.ids.get(name) if last else None)
+                self.sources[name].done = upto if is_finished else after
+        self._waits = self._has_waiting()
+        self._take_requests(last.requested if last else NONE_YET)
+        self._ready = True
+        return None if last is None or is_finished else self._fitted(last)
+
+    def _take_requests(self, done: Requested) -> None:
+        """Learn what is to be delivered again: it is asked for while no runner is at work."""
+        table = self.tests.table
+        self._requests = [(at, found) for at, found in requests(table, done) if found.table in self._routine.steps]
+        self._requested = done if self._requests else max(done, (table.newest_version(), 0))
+
+    def _rows_before(self, batch: int) -> int:
+        """How many usual rows an output had at most before a batch; many where its log is too long to be read here."""
+        logs = [output.table.past(batch) for output in self.outputs.values()]
+        return max((SMALL_BATCH_ROWS + 1 if log is None else weight_of(log) for log in logs), default=0)
+
+    def _fitted(self, last: Inputs) -> Inputs:
+        """The inputs of a batch to be run again, with what the models read since they were edited."""
+        ranges = {name: last.ranges.get(name, (source.done, source.done)) for name, source in self.sources.items()}
+        versions = {
+            table: last.snapshots.get(table, self._tables.of(ref).newest_version())
+            for table, ref in self._looked_up.items()
+        }
+        fitted = replace(last, ranges=ranges, snapshots=versions)
+        if (fitted.ranges, fitted.snapshots) != (last.ranges, last.snapshots):
+            self._inputs.record(fitted)
+        return fitted
+
+    def drop(self) -> None:
+        """Forget what is cached; the next step starts from the tables."""
+        self._ready = False
+        for output in self.outputs.values():
+            # A failed batch may have left the cache half built; what matters is the failure that brought us here.
+            with suppress(Exception):
+                output.drop()
+        with suppress(Exception):
+            self.tests.drop()
+
+    @property
+    def state_rows(self) -> int:
+        """How many rows the upsert models of this group hold."""
+        return sum(o.state.count for o in self.outputs.values() if isinstance(o, UpsertOutput))
+
+    @property
+    def waits(self) -> bool:
+        """Whether rows wait for time to pass; before the first batch, whether they may have when the last run ended."""
+        if not self._ready:
+            return bool(self._clocked) and self._checkpoint.exists() and not self._idle_note.exists()
+        return self._waits
+
+    @property
+    def takes_ticks(self) -> bool:
+        """Whether a tick alone makes a batch: not if there are lists of what waits, and all of them are empty."""
+        return bool(self._clocked) and (self._waits or all(model.materialized != "upsert" for model in self._clocked))
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it has never begun a batch."""
+        return self._inputs.newest() is None
+
+    @property
+    def looked_up(self) -> tuple[str, ...]:
+        """The tables of other queries that its models look up."""
+        return tuple(self._looked_up)
+
+    @property
+    def behind(self) -> int:
+        """How many commits of its sources and requests this group has not taken yet, as far as this process knows."""
+        behind = sum(max(source.table.version() - source.done, 0) for source in self.sources.values())
+        return behind + len(self._requests)
+
+    def decide(
+        self, read: Mapping[str, DataFrame], inputs: Inputs, done: Mapping[str, Commit] | None = None
+    ) -> dict[str, Materialized]:
+        """Compute a batch over the rows of those sources that have any. Writes nothing."""
+        silent = frozenset(name for name in self.sources if name not in read)
+        empty = {name: self.plans.nothing(name, self.sources[name].table.schema).frame for name in silent}
+        return self._routine.decide({**read, **empty}, silent, inputs, done or {})
+
+    def lines(self, added: Mapping[str, Materialized]) -> Iterator[str]:
+        """What a batch tells the log of its first rows, model by model."""
+        for model in self.query.models:
+            if model.log and added[model.table].count:
+                rows, text = added[model.table].frame, model.log
+                yield from json.loads(self.plans.text(f"{model.table} log", partial(_first_lines, rows, text), rows))
+
+    def settle(self, added: Mapping[str, Materialized]) -> None:
+        """Take a batch's committed rows into the state and give their memory back."""
+        self.tests.settle(added)
+        for table, rows in added.items():
+            self.outputs[table].settle(rows)
+            rows.release()
+        self._waits = self._has_waiting()
+        self._next += 1
+
+    def _run(self, inputs: Inputs, replay: bool) -> BatchReport:
+        started = time.monotonic()
+        if not replay:
+            self._inputs.record(inputs)
+        commits = {name: self.sources[name].commits(a, b) for name, (a, b) in inputs.ranges.items() if a < b}
+        taken = [commit for found in commits.values() for commit in found]
+        self.plans.begin(inputs.batch, weight_of(taken))
+        shelf = Shelf() if replay else self.shelf  # what failed may have failed for what lay there
+        read = {name: self.sources[name].read(self.plans, name, found, shelf) for name, found in commits.items()}
+        done = self._already_committed(inputs.batch) if replay else {}
+        added = self.decide({name: rows.frame for name, rows in read.items()}, inputs, done)
+        if self._routine.poison != inputs.poison:
+            inputs = replace(inputs, poison=self._routine.poison)
+            self._inputs.record(inputs)  # before anything is written: whoever runs the batch again leaves out the same
+        counts = {table: rows.count for table, rows in added.items()}
+        failed = self._commit(added, inputs, done, replay)
+        lines = tuple(self.lines(added))  # others wait for rows, and nobody for lines
+        self._inputs.finish(inputs.batch)
+        self.settle(added)
+        for name, (_, upto) in inputs.ranges.items():
+            self.sources[name].done = upto
+        for rows in read.values():
+            rows.release()
+        self._requested = inputs.requested
+        again = len(inputs.redelivery.poison.arrivals) if inputs.redelivery else 0
+        return BatchReport(inputs.batch, records_in(taken) + again, counts, time.monotonic() - started, lines, failed)
+
+    def _plan(self, max_rows: int) -> Inputs | None:
+        if self._requests:
+            return self._plan_redelivery()
+        ranges = {}
+        for name, source in self.sources.items():
+            upto, empty = source.next_range(max_rows, self.takes_ticks)
+            if empty:
+                source.done = upto
+            ranges[name] = (source.done, upto)  # also where there is nothing: a restart begins where these say
+        if all(after == upto for after, upto in ranges.values()):
+            return None
+        return self._inputs_now(ranges)
+
+    def _plan_redelivery(self) -> Inputs:
+        requested, again = self._requests.pop(0)
+        for name, id_read in again.ids.items():
+            if name in self.sources:
+                self._refuse_another(name, id_read)
+        nothing = {name: (source.done, source.done) for name, source in self.sources.items()}
+        return replace(self._inputs_now(nothing), redelivery=again, requested=requested)
+
+    def _inputs_now(self, ranges: Mapping[str, tuple[int, int]]) -> Inputs:
+        versions = {table: self._tables.of(ref).newest_version() for table, ref in self._looked_up.items()}
+        ids = {name: source.table.id() for name, source in self.sources.items()}
+        now = datetime.now(timezone.utc).isoformat()
+        return Inputs(self._next, ranges, versions, now, ids, requested=self._requested)
+
+    def _has_waiting(self) -> bool:
+        lists = [self.outputs[model.table] for model in self._clocked]
+        return any(isinstance(output, UpsertOutput) and not output.state.is_empty for output in lists)
+
+    def _refuse_another(self, name: str, id_read: str | None) -> None:
+        if id_read is not None and id_read != self.sources[name].table.id():
+            raise HeadraceError(
+                f"{name} was reset since {self.query.name} last read it; run `headrace reset {self.query.name} --yes`"
+            )
+
+    def _commit(
+        self, added: Mapping[str, Materialized], inputs: Inputs, done: Mapping[str, Commit], replay: bool
+    ) -> Mapping[str, int]:
+        """Outputs before state: state that is ahead of its outputs would lose them. Failed rows before both.
+
+        Of the outputs, those that are published come first, the smallest of them first: so others wait least for them.
+        """
+        marker = {"query": self.query.name, "batch": inputs.batch, "inputs": inputs.to_json()}
+        failed = self.tests.commit(inputs.batch, inputs.at, marker, replay)
+        for output in sorted(self.outputs.values(), key=lambda output: _rank(output, added[output.model.table].count)):
+            if output.model.table not in done:
+                rows = added[output.model.table]
+                version = commit(output, rows, marker)
+                if version is not None:
+                    self.shelf.put(output.table.path, version, rows)
+        return failed
+
+    def _last_inputs(self) -> Inputs | None:
+        """The newest recorded inputs: by the input log or, if that was lost, by what a commit says of them."""
+        marks = (output.table.newest_marker(self.query.name) for output in self.outputs.values())
+        told = [Inputs.from_json(mark.marker["inputs"]) for mark in marks if mark]
+        return max([*told, *filter(None, [self._inputs.newest()])], key=lambda i: i.batch, default=None)
+
+    def _already_committed(self, batch: int) -> dict[str, Commit]:
+        newest = {table: output.table.newest_marker(self.query.name) for table, output in self.outputs.items()}
+        return {table: mark for table, mark in newest.items() if mark and mark.batch == batch}
+
+
+def _rank(output: Output, rows: int) -> tuple[bool, bool, int]:
+    """The turn in which an output of so many rows is committed."""
+    return isinstance(output, UpsertOutput), output.model.publish is None, rows
+
+
+def _first_lines(rows: DataFrame, text: str) -> DataFrame:
+    """The lines that a batch logs, in order of arrival, as a JSON array."""
+    first = rows.orderBy("_arrival").limit(LOG_ROWS).select("_arrival", F.expr(text).cast("string").alias("line"))
+    in_order = F.sort_array(F.collect_list(F.struct("_arrival", "line")))
+    told = F.filter(in_order.line, lambda line: F.length(line) > 0)
+    return first.select(F.to_json(told))

@@ -1,0 +1,248 @@
+"""What becomes of a model's rows in a micro-batch: an append table, or the change log and state of an upsert."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from headrace.layout import Layout
+from headrace.project.model import Model
+from headrace.queries.null_keys import is_whole
+from headrace.queries.sources import stored
+from headrace.spark.columns import lit
+from headrace.spark.kept import Plans
+from headrace.spark.materialized import Materialized, materialize
+from headrace.tables.delta import Commit, CommitTable, ReplacedTable
+from headrace.tables.keys import KeyIndex
+from headrace.tables.state import KeyedState
+
+
+class Output(Protocol):
+    """A model's table inside its group: shape and narrow the rows, commit them, then take them in."""
+
+    model: Model
+    table: CommitTable
+
+    def create(self) -> None:
+        """Create the tables that are missing, so that readers find them before the first row."""
+
+    def load(self, before_batch: int) -> None:
+        """Make ready to run a batch, with everything as it stood before it."""
+
+    def before(self) -> DataFrame:
+        """The model's rows as of the last finished batch: what a plain read inside the group sees."""
+
+    @property
+    def leaves(self) -> tuple[DataFrame, ...]:
+        """The frames that `before` is made of; the same ones as long as a plan over it stays valid."""
+
+    def shaped(self, rows: DataFrame) -> DataFrame:
+        """The rows that the batch alone would add to the table."""
+
+    def narrowed(self, shaped: Materialized) -> Materialized:
+        """Those of them that the past lets it add."""
+
+    def settle(self, added: Materialized) -> None:
+        """Take committed rows into what later batches look up."""
+
+    def drop(self) -> None:
+        """Forget all that is cached; the tables hold it."""
+
+
+def output_for(plans: Plans, layout: Layout, model: Model, schema: StructType) -> Output:
+    """The output of a stored model; `schema` is that of its query."""
+    table = stored(plans.session, layout, model, schema)
+    if model.materialized == "upsert":
+        return UpsertOutput(plans, model, table, layout.table(model.table))
+    return AppendOutput(plans, model, table)
+
+
+class AppendOutput:
+    """Rows are added; with `once_per`, only the first row of each key ever, and all rows whose key has a null."""
+
+    def __init__(self, plans: Plans, model: Model, table: CommitTable) -> None:
+        self.model = model
+        self.table = table
+        self._session = plans.session
+        self._batch = 0
+        self._once = KeyIndex(plans, model.table, model.once_per, is_whole(model.once_per)) if model.once_per else None
+
+    def create(self) -> None:
+        self.table.create()
+
+    def load(self, before_batch: int) -> None:
+        self._batch = before_batch
+        if self._once:
+            self._once.drop()
+            if before_batch:
+                self._once.load(self.before())
+
+    def before(self) -> DataFrame:
+        return self.table.before(self._session, self._batch).drop("_batch")
+
+    @property
+    def leaves(self) -> tuple[DataFrame, ...]:
+        return (self.before(),)
+
+    def shaped(self, rows: DataFrame) -> DataFrame:
+        return _first_per_key(rows, self.model.once_per) if self._once else rows
+
+    def narrowed(self, shaped: Materialized) -> Materialized:
+        return self._once.unclosed(shaped) if self._once else shaped
+
+    def settle(self, added: Materialized) -> None:
+        self._batch += 1
+        if self._once:
+            self._once.add(added)
+
+    def drop(self) -> None:
+        if self._once:
+            self._once.drop()
+
+
+class UpsertOutput:
+    """Rows are changes, in arrival order; the newest per key is the current row until it is deleted or closed."""
+
+    def __init__(self, plans: Plans, model: Model, log: CommitTable, current: Path) -> None:
+        self.model = model
+        self.table = log
+        self.state = KeyedState(plans, log, model.unique_key)
+        columns = [field for field in log.schema if field.name != "_deleted"]
+        self._current = ReplacedTable(plans.session, current, StructType(columns))
+        self._unstored = False
+        self._batch = 0
+        self._plans = plans
+        self._session = plans.session
+        self._closed = KeyIndex(plans, model.table, model.unique_key, _closing(model)) if model.close_when else None
+
+    def create(self) -> None:
+        self.table.create()
+        self._current.create()
+
+    def load(self, before_batch: int) -> None:
+        self._batch = before_batch
+        self._unstored = before_batch > 0  # a former run may have ended before it stored them
+        self.state.load(before_batch)
+        if self._closed:
+            self._closed.drop()
+            if before_batch:
+                self._closed.load(self.table.before(self._session, before_batch))
+
+    def before(self) -> DataFrame:
+        return self.state.read()
+
+    def past(self) -> DataFrame:
+        """All changes before the batch, from the log."""
+        return self.table.before(self._session, self._batch)
+
+    @property
+    def leaves(self) -> tuple[DataFrame, ...]:
+        return self.state.leaves
+
+    def shaped(self, rows: DataFrame) -> DataFrame:
+        """Mark the rows that end a key and refuse two changes of a key that came at the same moment."""
+        close = F.coalesce(F.expr(self.model.close_when or "false"), lit(False))
+        delete = F.coalesce(F.expr(self.model.delete_when or "false"), lit(False))
+        deleted = close | delete
+        if self._clashes_are_counted:
+            return rows.withColumn("_deleted", deleted)
+        in_order = Window.partitionBy(*self.model.unique_key).orderBy("_arrival")
+        whole = F.expr(is_whole(self.model.unique_key))  # rows without a whole key are set aside behind this
+        same = whole & F.lag("_arrival").over(in_order).eqNullSafe(F.col("_arrival"))
+        deleted = F.when(same, self._clash()).otherwise(deleted)
+        if self.model.close_when is None:
+            return rows.withColumn("_deleted", deleted)
+        so_far = in_order.rowsBetween(Window.unboundedPreceding, -1)
+        after_close = F.coalesce(F.max(close).over(so_far), lit(False))
+        marked = rows.withColumns({"_deleted": deleted, "_after_close": after_close})
+        return marked.where(~F.col("_after_close") | ~whole).drop("_after_close")
+
+    def narrowed(self, shaped: Materialized) -> Materialized:
+        if self._clashes_are_counted:
+            moments = shaped.frame.groupBy(*self.model.unique_key, "_arrival").count()
+            moments.where("count > 1").select(self._clash()).collect()
+        return self._closed.unclosed(shaped) if self._closed else shaped
+
+    @property
+    def _clashes_are_counted(self) -> bool:
+        """Whether changes of one moment are looked for once all are there: many wide rows are dear to sort."""
+        return not self._plans.are_kept and self.model.close_when is None
+
+    def _clash(self) -> Column:
+        """Fails, and names the key."""
+        keys = F.to_json(F.struct(*self.model.unique_key))
+        told = lit(f"{self.model.path}: two rows of one key with the same _arrival: ")
+        return F.raise_error(F.concat(told, keys))
+
+    def settle(self, added: Materialized) -> None:
+        self._batch += 1
+        if not added.count:
+            return
+        self.state.apply(added)
+        self._unstored = True
+        if self._closed:
+            self._closed.add(added)
+
+    def store_current(self, query: str, batch: int) -> None:
+        """Write the rows as of `batch` for plain Delta readers, if any has changed since the last time."""
+        if self._unstored and not self._is_stored(query):
+            self.state.store_current(self._current, query, batch)
+        self._unstored = False
+
+    def _is_stored(self, query: str) -> bool:
+        """Whether the rows are written as of the newest change."""
+        newest = self._current.newest_marker(query)
+        changed = self.table.newest_marker(query)
+        return changed is None or (newest is not None and newest.batch >= changed.batch)
+
+    def drop(self) -> None:
+        self.state.drop()
+        if self._closed:
+            self._closed.drop()
+
+
+def keyed_changes(model: Model, rows: DataFrame) -> DataFrame:
+    """Rows of a batch as changes of an upsert that have no order, so that there is one for each key."""
+    delete = F.coalesce(F.expr(model.delete_when or "false"), lit(False))
+    return one_per_key(rows, model.unique_key, F.expr(is_whole(model.unique_key))).withColumn("_deleted", delete)
+
+
+def _closing(model: Model) -> str:
+    """The changes that close their key for ever."""
+    return f"_deleted and coalesce({model.close_when}\n, false)"
+
+
+def committed_rows(plans: Plans, output: Output, commit: Commit) -> Materialized:
+    """The rows a former run of the batch already committed."""
+    return plans.put(output.model.table, materialize(output.table.rows(plans.session, commit)))
+
+
+def commit(output: Output, added: Materialized, marker: Mapping[str, Any]) -> int | None:
+    """Append a batch's rows in one commit; an empty batch writes nothing, so that nobody downstream wakes."""
+    if not added.count:
+        return None
+    return output.table.append(added, {**marker, "rows": added.count})
+
+
+def _first_per_key(rows: DataFrame, keys: tuple[str, ...]) -> DataFrame:
+    """The first row of each key, and every row whose key has a null: nobody can say that two of those are the same."""
+    if "_arrival" not in rows.columns:
+        return one_per_key(rows, keys, F.expr(is_whole(keys)))
+    window = Window.partitionBy(*keys).orderBy("_arrival")
+    ranked = rows.withColumn("_rank", F.row_number().over(window))
+    return ranked.where(f"_rank = 1 or not ({is_whole(keys)})").drop("_rank")
+
+
+def one_per_key(rows: DataFrame, keys: tuple[str, ...], is_key: Column | None = None) -> DataFrame:
+    """The same rows; an error where two have the same key, if it is one."""
+    clash = F.concat(lit("two rows of one key in a batch, and no _arrival to order them: "), F.to_json(F.struct(*keys)))
+    many = F.count(lit(1)).over(Window.partitionBy(*keys)) > 1
+    clashes = many if is_key is None else many & is_key
+    return (
+        rows.withColumn("_one", F.when(clashes, F.raise_error(clash)).otherwise(lit(True))).where("_one").drop("_one")
+    )

@@ -1,0 +1,393 @@
+"""What a group computes in every batch: its models in order, each over the rows of those before it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from headrace.errors import HeadraceError, Place
+from headrace.project import emptiness
+from headrace.project.model import Input, Model, Project, Query
+from headrace.queries.batch_tests import QueryTests
+from headrace.queries.inputs import Inputs
+from headrace.queries.outputs import Output, UpsertOutput, committed_rows
+from headrace.queries.poison import (
+    MOST,
+    Arrival,
+    Fault,
+    Poison,
+    RowFailed,
+    among,
+    culprits,
+    fault_of,
+    from_to,
+    is_by_row,
+    place_of,
+    without,
+)
+from headrace.queries.redelivery import Redelivery
+from headrace.queries.sources import Tables, plain, source_name
+from headrace.spark.binding import Binder, shared_views, streams_of, view_of
+from headrace.spark.columns import AS_JSON
+from headrace.spark.failures import ModelFailed
+from headrace.spark.kept import Plans
+from headrace.spark.materialized import Materialized, materialize
+from headrace.tables.delta import Commit
+from headrace.tables.validity import all_versions, newest_versions
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a batch reads, and what it has computed so far: rows of models and of views that several models read."""
+
+    inputs: Inputs
+    read: Mapping[str, DataFrame]
+    done: Mapping[str, Commit]
+    silent: frozenset[str]
+    """Sources without any row."""
+    added: dict[str, Materialized] = field(default_factory=dict)
+    views: dict[str, Materialized] = field(default_factory=dict)
+    poison: list[Poison] = field(default_factory=list)
+    """Rows that steps are run without: those recorded before, and those found on the way."""
+    only: str = "true"
+    """The condition of the rows of its streams that a step is run or tried over."""
+    again: Redelivery | None = None
+    """What a step is given in place of its streams."""
+
+    def left(self, step: Model) -> str | None:
+        """The condition of the rows of its streams that a step is run over; None for all."""
+        arrivals = [arrival for each in self.poison if each.table == step.table for arrival in each.arrivals]
+        conditions = [*([without(arrivals)] if arrivals else []), *([self.only] if self.only != "true" else [])]
+        return " and ".join(conditions) or None
+
+
+class Routine:
+    """Computes batch after batch, and plans as little as it can: see `Plans`."""
+
+    def __init__(
+        self,
+        project: Project,
+        query: Query,
+        plans: Plans,
+        tables: Tables,
+        outputs: Mapping[str, Output],
+        tests: QueryTests,
+    ) -> None:
+        self._project = project
+        self._plans = plans
+        self._tables = tables
+        self._outputs = outputs
+        self._tests = tests
+        self._shared = shared_views(project, query)
+        self._models = query.models
+        self._steps = tuple(dict.fromkeys(step for model in query.models for step in self._steps_to(model)))
+        self._last_reader = {view: step.table for step in self._steps for view in self._shared_by(step)}
+        self._looked_up: dict[str, tuple[int, DataFrame]] = {}
+        self.poison: tuple[Poison, ...] = ()
+
+    def decide(
+        self, read: Mapping[str, DataFrame], silent: frozenset[str], inputs: Inputs, done: Mapping[str, Commit]
+    ) -> dict[str, Materialized]:
+        """Compute a batch, in which some sources are silent; `done` are the models whose rows are committed already.
+
+        Writes nothing. `poison` are afterwards the rows that models were run without.
+        """
+        batch = Batch(inputs, read, done, silent, poison=[*inputs.poison])
+        for step in self._steps:
+            try:
+                self._take_without_poison(step, self._given(step, batch))
+                self._give_back(step, batch)
+            except Exception as error:
+                raise ModelFailed(step.table, step.path, error) from error
+        self.poison = tuple(batch.poison)
+        self._tests.note_errors([row for each in batch.poison for row in self._rows_of(each, batch)])
+        return batch.added
+
+    @property
+    def steps(self) -> frozenset[str]:
+        """The models and shared views that it computes."""
+        return frozenset(step.table for step in self._steps)
+
+    def forget(self) -> None:
+        """Forget what is cached."""
+        self._looked_up = {}
+        self._plans.drop()
+
+    def _given(self, step: Model, batch: Batch) -> Batch:
+        """What a step is run over: of rows that are delivered again, only the model that they are for has any."""
+        again = batch.inputs.redelivery
+        if again is None or again.table != step.table:
+            return batch
+        return replace(batch, again=again, only=among(again.poison.arrivals))
+
+    def _take_without_poison(self, step: Model, batch: Batch) -> None:
+        """Take a step; where rows make it fail, find them, and take it without them if it may be."""
+        while True:
+            try:
+                return self._take(step, batch)
+            except Exception as error:
+                fault = fault_of(error)
+                found = self._poison(step, batch, fault) if fault else None
+                if found is None:
+                    raise
+                if not self._sets_aside(step):
+                    raise RowFailed(found, self._key_of(found, batch)) from error
+                batch.poison.append(found)
+                if sum(len(each.arrivals) for each in batch.poison if each.table == step.table) >= MOST:
+                    message = f"{found.place}: {found.error}: more than {MOST} rows of a batch; mend the model"
+                    raise HeadraceError(message) from error
+
+    def _sets_aside(self, step: Model) -> bool:
+        """Whether a step may go on without some rows; a view if all models that read it may."""
+        if step.table in self._outputs:
+            return step.on_error == "dead_letter"
+        readers = [model for model in self._models if step.table in (view.table for view in self._views_of(model))]
+        return all(model.on_error == "dead_letter" for model in readers)
+
+    def _poison(self, step: Model, batch: Batch, fault: Fault) -> Poison | None:
+        """The rows that make a step fail; None if they cannot be told."""
+        arrivals = self._arrivals(step, batch)
+        if not arrivals:
+            return None
+        parts = [step, *self._views_of(step)]
+        told: list[Fault] = []
+
+        def fails(start: int, end: int, excluded: Sequence[int]) -> bool:
+            return self._fails(step, batch, arrivals[start:end], [arrivals[at] for at in excluded], told)
+
+        most = MOST if self._sets_aside(step) else 1
+        if not fails(0, len(arrivals), ()):
+            return None
+        numbers = culprits(len(arrivals), fails, is_by_row(parts), most)
+        fault = told[-1] if len(numbers) == 1 else fault
+        place = place_of(fault, parts, self._project.vars) or Place(step.path)
+        rows = tuple(arrivals[number] for number in numbers)
+        return Poison(step.table, fault.reason, fault.text, fault.clause, str(place), rows)
+
+    def _fails(
+        self, step: Model, batch: Batch, some: Sequence[Arrival], excluded: Sequence[Arrival], told: list[Fault]
+    ) -> bool:
+        """Whether a step fails over some rows; notes how."""
+        if not some:
+            return False
+        only = f"{batch.only} and {from_to(some[0], some[-1])} and {without(excluded)}"
+        trial = replace(batch, only=only)
+        try:
+            rows = self._run(step, trial)
+            output = self._outputs.get(step.table)
+            materialize(output.shaped(rows) if output else rows).release()
+        except Exception as error:
+            if (fault := fault_of(error)) is None:
+                raise
+            told.append(fault)
+            return True
+        return False
+
+    def _arrivals(self, step: Model, batch: Batch) -> list[Arrival]:
+        """The arrivals of all rows that a step streams, in order; none if some stream has no arrivals."""
+        found: set[Arrival] = set()
+        for rows in self._streams(step, batch):
+            if "_arrival" not in rows.columns:
+                return []
+            parts = rows.where(batch.left(step) or "true").where("_arrival is not null").select("_arrival.*").distinct()
+            found |= {(row[0], row[1], row[2], row[3]) for row in parts.collect()}
+        return sorted(found)
+
+    def _streams(self, step: Model, batch: Batch) -> Iterator[DataFrame]:
+        for _, ref in streams_of(self._project, step):
+            yield self._relation(ref, batch)
+
+    def _views_of(self, model: Model) -> Iterator[Model]:
+        for view in filter(None, (view_of(self._project, ref) for ref in model.inputs)):
+            yield view
+            yield from self._views_of(view)
+
+    def _rows_of(self, poison: Poison, batch: Batch) -> list[tuple[str, str, str]]:
+        """What is kept of rows that a model was run without: model, reason, and all that is known as JSON."""
+        step = next(step for step in self._steps if step.table == poison.table)
+        batch = self._given(step, batch)
+        told = {"clause": poison.clause, "place": poison.place, "error": poison.error}
+        found: dict[Arrival, dict[str, Any]] = {}
+        for rows in self._streams(step, batch):
+            chosen = rows.where(among(poison.arrivals))
+            for row in chosen.select("_arrival.*", F.to_json(F.struct("*"), AS_JSON)).collect():
+                whole = json.loads(row[4])
+                arrival = {"topic": row[1], "partition": row[2], "offset": row[3], "key": whole.get("key")}
+                found.setdefault((row[0], row[1], row[2], row[3]), {**arrival, **told, "row": whole})
+        return [(poison.table, poison.reason, json.dumps(found[arrival])) for arrival in sorted(found)]
+
+    def _key_of(self, poison: Poison, batch: Batch) -> str | None:
+        rows = self._rows_of(poison, batch)
+        return json.loads(rows[0][2])["key"] if rows else None
+
+    def _take(self, step: Model, batch: Batch) -> None:
+        if step.table not in self._outputs:
+            batch.views[step.table] = self._viewed(step, batch)
+        elif step.table in batch.done:
+            output = self._outputs[step.table]
+            batch.added[step.table] = committed_rows(self._plans, output, batch.done[step.table])
+        else:
+            batch.added[step.table] = self._added(step, batch)
+
+    def _give_back(self, step: Model, batch: Batch) -> None:
+        """Free the views that no later step reads: many rows crowd each other out of memory."""
+        for table, rows in batch.views.items():
+            if self._last_reader[table] == step.table:
+                rows.release()
+
+    def _gives_nothing(self, step: Model, batch: Batch) -> bool:
+        """Whether a step need not be computed, since what it reads has no rows."""
+        return batch.again is None and emptiness.of(step.text, step.path)(lambda ref: self._has_none(ref, batch))
+
+    def _has_none(self, ref: Input, batch: Batch) -> bool:
+        """Whether an input is known to have no rows."""
+        if ref.versions:
+            return False
+        if not ref.stream:
+            known = self._outputs.get(ref.table)
+            return isinstance(known, UpsertOutput) and not known.state.count
+        found = batch.added.get(ref.table) or batch.views.get(ref.table)
+        if found is not None:
+            return not found.count
+        view = view_of(self._project, ref)
+        if view is not None:
+            return self._gives_nothing(view, batch)
+        return source_name(self._project, ref) in batch.silent
+
+    def _viewed(self, view: Model, batch: Batch) -> Materialized:
+        if self._gives_nothing(view, batch):
+            return self._plans.nothing(view.table, self._tables.schema(view.table))
+        return self._computed(view, batch, lambda: self._run(view, batch), *self._leaves(view, batch))
+
+    def _added(self, model: Model, batch: Batch) -> Materialized:
+        tests = self._tests.models.get(model.table)
+        if tests is None and self._gives_nothing(model, batch):
+            return self._plans.nothing(model.table, self._outputs[model.table].table.schema)
+        leaves = self._leaves(model, batch)
+        if tests is None:
+            return self._fitted(model, batch, leaves, lambda: self._run(model, batch))
+        accepted = tests.accepted(self._run(model, batch), lambda table: self._known(table, batch))
+        return tests.unrepeated(self._fitted(model, batch, (accepted,), lambda: accepted))
+
+    def _fitted(
+        self, model: Model, batch: Batch, leaves: tuple[DataFrame, ...], rows: Callable[[], DataFrame]
+    ) -> Materialized:
+        output, plans = self._outputs[model.table], self._plans
+        shaped = self._computed(model, batch, lambda: plans.with_batch(output.shaped(rows())), *leaves)
+        return output.narrowed(self._tests.with_whole_keys(model.table, shaped))
+
+    def _computed(self, step: Model, batch: Batch, make: Callable[[], DataFrame], *leaves: DataFrame) -> Materialized:
+        """The rows of a step; what is run without some rows is planned for this batch alone."""
+        if batch.left(step) is None:
+            return self._plans.compute(step.table, make, *leaves)
+        return self._plans.put(step.table, materialize(make()))
+
+    def _run(self, model: Model, batch: Batch) -> DataFrame:
+        condition = batch.left(model)
+
+        def left(rows: DataFrame) -> DataFrame:
+            return rows.where(condition) if condition and "_arrival" in rows.columns else rows
+
+        def resolve(ref: Input) -> DataFrame:
+            rows = self._relation(ref, batch)
+            if ref.stream and batch.again:
+                return batch.again.as_new(left(rows), ref.table.startswith("bronze."))
+            return left(rows) if ref.stream else rows
+
+        kept = {} if batch.again else batch.views
+        views = {table: left(rows.frame) for table, rows in kept.items()}
+        return Binder(self._plans.session, self._project, resolve, views).run(model)
+
+    def _steps_to(self, model: Model) -> Iterator[Model]:
+        """The shared views that a model streams, in order, and itself."""
+        for view in self._streamed_views(model):
+            yield from (step for step in self._steps_to(view) if step.table in self._shared)
+        yield model
+
+    def _shared_by(self, model: Model) -> Iterator[str]:
+        """The shared views that are read where a model is computed."""
+        for view in self._streamed_views(model):
+            yield from (view.table,) if view.table in self._shared else self._shared_by(view)
+
+    def _streamed_views(self, model: Model) -> Iterator[Model]:
+        found = (view_of(self._project, ref) for ref in model.inputs if ref.stream)
+        yield from filter(None, found)
+
+    def _leaves(self, model: Model, batch: Batch) -> tuple[DataFrame, ...]:
+        """The frames that a model is planned over; each is the same object as long as plans over it stay valid."""
+        return tuple(frame for ref in model.inputs for frame in self._leaves_of(ref, batch))
+
+    def _leaves_of(self, ref: Input, batch: Batch) -> tuple[DataFrame, ...]:
+        view = view_of(self._project, ref)
+        if view is None:
+            return self._leaves_of_stored(ref, batch)
+        return (
+            (batch.views[view.table].frame,) if ref.stream and view.table in batch.views else self._leaves(view, batch)
+        )
+
+    def _leaves_of_stored(self, ref: Input, batch: Batch) -> tuple[DataFrame, ...]:
+        if ref.stream and ref.table in batch.added:
+            return (batch.added[ref.table].frame,)
+        if ref.table in self._outputs:
+            known = self._outputs[ref.table].leaves
+            return (*self._past(ref), *known, batch.added[ref.table].frame) if ref.versions else known
+        if ref.stream:
+            return (batch.read[source_name(self._project, ref)],)
+        return (self._as_of(ref, batch.inputs.snapshots[ref.table]),)
+
+    def _relation(self, ref: Input, batch: Batch) -> DataFrame:
+        if ref.stream and batch.again:
+            return self._as_it_was(ref, batch.again)
+        if ref.stream and ref.table in batch.added:
+            return batch.added[ref.table].frame.drop("_batch")
+        if ref.table in self._outputs:
+            output = self._outputs[ref.table]
+            return self._versions(ref, batch) if ref.versions else output.before()
+        if ref.stream:
+            return self._tables.relation(ref, batch.read[source_name(self._project, ref)])
+        return self._as_of(ref, batch.inputs.snapshots[ref.table])
+
+    def _as_it_was(self, ref: Input, again: Redelivery) -> DataFrame:
+        """What a stream gave in the batch of which rows are delivered again."""
+        if ref.table in self._outputs:
+            rows = self._outputs[ref.table].table.snapshot(self._plans.session)
+            return rows.where(F.col("_batch") == again.batch).drop("_batch")
+        after, upto = again.ranges.get(source_name(self._project, ref), (0, 0))
+        table = self._tables.of(ref)
+        commits = [table.commit(version) for version in range(after + 1, upto + 1)]
+        return self._tables.relation(ref, table.rows(self._plans.session, *commits))
+
+    def _versions(self, ref: Input, batch: Batch) -> DataFrame:
+        """The versions of an upsert of this query, those that the batch adds too."""
+        output, changes = self._upsert(ref), batch.added[ref.table].frame
+        keys = output.model.unique_key
+        if ref.past:
+            (past,) = self._past(ref)
+            return all_versions(past.unionByName(changes), keys)
+        return newest_versions(output.before(), changes, keys)
+
+    def _past(self, ref: Input) -> tuple[DataFrame, ...]:
+        """All changes before the batch, where some may be needed that its state does not hold; read anew each time."""
+        return (self._upsert(ref).past(),) if ref.past else ()
+
+    def _upsert(self, ref: Input) -> UpsertOutput:
+        output = self._outputs[ref.table]
+        assert isinstance(output, UpsertOutput), f"{ref.table} has no versions"
+        return output
+
+    def _as_of(self, ref: Input, version: int) -> DataFrame:
+        if self._looked_up.get(ref.name, (None,))[0] != version:
+            self._looked_up[ref.name] = (version, self._tables.as_of(ref, version))
+        return self._looked_up[ref.name][1]
+
+    def _known(self, table: str, batch: Batch) -> DataFrame:
+        """What a relationship looks up: a table as of its recorded version, of this query also what the batch adds."""
+        if table not in self._outputs:
+            return self._as_of(plain(table), batch.inputs.snapshots.get(table, -1))
+        known = self._outputs[table].before()
+        return known.unionByName(batch.added[table].frame.select(*known.columns)) if table in batch.added else known

@@ -1,0 +1,32 @@
+"""The three kinds of queries, each made from what a project declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from headrace.layout import Layout
+from headrace.project.model import Project, Query
+from headrace.queries.group import Group
+from headrace.queries.snapshot import SnapshotQuery
+from headrace.spark.kept import Plans
+from headrace.streaming.native import NativeQuery
+
+AnyQuery = Group | NativeQuery | SnapshotQuery
+
+
+def make(
+    spark: SparkSession,
+    project: Project,
+    layout: Layout,
+    query: Query,
+    schemas: Mapping[str, StructType],
+    plans: Plans | None = None,
+) -> AnyQuery:
+    """A query that knows nothing but what is stored; `plans` are those of a former run, if it runs in batches."""
+    if query.engine == "micro_batch":
+        return Group(spark, project, layout, query, schemas, plans)
+    kind = NativeQuery if query.engine == "streaming" else SnapshotQuery
+    return kind(spark, project, layout, query, schemas)

@@ -1,0 +1,305 @@
+"""A run of a project: everything checked and created first, then all its tasks until told to stop."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
+
+from confluent_kafka import KafkaException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from headrace.checking import verdict
+from headrace.environment import swap
+from headrace.errors import Finding, HeadraceError, InvalidProject
+from headrace.landing.clocks import clocks_of
+from headrace.landing.landing import KafkaSource, LandingQuery
+from headrace.layout import Layout
+from headrace.planning import declared
+from headrace.planning.declared import Declared
+from headrace.project import dag, resets
+from headrace.project.duration_rules import IDLE_TICK
+from headrace.project.model import Input, Model, Project
+from headrace.project.topic_names import progress_topic
+from headrace.publishing.publisher import Outlet, Publisher
+from headrace.publishing.routes import Rules
+from headrace.publishing.sent import kept
+from headrace.queries.group import Group
+from headrace.queries.snapshot import SnapshotQuery
+from headrace.queries.sources import Tables, stored
+from headrace.queries.turns import Turns
+from headrace.reading.status import ProjectStatus, QueryKind, RunnerState, RunnerStatus
+from headrace.reading.topics import ensure
+from headrace.running import factory
+from headrace.running.supervisor import Failure, Supervised, Supervisor, wait_until
+from headrace.running.tasks import (
+    Bells,
+    GroupTask,
+    LandingTask,
+    NativeTask,
+    PublisherTask,
+    Say,
+    SnapshotTask,
+    Task,
+    UnopenedTask,
+)
+from headrace.spark import session
+from headrace.spark.binding import macros_of, seconds
+from headrace.spark.failures import passes, told
+from headrace.streaming.native import NativeQuery
+from headrace.tables.delta import CommitTable
+from headrace.tables.shelf import Shelf
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run: only until all that is there has been processed, and whether the first failure ends all.
+
+    `accepted` are the mixes of old and new meaning that a user has accepted, by query.
+    """
+
+    available_now: bool = False
+    fail_fast: bool = False
+    accepted: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict)
+
+
+class Run:
+    """One run: `prepare` refuses or creates, `start` starts, `wait` returns the failures, `stop` ends it."""
+
+    def __init__(self, spark: SparkSession, project: Project, options: Options, say: Say) -> None:
+        self.project = project
+        self.layout = Layout(project.target.data_dir)
+        self._turns = Turns(spark.sparkContext.defaultParallelism)
+        self.supervisor = Supervisor(say, self._turns)
+        self._spark = spark
+        self._options = options
+        self._say = say
+        self._bells = Bells()
+        self._shelf = Shelf()
+        self._started = datetime.now(timezone.utc)
+        self._landings: list[LandingQuery] = []
+        self._queries: list[factory.AnyQuery] = []
+        self._publishers: list[Publisher] = []
+        self._unopened = set[str]()
+        self._unopened_tasks: list[tuple[Sequence[str], UnopenedTask]] = []
+        self._schemas: Mapping[str, StructType] = {}
+
+    def prepare(self) -> None:
+        """Check the project with Spark, then create topics and tables; nothing is started before all of it holds."""
+        swap.finish(self.layout)
+        resets.finish(self.layout)
+        self._schemas = schemas = verdict.schemas(self._spark, self.project)
+        spark, project, layout = self._spark, self.project, self.layout
+        source = KafkaSource.of(project.target.kafka, f"headrace-{project.name}-{project.target.identity}")
+        for landing in project.landings:
+            with self._apart(landing.query, "landing", [f"_landing.{landing.name}"]):
+                query = LandingQuery(spark, layout, landing, source, project.target.input, self._shelf)
+                query.table.create()
+                if project.landings_to_run is None or landing.name in project.landings_to_run:
+                    self._landings.append(query)
+        running = tuple(model for query in project.queries for model in query.models)
+        # Spark takes its time to declare a macro, so those of other queries are left out.
+        named = replace(project, macros=macros_of(project, running))
+        for each in project.queries:
+            with self._apart(each.name, each.engine, [model.table for model in each.models]):
+                self._queries.append(self._opened(factory.make(spark, named, layout, each, schemas)))
+        looked_up = partial(_newest, named, layout, schemas)
+        for landed in self._landings:
+            landed.clocks.clocks = clocks_of(spark, named, landed.landing, looked_up)
+        self._create_topics()
+        self._settle()
+        for model in running:
+            if model.publish and model.table not in self._unopened:
+                with self._apart(f"publish_{model.name}", "publisher"):
+                    self._publishers.append(self._publisher(model, schemas))
+        self._open_publishers()
+
+    def start(self) -> None:
+        """Note what is started, for the next plan; then start every task, sources first."""
+        self._record()
+        writers = dict(map(self._land, self._landings))
+        for tables, task in self._unopened_tasks:
+            writers |= dict.fromkeys(tables, self.supervisor.add(task))
+        for query in self._queries:
+            upstream = [writers[name] for name in query.sources if name in writers]
+            member = self.supervisor.add(self._task(query, upstream), upstream)
+            writers |= {table: member for table in query.outputs}
+        self._await(writers)
+        for publisher in self._publishers:
+            upstream = [writers[publisher.model.table]]
+            self.supervisor.add(PublisherTask(publisher, self._bells, self._say), upstream)
+        self.supervisor.start(self._options.available_now)
+
+    def wait(self, stop: threading.Event) -> tuple[Failure, ...]:
+        """Until everything is done, a failure ends it, or a stop is asked for; then end what still runs."""
+        fail_fast = self._options.fail_fast
+        jvm_ended = partial(session.ended, self._spark)
+        wait_until(lambda: bool(self.supervisor.done or jvm_ended() or (fail_fast and self.supervisor.failures)), stop)
+        if cause := jvm_ended():
+            self.supervisor.stop.set()  # without waiting: what a step waits for will never come
+            raise HeadraceError(cause)
+        if not self.supervisor.end():
+            self._say("slow_stop", cause="a query did not end its batch in time")
+        return self.supervisor.failures
+
+    def status(self, state: RunnerState = "running") -> ProjectStatus:
+        """What is to be said of the run now."""
+        me = RunnerStatus(self.project.name, self.project.target.name, os.getpid(), self._started, state)
+        queries = tuple(member.status() for member in self.supervisor.members)
+        return ProjectStatus(me, datetime.now(timezone.utc), queries)
+
+    def write_status(self, state: RunnerState = "running") -> None:
+        """Leave the status where `headrace status` finds it."""
+        draft = self.layout.status.with_suffix(".tmp")
+        draft.write_text(self.status(state).to_json())
+        draft.replace(self.layout.status)
+
+    def _record(self) -> None:
+        types = {
+            table: {field.name: field.dataType.simpleString() for field in schema}
+            for table, schema in self._schemas.items()
+        }
+        names = [*(query.name for query in self.project.queries), *(each.landing.query for each in self._landings)]
+        declared.write(self.layout, Declared.of(self.project, types), names, self._options.accepted)
+
+    def _land(self, query: LandingQuery) -> tuple[str, Supervised]:
+        target = self.project.target
+        task = LandingTask(query, target.ingest_interval, target.max_rows, self._bells, self._say)
+        readers = [q for q in self._queries if not isinstance(q, SnapshotQuery) and task.table in q.sources]
+        task.waiting = lambda: any(reader.waits for reader in readers)
+        task.comparing = lambda: any(
+            reader.waits and reader.compares_times for reader in readers if isinstance(reader, NativeQuery)
+        )
+        task.tick_after = float(self.project.vars.get(IDLE_TICK, 5))
+        after = {topic.name: topic.idle_after for topic in query.landing.topics}
+        task.idle_after = {
+            name: task.tick_after if given is None else seconds(self.project, given) for name, given in after.items()
+        }
+        if self._options.available_now:
+            task.upto = query.ends()
+        return task.table, self.supervisor.add(task)
+
+    def _await(self, writers: Mapping[str, Supervised]) -> None:
+        """Let a query that has never run begin when the tables of others that it looks up hold what was there."""
+        members = {member.task.name: member for member in self.supervisor.members}
+        needs = {name: [other.task.name for other in member.upstream] for name, member in members.items()}
+        new = [query for query in self._queries if not isinstance(query, SnapshotQuery) and query.is_new]
+        wanted = {
+            writers[next(iter(query.outputs))].task.name: {writers[table].task.name for table in looked_up}
+            for query in new
+            if (looked_up := [table for table in query.looked_up if table in writers])
+        }
+        for name, others in dag.added(needs, wanted).items():
+            members[name].awaited = [members[other] for other in others]
+
+    def _task(self, query: factory.AnyQuery, upstream: Sequence[Supervised]) -> Task:
+        if isinstance(query, Group):
+            return GroupTask(query, self.project.target.max_rows, self._bells, self._say)
+        after = (lambda: all(member.finished.is_set() for member in upstream)) if self._options.available_now else None
+        if isinstance(query, SnapshotQuery):
+            return SnapshotTask(query, self._bells, self._say, after)
+        return NativeTask(query, self._bells, self._say, after)
+
+    @contextmanager
+    def _apart(self, name: str, kind: QueryKind, tables: Sequence[str] = ()) -> Iterator[None]:
+        """Let what cannot be opened fail as a task of its own; what a later start may find mended ends the run."""
+        try:
+            yield
+        except InvalidProject:
+            raise
+        except Exception as error:
+            if passes(error):
+                raise
+            self._unopened.update(tables)
+            self._unopened_tasks.append((tables, UnopenedTask(name, kind, f"it cannot be opened: {told(error)}")))
+
+    def _opened(self, query: factory.AnyQuery) -> factory.AnyQuery:
+        """A query with its tables, and with what the queries of a run share."""
+        query.create_tables()
+        if not isinstance(query, SnapshotQuery):
+            query.shelf = self._shelf
+        if isinstance(query, NativeQuery):
+            query.turns = self._turns
+            if query.model.publish:
+                query.catch_up()
+        return query
+
+    def _create_topics(self) -> None:
+        kafka = self.project.target.kafka
+        landed = [topic for query in self._landings for topic in query.landing.topics]
+        wanted = {topic.topic: topic.partitions for topic in landed}
+        running = [model for query in self.project.queries for model in query.models]
+        published = [model.publish for model in running if model.publish]
+        wanted |= {publish.topic: 1 for publish in published if publish.topic and publish.topic not in wanted}
+        ensure(kafka, wanted)
+        if published:  # compacted: the broker's retention must never take what tells how far a table has been sent
+            ensure(kafka, {progress_topic(self.project.target): 1}, {"cleanup.policy": "compact"})
+
+    def _settle(self) -> None:
+        """Decide where topics begin, and land what comes with the project, before anything runs that may look it up.
+
+        What keeps a landing from knowing is told as its own failure, when it runs.
+        """
+        for landing in self._landings:
+            with suppress(HeadraceError, KafkaException):
+                landing.settle()
+                landing.seed()
+
+    def _open_publishers(self) -> None:
+        """Let every publisher find its place, all at once since each waits for the broker; then tell what is wrong."""
+        with ThreadPoolExecutor(len(self._publishers) or 1) as pool:
+            findings = [finding for found in pool.map(_misplaced, self._publishers) for finding in found]
+        if findings:
+            raise InvalidProject(findings)
+        self._remove_retired()
+
+    def _remove_retired(self) -> None:
+        """Remove what swaps have put aside, once its time is over and no publisher compares with it any more."""
+        running = {query.name for query in self.project.queries}
+        others = {model.query for model in self.project.models} - running
+        needed = {table_id for publisher in self._publishers for table_id in publisher.relies_on}
+        for folder, done in swap.retired(self.layout).items():
+            if swap.is_over(done) and others.isdisjoint(done.queries) and needed.isdisjoint(self._ids(folder)):
+                swap.remove(self.layout, folder)
+
+    def _ids(self, folder: Path) -> set[str]:
+        tables = (CommitTable.stored(self._spark, log.parent) for log in folder.glob("tables/*/*/_delta_log"))
+        return {table.id() for table in tables if table is not None}
+
+    def _publisher(self, model: Model, schemas: Mapping[str, StructType]) -> Publisher:
+        outlet = Outlet.of(self.project, model, self._rules())
+        table = stored(self._spark, self.layout, model, schemas[model.table])
+        barrier = resets.read_note(self.layout.checkpoint(model.query or model.name)).barrier
+        former, notes = kept(self._spark, self.layout, model), self.layout.data_dir / "set_aside"
+        named = macros_of(self.project, [model])
+        return Publisher(self._spark, model, table, outlet, notes, barrier, former, self._shelf, named)
+
+    def _rules(self) -> Rules:
+        """What holds of topics that rows name: they are no source, and no other model's."""
+        topics = {topic.topic for landing in self.project.landings for topic in landing.topics}
+        topics |= {model.publish.topic for model in self.project.models if model.publish and model.publish.topic}
+        return Rules(self.project.target.kafka.create_topics, frozenset({*topics, progress_topic(self.project.target)}))
+
+
+def _newest(
+    project: Project, layout: Layout, schemas: Mapping[str, StructType], session: SparkSession, ref: Input
+) -> DataFrame:
+    """What a plain read of a reference sees now."""
+    tables = Tables(session, project, layout, schemas)
+    return tables.as_of(ref, tables.of(ref).newest_version())
+
+
+def _misplaced(publisher: Publisher) -> tuple[Finding, ...]:
+    """What keeps a publisher from knowing its place."""
+    try:
+        publisher.open()
+    except InvalidProject as error:
+        return tuple(error.findings)
+    return ()

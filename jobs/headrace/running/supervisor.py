@@ -1,0 +1,174 @@
+"""Keeps tasks running: one thread each, restarted with back-off when the cause of a failure can pass."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+
+from headrace.queries.turns import RANKS, Turns
+from headrace.reading.status import QueryKind, QueryState, QueryStatus
+from headrace.running.tasks import Say, Task
+from headrace.spark.failures import SAME_FAILURES, WAITS, passes, told
+
+STOP_SECONDS = 25.0
+IN_TURN: tuple[QueryKind, ...] = ("landing", "micro_batch", "snapshot")
+"""Tasks of which each step computes. What Spark streams takes turns by itself, and publishers mostly wait."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a task ended for good."""
+
+    task: str
+    cause: str
+
+
+class Supervised:
+    """A task and how it fares."""
+
+    def __init__(self, task: Task, upstream: Sequence[Supervised], say: Say, turns: Turns) -> None:
+        self.task = task
+        self.upstream = upstream
+        self.awaited: Sequence[Supervised] = ()
+        self.state: QueryState = "starting"
+        self.restarts = 0
+        self.last_error: str | None = None
+        self.finished = threading.Event()
+        self.caught_up = threading.Event()
+        self._say = say
+        self._turns = turns if task.kind in IN_TURN else None
+
+    @property
+    def failed(self) -> Failure | None:
+        return Failure(self.task.name, self.last_error or "") if self.state == "failed" else None
+
+    def status(self) -> QueryStatus:
+        """The task's own account with its state and failures."""
+        return replace(self.task.status(), state=self.state, restarts=self.restarts, last_error=self.last_error)
+
+    def run(self, stop: threading.Event, until_done: bool) -> None:
+        """Step until told to stop, failed for good or, with `until_done`, until nothing is left to do.
+
+        The first step comes after those that are awaited have worked off what was there.
+        """
+        try:
+            wait_until(lambda: all(other.caught_up.is_set() for other in self.awaited), stop, poll=0.05)
+            while not stop.is_set():
+                upstream_done = all(other.finished.is_set() for other in self.upstream)
+                upstream_caught_up = all(other.caught_up.is_set() for other in self.upstream)
+                worked = self._step(stop)
+                if worked is None:
+                    return
+                if upstream_caught_up and self.task.is_caught_up:
+                    self.caught_up.set()
+                if not worked and until_done and upstream_done:
+                    break
+                if not worked:
+                    self._wait(stop)
+            self.task.finish()
+            self.task.close()
+            self.state = "stopped"
+        except Exception as error:  # of an end there is no second attempt
+            self._fail(told(error))
+        finally:
+            self.finished.set()
+            self.caught_up.set()
+
+    def _step(self, stop: threading.Event) -> bool | None:
+        """One step, tried again while its failure can pass; None if the task has failed for good."""
+        attempt = 0
+        while not stop.is_set():
+            try:
+                worked = self._worked(stop)
+                self.state = "running" if worked else "waiting"
+                return worked
+            except Exception as error:
+                attempt += 1
+                if not self._can_go_on(error, attempt):
+                    return None
+                self._say("retry", query=self.task.name, attempt=attempt, cause=self.last_error)
+                stop.wait(WAITS[min(attempt, len(WAITS)) - 1])
+        return False
+
+    def _worked(self, stop: threading.Event) -> bool:
+        with self._turns.taken(RANKS[self.task.kind]) if self._turns else nullcontext():
+            if stop.is_set():
+                return False
+            self.task.wake.clear()
+            return self.task.step()
+
+    def _can_go_on(self, error: Exception, attempt: int) -> bool:
+        cause, former = told(error), self.last_error
+        self.last_error = cause
+        self.restarts += 1
+        verdict = passes(error)
+        again = verdict is True or (verdict is None and (cause != former or attempt < SAME_FAILURES))
+        if again:
+            self.state = "backing_off"
+        else:
+            self._fail(cause)
+        self.task.close()
+        return again
+
+    def _fail(self, cause: str) -> None:
+        self.state, self.last_error = "failed", cause
+        self._say("failed", query=self.task.name, cause=cause)
+
+    def _wait(self, stop: threading.Event) -> None:
+        """Until there may be work: a new commit, or the task's poll interval."""
+        if not stop.is_set():
+            self.task.wake.wait(self.task.poll)
+
+
+class Supervisor:
+    """All tasks of a run, each in a thread of its own."""
+
+    def __init__(self, say: Say, turns: Turns) -> None:
+        self.members: list[Supervised] = []
+        self._turns = turns
+        self.stop = threading.Event()
+        self._say = say
+        self._threads: list[threading.Thread] = []
+
+    def add(self, task: Task, upstream: Sequence[Supervised] = ()) -> Supervised:
+        """Take a task in; with `until_done` it ends only after those upstream of it."""
+        member = Supervised(task, upstream, self._say, self._turns)
+        self.members.append(member)
+        return member
+
+    def start(self, until_done: bool) -> None:
+        """Start every task's thread."""
+        for member in self.members:
+            thread = threading.Thread(
+                target=member.run, args=(self.stop, until_done), name=member.task.name, daemon=True
+            )
+            self._threads.append(thread)
+            thread.start()
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        return tuple(f for member in self.members if (f := member.failed))
+
+    @property
+    def done(self) -> bool:
+        """Whether no task is at work any more."""
+        return all(member.finished.is_set() for member in self.members)
+
+    def end(self) -> bool:
+        """Stop every task between two of its steps; False if one did not end in time."""
+        self.stop.set()
+        for member in self.members:
+            member.task.wake.set()
+        deadline = time.monotonic() + STOP_SECONDS
+        for thread in self._threads:
+            thread.join(max(deadline - time.monotonic(), 0))
+        return not any(thread.is_alive() for thread in self._threads)
+
+
+def wait_until(condition: Callable[[], bool], stop: threading.Event, poll: float = 0.2) -> None:
+    """Return once a condition holds or a stop is asked for."""
+    while not condition() and not stop.wait(poll):
+        pass

@@ -1,0 +1,404 @@
+"""The running parts of a project, tasks that do one step at a time: landing, group, native, snapshot, publisher."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from typing import Protocol
+
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+
+from headrace.errors import HeadraceError
+from headrace.landing.broker_admin import Offsets
+from headrace.landing.landing import LandingQuery
+from headrace.publishing.publisher import Publisher
+from headrace.queries.group import CURRENT_SECONDS, Group
+from headrace.queries.snapshot import SnapshotQuery
+from headrace.reading.status import QueryKind, QueryStatus
+from headrace.streaming.native import NativeQuery
+
+Say = Callable[..., None]
+"""Logs one event with its values."""
+
+
+class Bells:
+    """Who wants to know that a table has a new commit."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, list[threading.Event]] = {}
+
+    def subscribe(self, tables: Iterable[str]) -> threading.Event:
+        """An event that is set whenever one of these tables is rung."""
+        event = threading.Event()
+        for table in tables:
+            self._waiting.setdefault(table, []).append(event)
+        return event
+
+    def ring(self, table: str) -> None:
+        """Wake everyone who reads a table."""
+        for event in self._waiting.get(table, []):
+            event.set()
+
+
+@dataclass
+class Counters:
+    """What a task has done in this run."""
+
+    batch: int | None = None
+    rows: int = 0
+    rejected: int = 0
+    rate: float = 0.0
+    behind: int | None = None
+    failed: Counter[str] = field(default_factory=Counter)
+    last_step: float = field(default_factory=time.monotonic)
+
+    def took(self, batch: int | None, rows: int) -> None:
+        """Count a step; the rate is over the time since the one before."""
+        now = time.monotonic()
+        self.rate = rows / max(now - self.last_step, 1e-3)
+        self.batch, self.rows, self.last_step = batch, self.rows + rows, now
+
+    def idle(self) -> None:
+        """Nothing came; the rate falls to zero after a while."""
+        if time.monotonic() - self.last_step > 5:
+            self.rate = 0.0
+
+
+class Task(Protocol):
+    """One thing that runs for as long as the project does."""
+
+    name: str
+    kind: QueryKind
+    wake: threading.Event
+    poll: float
+
+    def step(self) -> bool:
+        """Do the next piece of work; False if there was none."""
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether it has worked off what it last saw, once it has made a step."""
+
+    def finish(self) -> None:
+        """Do what is due once at a clean end."""
+
+    def close(self) -> None:
+        """Let go of what a new attempt would open again; called between steps only."""
+
+    def status(self) -> QueryStatus:
+        """What is to be said of it now, without its state."""
+
+
+class LandingTask:
+    """Lands new records, at most once per interval."""
+
+    kind: QueryKind = "landing"
+    poll = 0.1
+
+    def __init__(self, query: LandingQuery, interval: float, max_rows: int, bells: Bells, say: Say) -> None:
+        self.query = query
+        self.name = query.landing.query
+        self.table = f"_landing.{query.landing.name}"
+        self.wake = bells.subscribe([])
+        self.upto: Offsets | None = None
+        self.waiting: Callable[[], bool] = lambda: False
+        self.comparing: Callable[[], bool] = lambda: False
+        self.tick_after = 5.0
+        self.idle_after: Mapping[str, float] = {}
+        self._moved, self._read = dict[str, float](), dict[str, int]()
+        self._ticked, self._at_start = time.monotonic(), True
+        self._interval, self._max_rows, self._bells, self._say = interval, max_rows, bells, say
+        self._counters = Counters()
+        self._next = 0.0
+
+    def step(self) -> bool:
+        if time.monotonic() < self._next:
+            return False
+        started = time.monotonic()
+        report = self.query.step(self._max_rows, self.upto)
+        self._note_moves()
+        if report is None:
+            self._counters.idle()
+            self._tick(started)
+            return False
+        self._at_start = False
+        self._next = started + (self._interval if self.upto is None else 0.0)
+        self._counters.took(report.batch, report.records)
+        self._counters.rejected += report.rejected
+        self._bells.ring(self.table)
+        told = {"batch": report.batch, "rows": report.records, "rejected": report.rejected}
+        self._say("landed", query=self.name, **told, s=round(time.monotonic() - started, 3))
+        if self.upto is None and (self.query.lag or 0) <= self._max_rows:  # else there is more to read
+            self._tick(started)
+        return True
+
+    @property
+    def is_caught_up(self) -> bool:
+        return self.query.lag is not None and self.query.lag <= self._max_rows
+
+    def _tick(self, now: float) -> None:
+        """Let time pass where something waits for it and nothing comes; Kafka has answered, so it is up.
+
+        `now` is a moment before Kafka was asked: of what has been sent since then nothing is known.
+
+        A run over what is there does so at its start only, and not if there is something to read: until all of that
+        has been read, its own times count. While some sources are idle and others are not, only a query that
+        compares the times of its streams needs to be told.
+        """
+        at_start, self._at_start = self._at_start, False
+        idle = tuple(name for name, after in self.idle_after.items() if now - self._moved.get(name, 0.0) >= after)
+        is_quiet = now - max(self._moved.values(), default=0.0) >= self.tick_after
+        due = at_start if self.upto else now - self._ticked >= self.tick_after
+        if due and (((self.upto or is_quiet) and self.waiting()) or (idle and self.comparing())):
+            self._ticked = now
+            if self.query.tick(None if self.upto or len(idle) == len(self.idle_after) else idle) is not None:
+                self._bells.ring(self.table)
+
+    def _note_moves(self) -> None:
+        """Learn which sources have brought something; at the first step all have."""
+        read = self.query.progress
+        for topic in self.query.landing.topics:
+            if self._read.get(topic.topic) != read.get(topic.topic, 0):
+                self._moved[topic.name] = time.monotonic()
+        self._read = {topic.topic: read.get(topic.topic, 0) for topic in self.query.landing.topics}
+
+    def finish(self) -> None:
+        """Nothing is left to do."""
+
+    def close(self) -> None:
+        self.query.forget()
+
+    def status(self) -> QueryStatus:
+        c = self._counters
+        status = QueryStatus(self.name, self.kind, batch=c.batch, rows=c.rows, rows_per_second=c.rate)
+        return replace(status, rejected=c.rejected, behind_by=self.query.lag)
+
+
+class GroupTask:
+    """Runs a group's micro-batches as soon as there is input."""
+
+    kind: QueryKind = "micro_batch"
+    poll = 1.0
+
+    def __init__(self, group: Group, max_rows: int, bells: Bells, say: Say) -> None:
+        self.group = group
+        self.name = group.query.name
+        self.wake = bells.subscribe(group.sources)
+        self._max_rows, self._bells, self._say = max_rows, bells, say
+        self._counters = Counters()
+
+    def step(self) -> bool:
+        report = self.group.step(self._max_rows)
+        if report is None:
+            self._counters.idle()
+            return False
+        self._counters.took(report.batch, report.input_rows)
+        for table, rows in report.output_rows.items():
+            if rows:
+                self._bells.ring(table)
+        for line in report.lines:
+            self._say("progress", query=self.name, batch=report.batch, line=line)
+        for test, rows in report.failed.items():
+            self._say("test_failed", query=self.name, batch=report.batch, test=test, rows=rows)
+        self._counters.failed.update(report.failed)
+        rows_out = {table: rows for table, rows in report.output_rows.items() if rows}
+        told = {"batch": report.batch, "rows": report.input_rows, "out": rows_out}
+        self._say("batch", query=self.name, **told, s=round(report.seconds, 3))
+        return True
+
+    @property
+    def is_caught_up(self) -> bool:
+        return self.group.behind == 0
+
+    def finish(self) -> None:
+        self.group.rest()
+
+    def close(self) -> None:
+        self.group.drop()
+
+    def status(self) -> QueryStatus:
+        c = self._counters
+        status = QueryStatus(self.name, self.kind, batch=c.batch, rows=c.rows, rows_per_second=c.rate)
+        told = replace(status, state_rows=self.group.state_rows, behind_by=self.group.behind)
+        return replace(told, failed=dict(c.failed))
+
+
+class NativeTask:
+    """Watches over a query that Spark's streaming engine runs by itself."""
+
+    kind: QueryKind = "streaming"
+    poll = 0.5
+
+    def __init__(self, query: NativeQuery, bells: Bells, say: Say, after: Callable[[], bool] | None = None) -> None:
+        """With `after` it reads what is there once that holds, and ends; else it goes on for ever."""
+        self.query = query
+        self.name = query.model.name
+        self.wake = bells.subscribe([])
+        self._bells, self._say, self._after = bells, say, after
+        self._last: int | None = None
+        self._rows = 0
+        self._stored_at = time.monotonic()
+
+    def step(self) -> bool:
+        if self.query.running is None:
+            if self._after and not self._after():
+                return False
+            self.query.start(self._after is not None)
+            return True
+        running = self.query.running
+        ended = self._after is None or running.awaitTermination(1)
+        error = running.exception()
+        if error is not None:
+            raise error
+        self._report(running.lastProgress)
+        if time.monotonic() - self._stored_at >= CURRENT_SECONDS:
+            self._store_current()
+        return not ended
+
+    @property
+    def is_caught_up(self) -> bool:
+        return self.query.running is not None and self.query.running.lastProgress is not None
+
+    def _store_current(self) -> None:
+        if self.query.current:
+            self.query.current.store()
+        self._stored_at = time.monotonic()
+
+    def _report(self, progress: StreamingQueryProgress | None) -> None:
+        if progress and progress["batchId"] != self._last:
+            self._last, self._rows = progress["batchId"], self._rows + progress["numInputRows"]
+            self._bells.ring(self.query.model.table)
+            if progress["numInputRows"]:
+                self._say("batch", query=self.name, batch=self._last, rows=progress["numInputRows"])
+
+    def finish(self) -> None:
+        self.query.stop()
+        self._store_current()
+
+    def close(self) -> None:
+        self.query.stop()
+
+    def status(self) -> QueryStatus:
+        q = self.query
+        rate = float(q.progress.get("processedRowsPerSecond") or 0.0)
+        status = QueryStatus(self.name, self.kind, batch=self._last, rows=self._rows, rows_per_second=rate)
+        held_by, held_for = q.held_by or (None, None)
+        status = replace(status, held_by=held_by, held_for=held_for)
+        return replace(status, watermark=q.watermark, state_rows=q.state_rows, late=q.late.count, failed=dict(q.failed))
+
+
+class SnapshotTask:
+    """Takes a snapshot whenever one is due."""
+
+    kind: QueryKind = "snapshot"
+
+    def __init__(self, query: SnapshotQuery, bells: Bells, say: Say, after: Callable[[], bool] | None = None) -> None:
+        """With `after` it takes one, once that holds, and ends; else it goes on for ever."""
+        self.query = query
+        self.name = query.model.name
+        self.wake = bells.subscribe([])
+        self.poll = 1.0
+        self._bells, self._say, self._after = bells, say, after
+        self._counters = Counters()
+        self._started, self._is_done = datetime.now(timezone.utc), False
+
+    def step(self) -> bool:
+        now = datetime.now(timezone.utc)
+        if self._is_done or (self._after and not self._after()):
+            return False
+        report = self.query.step(now, is_last=self._after is not None)
+        self.poll = min(max(self.query.seconds_left(datetime.now(timezone.utc)), 0.0), 1.0)
+        if report is None:
+            self._is_done = self._after is not None
+            return False
+        # One that a former run had begun is not the one that this run is to take.
+        self._is_done = self._after is not None and report.taken_at >= self._started
+        self._counters.took(report.batch, report.rows)
+        self._bells.ring(self.query.model.table)
+        self._say("snapshot", query=self.name, batch=report.batch, rows=report.rows)
+        return True
+
+    @property
+    def is_caught_up(self) -> bool:
+        return True
+
+    def finish(self) -> None:
+        """Nothing is left to do."""
+
+    def close(self) -> None:
+        self.query.drop()
+
+    def status(self) -> QueryStatus:
+        c = self._counters
+        return QueryStatus(self.name, self.kind, batch=c.batch, rows=c.rows, rows_per_second=c.rate)
+
+
+class UnopenedTask:
+    """Stands for what could not be opened: it fails with the reason, and the others go on."""
+
+    poll = 1.0
+
+    def __init__(self, name: str, kind: QueryKind, cause: str) -> None:
+        self.name, self.kind = name, kind
+        self.wake = threading.Event()
+        self._cause = cause
+
+    def step(self) -> bool:
+        raise HeadraceError(self._cause)
+
+    @property
+    def is_caught_up(self) -> bool:
+        return True
+
+    def finish(self) -> None:
+        """Nothing was begun."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def status(self) -> QueryStatus:
+        return QueryStatus(self.name, self.kind)
+
+
+class PublisherTask:
+    """Sends a model's new rows to Kafka."""
+
+    kind: QueryKind = "publisher"
+    poll = 1.0
+
+    def __init__(self, publisher: Publisher, bells: Bells, say: Say) -> None:
+        self.publisher = publisher
+        self.name = f"publish_{publisher.model.name}"
+        self.wake = bells.subscribe([publisher.model.table])
+        self._say = say
+        self._counters = Counters()
+
+    def step(self) -> bool:
+        sent = self.publisher.step()
+        if sent is None:
+            self._counters.idle()
+            return False
+        self._counters.took(self.publisher.version - 1, sent)
+        if sent:
+            self._say("published", query=self.name, version=self.publisher.version - 1, rows=sent)
+        return True
+
+    @property
+    def is_caught_up(self) -> bool:
+        return True
+
+    def finish(self) -> None:
+        """Nothing is left to do."""
+
+    def close(self) -> None:
+        self.publisher.close()
+
+    def status(self) -> QueryStatus:
+        c = self._counters
+        return QueryStatus(
+            self.name, self.kind, batch=c.batch, rows=c.rows, rows_per_second=c.rate, rejected=self.publisher.set_aside
+        )

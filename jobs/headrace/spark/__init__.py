@@ -1,0 +1,15 @@
+"""The Spark session, and the door: all that reaches into Spark's inside is here and nowhere else.
+
+Other rooms call public PySpark and this room's functions (`tests/unit/test_rooms.py` holds it: no `_jvm`, `_jdf` or
+Py4J elsewhere, and no Java). It knows SQL texts, frames and files, and nothing of queries, landings or publishers.
+
+- The session: `session` makes it and its children; `jvm_lock` keeps a JVM that outlives its parent from writing.
+- A model's text as a frame: `binding`.
+- Batches of few rows: their rows lie in the driver (`slot`, `local`, `materialized`), plans over them are made once
+  and run again (`kept`, `partition`, `jobs`), and files are written there (`parquet`).
+- What Spark says when it refuses: `complaints`; which failures pass by themselves: `failures`.
+- Handles on the JVM: `jvm`, `gateway`, `driver_java` and the Java beside it, `handles`, `streamability`,
+  `batch_plan`.
+
+Invariant: what is here gives the rows that plain Spark gives. It may only be faster.
+"""

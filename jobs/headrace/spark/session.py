@@ -1,0 +1,327 @@
+"""The one Spark application, and the session each query runs in."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, cast
+
+from py4j.java_gateway import get_method
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
+
+from headrace.environment import classes, java
+from headrace.environment.jars import resolve
+from headrace.errors import EnvironmentFault, HeadraceError
+from headrace.project.model import Macro, Target
+from headrace.spark import compiler
+from headrace.spark.driver_java import interpreted_calls, kept_code, session_loader
+from headrace.spark.failures import told
+from headrace.spark.gateway import mend
+from headrace.spark.jvm import scala_sequence
+
+SMALL_BATCH_ROWS = 20_000
+"""Up to here generating code costs more than it saves (see docs/speed.md)."""
+
+SMALL_BATCH_BYTES = 64 << 20
+"""What a small batch may hold: it lies on the driver's heap, and parts of it more than once."""
+
+DELTA: Mapping[str, str] = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+"""What makes Spark know Delta, beside its jars."""
+
+_STATIC: Mapping[str, str] = {
+    **DELTA,
+    "spark.scheduler.mode": "FAIR",
+    "spark.sql.codegen.cache.maxEntries": "1000",
+    # PySpark would ask the JVM six times, and look for IPython, at each step that a column is put together of.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "500",
+    "spark.sql.ui.retainedExecutions": "20",
+    # Java does not compile methods of more than 8,000 bytes by itself, and code that is generated may be longer.
+    "spark.executor.defaultJavaOptions": "-XX:-DontCompileHugeMethods",
+    # A column of more different values than fit gains nothing by a dictionary, and is not looked up in one any longer.
+    "spark.hadoop.parquet.dictionary.page.size": "65536",
+    "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|jaas|sasl|credential",
+}
+
+_TYPES = "spark.sql.types.framework.enabled"
+
+_EXCLUDED = (
+    # It makes one subquery of two aggregates over the same rows, and a plan with a subquery cannot be kept.
+    "org.apache.spark.sql.catalyst.optimizer.MergeSubplans",
+    # It computes an array twice more, to see whether it is there and has elements, before it is exploded.
+    "org.apache.spark.sql.catalyst.optimizer.InferFiltersFromGenerate",
+)
+
+_RUNTIME: Mapping[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.adaptive.enabled": "false",
+    # Delta's parser does not hand `:parameters` on to Spark's newer way of binding them.
+    "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
+    # Long IN lists stay lists: only those are compared with the minima and maxima of cached chunks.
+    "spark.sql.optimizer.inSetConversionThreshold": "200",
+    "spark.sql.files.openCostInBytes": "262144",
+    # Spark describes each execution for its pages, whether they are shown or not; this is the shortest.
+    "spark.sql.ui.explainMode": "simple",
+    # What is known of every column is worked out again at each step of a plan, and no model's plan gains by it.
+    "spark.sql.constraintPropagation.enabled": "false",
+    "spark.sql.optimizer.excludedRules": ",".join(_EXCLUDED),
+    # Unset, Spark looks for it in the process's environment, for each value that an expression takes from a row.
+    _TYPES: "false",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.numRecentProgressUpdates": "20",
+    "spark.sql.streaming.minBatchesToRetain": "20",
+    "spark.sql.streaming.stopTimeout": "20s",
+    # Spark's default has twelve bytes, no order, and is made by way of an object for each value.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.databricks.delta.stats.collect": "false",
+    "spark.databricks.delta.allFilesInCrc.verificationMode.forceOnNonUTC.enabled": "false",
+}
+
+_GUARD: Mapping[str, str] = {
+    "spark.sql.runSQLOnFiles": "false",
+    "spark.sql.scripting.enabled": "false",
+}
+"""Second fence behind the check of the text: sessions that run analysts' SQL read no files by path."""
+
+_PLAIN_TEXT: Mapping[str, str] = {"spark.sql.variable.substitute": "false"}
+"""The text of a model is what runs: Spark puts no `${env:NAME}` in place of it, whatever a target's conf says."""
+
+_LOCAL: Mapping[str, str] = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "1500m",
+    # By itself Spark takes 16 MB at once for each sort and hash table, of a row or two, and 4 MB for each stage's plan.
+    # They are full of zeros, and go at once where only full collections free them: a third of all that was allocated.
+    "spark.buffer.pageSize": "1m",
+    "spark.broadcast.blockSize": "64k",
+    "spark.broadcast.compress": "false",
+    # Hadoop's own forks a `chmod` for every file that it makes; this one asks Java.
+    "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+}
+
+_LAUNCHER_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""Of the JVM that only puts together the command that starts Spark's: half of its 0.33 CPU-s are saved."""
+
+_SOURCES = "updatingResource"
+
+_JAVA_OPTIONS = (
+    "-Duser.timezone=UTC -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m "
+    # Up to here more classes are no reason for a full collection.
+    "-XX:MetaspaceSize=200m -XX:MaxMetaspaceSize=400m "
+    # Code that is generated may be longer than the 8,000 bytes up to which Java compiles a method by itself.
+    "-XX:-DontCompileHugeMethods"
+)
+
+
+def start(target: Target, log_file: Path | None = None) -> SparkSession:
+    """Return the application's session; master and confs given from outside win over the target's."""
+    os.environ.setdefault("TZ", "UTC")
+    mend()
+    # Spark's Python side repeats every SQL error as JSON on stderr; ours says it once, in one line.
+    for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j"):
+        logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    outside = "SPARK_ENV_LOADED" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
+    confs = {"spark.app.name": "headrace"}
+    if not outside:
+        java.program()  # where there is none, Spark's own scripts say so in many lines
+        os.environ.setdefault("SPARK_LAUNCHER_OPTS", _LAUNCHER_OPTIONS)
+        confs |= _launch_confs(target, log_file)
+    given = _submitted_confs() if outside else None
+    for key, value in {**_STATIC, **_RUNTIME, **target.spark_conf}.items():
+        if given is None or not given.contains(key):
+            confs[key] = value
+    confs |= _PLAIN_TEXT
+    if given is not None and not given.contains("spark.jars"):
+        confs["spark.jars"] = _jars_for_running_jvm()
+    with _interrupts_as_they_are(), _failures_told():
+        context = SparkContext.getOrCreate(SparkConf().setAll([*confs.items()]))
+        with _without_vectors(context):
+            spark = SparkSession.builder.config(map=dict[str, Any](confs)).getOrCreate()
+    spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
+    _forget_sources(spark)
+    _keep_code(spark)
+    return spark
+
+
+@contextmanager
+def _failures_told() -> Iterator[None]:
+    """Tell in one line why Spark does not start; Java is asked for its version only then, as that takes a while."""
+    try:
+        yield
+    except PySparkRuntimeError as error:
+        if error.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise
+        found = java.find_java()  # tells what is wrong with it
+        message = f"Spark's JVM does not start on {found.program} (Java {found.major}); what it says stands above."
+        raise EnvironmentFault(f"{message} Look at `spark:` in conf/, and at the memory that is free.") from error
+    except Py4JJavaError as error:
+        raise EnvironmentFault(f"Spark does not start: {told(error)}. Look at `spark:` in conf/.") from error
+
+
+@contextmanager
+def _without_vectors(context: SparkContext) -> Iterator[None]:
+    """Keep Spark's machine learning from telling a new session its functions: 1 CPU-s."""
+    thread = cast(Any, context._jvm).java.lang.Thread.currentThread()
+    usual = thread.getContextClassLoader()
+    thread.setContextClassLoader(session_loader(context, usual))
+    try:
+        yield
+    finally:
+        thread.setContextClassLoader(usual)
+
+
+def _forget_sources(spark: SparkSession) -> None:
+    """Let Hadoop forget where each of its thousand settings came from.
+
+    It compresses each such note by itself when settings are sent to tasks, and Spark sends them anew for each scan of
+    files and each step with state of its streaming engine. Nothing but Hadoop's own pages shows the notes.
+    """
+    jvm: Any = spark.sparkContext._jvm
+    settings = spark.sparkContext._jsc.hadoopConfiguration()
+    cast(Any, spark)._jsparkSession.sessionState().newHadoopConf()  # only now all files with settings are read
+    with suppress(Py4JJavaError):  # the field is Hadoop's own, of no promise
+        sources = jvm.java.lang.Class.forName("org.apache.hadoop.conf.Configuration").getDeclaredField(_SOURCES)
+        sources.setAccessible(True)
+        get_method(sources.get(settings), "clear")()  # Java's, not that of Python's mappings
+
+
+def _keep_code(spark: SparkSession) -> None:
+    """Let Spark compile no code that it has compiled before, in this process or another one of the same user."""
+    with suppress(Py4JJavaError):  # where Spark asks for it is Spark's own, of no promise
+        kept_code(spark.sparkContext).install()
+
+
+@contextmanager
+def _interrupts_as_they_are() -> Iterator[None]:
+    """Keep what Ctrl-C does for whoever has decided it: PySpark makes it an exception in the middle of anything."""
+    decided = signal.getsignal(signal.SIGINT)
+    yield
+    if decided is not signal.default_int_handler and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, decided)
+
+
+@contextmanager
+def running(target: Target, log_file: Path | None = None) -> Iterator[SparkSession]:
+    """The application while a block runs; whatever fails because its JVM has ended is reported as that."""
+    spark = start(target, log_file)
+    try:
+        with spark:
+            yield spark
+    except Exception as error:
+        if (cause := ended(spark)) is None:
+            raise
+        raise HeadraceError(cause) from error
+
+
+def ended(spark: SparkSession) -> str | None:
+    """Say how the JVM that this process started has ended, if it has."""
+    process = getattr(spark.sparkContext._gateway, "proc", None)  # a driver that spark-submit starts has none
+    code = None if process is None else process.poll()
+    if code is None:
+        return None
+    how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+    return f"Spark's JVM ended ({how}); the next run continues from what is committed"
+
+
+def child(spark: SparkSession, pool: str, macros: Iterable[Macro] = ()) -> SparkSession:
+    """Return a session of its own: own views, macros and confs, shared cache, a fair share of the cores."""
+    spark.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
+    template: Any = _template(spark, tuple(macros))._jsparkSession
+    return SparkSession(spark.sparkContext, template.cloneSession())
+
+
+@lru_cache(maxsize=4)
+def _template(spark: SparkSession, macros: tuple[Macro, ...]) -> SparkSession:
+    """What queries' sessions are copies of: to declare all macros for each costs more than a batch."""
+    session = spark.newSession()
+    # Spark's default would send a few rows to two hundred places, each of which is a task.
+    partitions = {"spark.sql.shuffle.partitions": str(spark.sparkContext.defaultParallelism)}
+    for key, value in {**_RUNTIME, **_GUARD, **_PLAIN_TEXT, **partitions}.items():
+        session.conf.set(key, value)
+    for macro in macros:
+        session.sql(macro.text)
+    return session
+
+
+def tune(session: SparkSession, rows: int) -> None:
+    """Set the session up for a batch of about `rows` rows."""
+    small = rows <= SMALL_BATCH_ROWS
+    partitions = 1 if small else session.sparkContext.defaultParallelism
+    generates, factory = str(not small).lower(), "NO_CODEGEN" if small else "FALLBACK"
+    session.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    session.conf.set("spark.sql.codegen.wholeStage", generates)
+    session.conf.set("spark.sql.codegen.factoryMode", factory)
+    # Longer code becomes a method, with arguments in an order of chance: then it is never what was kept.
+    session.conf.set("spark.sql.codegen.methodSplitThreshold", "16000")
+    _optimize(session, *([] if small else [interpreted_calls(session)]))
+    # Spark describes each plan that runs, for its pages. With the columns of each step, those of large plans are long.
+    session.conf.set("spark.sql.debug.maxToStringFields", "0")
+    # A plan that is run again (see `Plan`) is copied first, but not what it reuses: that would keep its first rows.
+    session.conf.set("spark.sql.exchange.reuse", generates)
+    # Tasks of a job that is no SQL execution of its own (see `materialize`) know only the thread's properties.
+    for name in ("spark.sql.codegen.factoryMode", _TYPES):
+        session.sparkContext.setLocalProperty(name, str(session.conf.get(name)))
+
+
+def _optimize(session: SparkSession, *rules: Any) -> None:
+    """Give the session's optimizer these rules beside Spark's own."""
+    jvm, spark = cast(Any, session._jvm), cast(Any, session._jsparkSession)
+    found = scala_sequence(session, jvm.org.apache.spark.sql.catalyst.rules.Rule, rules)
+    getattr(spark.experimental(), "extraOptimizations_$eq")(found)
+
+
+def _submitted_confs() -> SparkConf:
+    """What spark-submit was given; its JVM is up before us."""
+    SparkContext._ensure_initialized()
+    return SparkConf()
+
+
+def _jars_for_running_jvm() -> str:
+    """Our jars, added to a driver that spark-submit started without them; executors get them by `spark.jars`."""
+    jvm: Any = SparkContext._jvm
+    jars = resolve("spark")
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    for jar in jars:
+        loader.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
+    return ",".join(str(jar) for jar in jars)
+
+
+def _launch_confs(target: Target, log_file: Path | None) -> dict[str, str]:
+    confs = {"spark.master": target.spark_master or "local[2]"}
+    jars = [str(jar) for jar in resolve("spark")]
+    options, quoted = _JAVA_OPTIONS, compiler.options(target.compiler)
+    if log_file is not None:
+        settings = Path(__file__).with_name("log4j2.properties")
+        options += f" -Dlog4j2.configurationFile={settings} -Dheadrace.log={log_file}"
+    if confs["spark.master"].startswith("local["):
+        # First of all jars: in `spark.jars`, each of their classes would be looked for in Spark's 280 jars before.
+        confs |= {**_LOCAL, "spark.driver.extraClassPath": os.pathsep.join(jars)}
+        quoted += classes.SPARK.options()
+    else:
+        confs["spark.jars"] = ",".join(jars)
+    # The launcher splits them at blanks, unless they are quoted.
+    options += "".join(f' "{option}"' for option in quoted)
+    return {**confs, "spark.driver.extraJavaOptions": options}

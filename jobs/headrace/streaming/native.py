@@ -1,0 +1,344 @@
+"""A model run by Spark's streaming engine: watermarks, windows, stream-stream joins."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime, timezone
+from typing import Any
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import StructType
+
+from headrace.landing.clocks import key_of
+from headrace.landing.ticks import guarded, watermarked, with_ticks
+from headrace.layout import Layout
+from headrace.project.model import Input, Project, Query
+from headrace.project.resets import read_note
+from headrace.project.statement import view_names
+from headrace.queries.batch_tests import QueryTests
+from headrace.queries.outputs import keyed_changes
+from headrace.queries.sources import Tables, plain, source_name, stored
+from headrace.queries.turns import RANKS, Turns
+from headrace.spark.batch_plan import BatchPlan, SourceTime
+from headrace.spark.binding import Binder, arguments, inputs_of, seconds, stored_inputs, streams_of, view_of
+from headrace.spark.kept import Plans
+from headrace.spark.materialized import Materialized, materialize, with_batch
+from headrace.spark.session import SMALL_BATCH_ROWS, child
+from headrace.streaming import offset_log, source_names
+from headrace.streaming.late import LateRows
+from headrace.streaming.source_names import Read
+from headrace.tables.current import CurrentTable
+from headrace.tables.delta import CommitTable
+from headrace.tables.shelf import Shelf
+from headrace.tables.told import Told
+
+_CONFS: Mapping[str, str] = {
+    # Fixed by the first start: the number of state stores, and that sources go by name instead of by place.
+    offset_log.PARTITIONS: "2",
+    "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
+    "spark.sql.streaming.offsetLog.formatVersion": "2",
+    "spark.sql.streaming.pollingDelay": "200ms",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+
+_START_SECONDS = 60.0
+_STOPPED = "py4j.protocol.Py4JJavaError: An error occurred while calling a batch: java.lang.InterruptedException"
+"""How Spark knows that a batch failed since it was stopped.
+
+It looks for that by a regular expression that calls itself for every character of the message. With the JVM's own
+stack trace in it, the message of an interrupted job ends the query's thread by a StackOverflowError.
+"""
+
+
+class NativeQuery:
+    """One streaming-engine query and its table."""
+
+    def __init__(
+        self, spark: SparkSession, project: Project, layout: Layout, query: Query, schemas: Mapping[str, StructType]
+    ) -> None:
+        (self.model,) = query.models
+        self.session = child(spark, query.name, project.macros)
+        refs = [*stored_inputs(project, query)]
+        self.sources = {source_name(project, ref) for ref in refs if ref.stream}
+        self.looked_up = tuple(ref.table for ref in refs if not ref.stream)
+        self.outputs = (self.model.table,)
+        self.shelf = Shelf()  # a run puts the one there that all its queries share
+        self._plans = Plans(self.session)
+        self.table: CommitTable = stored(self.session, layout, self.model, schemas[self.model.table])
+        self.late = LateRows(self.session, layout, self.model.table)
+        is_upsert = self.model.materialized == "upsert"
+        self.current = CurrentTable(self.session, layout, self.model, self.table.schema) if is_upsert else None
+        self.tests = QueryTests(self._plans, layout, query)
+        self.failed: Counter[str] = Counter()
+        self._tested = False
+        self._project = project
+        self._checkpoint = layout.checkpoint(query.name)
+        self._idle_note = self._checkpoint / "idle"
+        self._tables = Tables(self.session, project, layout, schemas)
+        self._watermarked = {found.ref: found for found in watermarked(self.model)}
+        self._told: Told | None = None
+        self._streams: dict[str, str] = {}
+        self._names = view_names(self.model)
+        self._source_names: Mapping[str, str] = {}
+        self._met: list[Read] = []
+        self._moved: dict[str, tuple[int, float]] = {}
+        self._views: dict[str, str] = {}
+        self._replays = True
+        self._stops = False
+        self._started = threading.Event()
+        self.turns = Turns(at_once=1)  # a run puts those there that all its queries take
+        self._ended: Mapping[str, Any] = {}
+        self.running: StreamingQuery | None = None
+        for key, value in _CONFS.items():
+            self.session.conf.set(key, value)
+        self._reader = child(spark, query.name)
+        self._reader.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
+
+    def create_tables(self) -> None:
+        """Create what this query writes, so that readers find a table before the first row."""
+        self.table.create()
+        self.late.table.create()
+        self.tests.create()
+        if self.current:
+            self.current.create()
+
+    def start(self, available_now: bool = False) -> StreamingQuery:
+        """Start the query where its checkpoint says."""
+        self._replays, self._tested, self._stops = True, False, False
+        self._ended = {}
+        self._started.clear()
+        self.late.load()
+        self._idle_note.unlink(missing_ok=True)
+        offset_log.mend(self._checkpoint, _CONFS[offset_log.PARTITIONS])
+        frame = self._frame()
+        writer = frame.writeStream.foreachBatch(self._write).queryName(self.model.name)
+        writer = writer.outputMode(self.model.output_mode).option("checkpointLocation", str(self._checkpoint))
+        trigger = writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime="0 seconds")
+        self.running = trigger.start()
+        self._started.set()
+        return self.running
+
+    def catch_up(self) -> None:
+        """After a reset, read what was there by then before anything else lands: its rows were sent by a former run.
+
+        A failure is met again, and told, when the query runs.
+        """
+        is_anew = not (self._checkpoint / "offsets").exists()
+        if is_anew and read_note(self._checkpoint).barrier:
+            with suppress(StreamingQueryException):
+                self.start(available_now=True).awaitTermination()
+            self.stop()
+
+    def stop(self) -> None:
+        """Stop between two batches.
+
+        Nothing of Spark's is held any longer: its query holds this one, and no collector sees a ring through two heaps.
+        """
+        if self.running is not None:
+            self._stops = True
+            self.running.stop()
+            self._ended = self.progress
+            self.running = None
+            if self._ended and not self.state_rows:
+                self._idle_note.touch()
+
+    @property
+    def watermark(self) -> datetime | None:
+        """The event time before which rows come too late; None until there is one."""
+        told = self.progress.get("eventTime", {}).get("watermark")
+        moment = datetime.fromisoformat(told.replace("Z", "+00:00")) if told else None
+        return moment if moment and moment.year > 1970 else None
+
+    @property
+    def waits(self) -> bool:
+        """Whether rows wait for time to pass; of a query that has not started yet, whether they did when it ended.
+
+        Ticks cannot help a query that streams, beside what lands, a table: its watermark waits for that table too.
+        """
+        if not all(self._landed(ref) == self._streamed(ref) for ref in self._watermarked):
+            return False
+        if self.running is None:
+            return (self._checkpoint / "offsets").exists() and not self._idle_note.exists()
+        return self.state_rows > 0
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it has never begun a batch."""
+        return not (self._checkpoint / "offsets").exists()
+
+    @property
+    def compares_times(self) -> bool:
+        """Whether its watermark is that of the slowest of several streams."""
+        return len(self._watermarked) > 1
+
+    @property
+    def state_rows(self) -> int:
+        """How many rows wait in Spark's state store."""
+        return sum(op["numRowsTotal"] for op in self.progress.get("stateOperators", []))
+
+    @property
+    def held_by(self) -> tuple[str, float] | None:
+        """The stream whose event time is behind that of the others, and for how many seconds it has not moved."""
+        moved = dict(self._moved)  # the query's own thread adds to it
+        if not moved:
+            return None
+        stream = min(moved, key=lambda name: moved[name][0])
+        return stream, time.monotonic() - moved[stream][1]
+
+    @property
+    def progress(self) -> Mapping[str, Any]:
+        """What Spark says of the last batch; empty before the first."""
+        running = self.running  # another thread may stop it meanwhile
+        told = running.lastProgress if running else self._ended
+        return told or {}
+
+    def _frame(self) -> DataFrame:
+        """The model over streams; those with a watermark also carry the ticks of their landing."""
+        self._source_names = source_names.assigned(self._reads(), source_names.known(self._checkpoint))
+        source_names.note(self._checkpoint, self._source_names)
+        self._met.clear()
+        binder = self._binder = Binder(self.session, self._project, self._relation, apart=True)
+        for ref, name in self._names.items():
+            rows = binder.frame(ref)
+            if found := self._watermarked.get(ref):
+                rows = with_ticks(rows, self._ticks(ref), found, self._bronze(ref), key_of(self._project, found))
+            rows.createOrReplaceTempView(name)
+        text = guarded(self.model, self._names, self._project.vars)
+        return self.session.sql(text, args=arguments(self._project, self.model, text))
+
+    def _reads(self) -> list[Read]:
+        """Every stream that the query reads: tables, and the ticks of their landings."""
+        streams = [Read(ref.table, through) for through, ref in streams_of(self._project, self.model)]
+        ticks = [Read(f"{ref.table}_ticks") for ref in self._watermarked if self._landed(ref)]
+        return [*source_names.numbered([*streams, *ticks])]
+
+    def _relation(self, ref: Input) -> DataFrame:
+        if ref.table == self.model.table:
+            span = int(1000 * seconds(self._project, self.model.remember or 0))
+            self._told = Told(self.session, self.table, self._checkpoint / "told", span)
+            return self._told.load()
+        table = self._tables.of(ref)
+        if not ref.stream:
+            return self._tables.as_of(ref, table.newest_version())
+        return self._tables.relation(ref, self._stream(ref, Read(ref.table, self._binder.through)))
+
+    def _ticks(self, ref: Input) -> DataFrame | None:
+        """The landing behind a reference once more, under a name of its own; None if it streams other tables."""
+        landed = self._landed(ref)
+        return self._stream(landed[0], Read(f"{ref.table}_ticks")) if landed else None
+
+    def _bronze(self, ref: Input) -> list[str]:
+        """The names of the sources behind a reference."""
+        return [r.table.split(".")[1] for r in self._landed(ref)]
+
+    def _landed(self, ref: Input) -> list[Input]:
+        """The bronze tables behind a streamed reference."""
+        return [r for r in self._streamed(ref) if r.table.startswith("bronze.")]
+
+    def _streamed(self, ref: Input) -> list[Input]:
+        view = view_of(self._project, ref)
+        return [r for r in inputs_of(self._project, view) if r.stream] if view else [ref]
+
+    def _stream(self, ref: Input, read: Read) -> DataFrame:
+        """The table behind a reference; Spark knows the stream by a name of its own."""
+        self._met.append(read)
+        *_, numbered = source_names.numbered(self._met)
+        own = self._source_names[numbered.key]
+        self._streams[own] = source_name(self._project, ref)
+        reader = self.session.readStream.format("delta").option("startingVersion", "0")
+        return reader.name(own).load(str(self._tables.of(ref).path))
+
+    def _ranges(self, batch: int) -> dict[str, tuple[int, int]]:
+        """What all batches up to this one have read, as the marks of other queries tell it."""
+        until = offset_log.read_until(self._checkpoint, batch)
+        return {self._streams[name]: (-1, version) for name, version in sorted(until.items(), key=lambda each: each[1])}
+
+    def _write(self, frame: DataFrame, batch: int) -> None:
+        """Write a batch down in its turn. What fails because the query is stopped is told in one line."""
+        try:
+            with self.turns.taken(RANKS["streaming"]):
+                self._write_now(frame, batch)
+        except Exception:
+            if self._stops:
+                raise InterruptedError(_STOPPED) from None
+            raise
+
+    def _write_now(self, frame: DataFrame, batch: int) -> None:
+        """Append a batch once: only the first after a start can be a repetition, so only then is it looked up."""
+        changes = keyed_changes(self.model, frame) if self.current else frame
+        rows = materialize(with_batch(changes, batch))  # also when it is not written: state needs every row computed
+        plan = self._plan()
+        if not self._is_written(batch):
+            self._keep_late(plan, batch)
+            if rows.count:
+                self._append(self._accepted(rows, batch), plan, batch)
+        rows.release()
+
+    def _plan(self) -> BatchPlan:
+        """What Spark knows of the batch."""
+        self._started.wait(_START_SECONDS)
+        assert self.running is not None, "a batch of a query that did not start"
+        plan = BatchPlan(self._reader, self.running, self._views)
+        self._note_times(plan.source_times)
+        return plan
+
+    def _keep_late(self, plan: BatchPlan, batch: int) -> None:
+        """Before the output: of a batch that is repeated because this was not done, the output is not there yet."""
+        late = plan.late(self._told.folder if self._told and not self._told.is_empty else None)
+        if late is not None:
+            self.late.add(late, batch)
+
+    def _note_times(self, times: tuple[SourceTime, ...]) -> None:
+        names = {self._names[ref]: ref.table for ref in self._watermarked}
+        for each in times:
+            stream = names.get(each.stream, each.stream)
+            known = self._moved.get(stream)
+            if known is None or (each.newest is not None and each.newest > known[0]):
+                self._moved[stream] = (each.newest or 0, time.monotonic())
+
+    def _append(self, kept: Materialized, plan: BatchPlan, batch: int) -> None:
+        """Commit the rows of a batch that are to be kept."""
+        if kept.count:
+            marker: dict[str, Any] = {"query": self.model.name, "batch": batch, "rows": kept.count}
+            marker |= {"inputs": {"ranges": self._ranges(batch)}}
+            marker["watermark"] = plan.closed_before
+            if kept.count <= SMALL_BATCH_ROWS:
+                kept = self._plans.put("rows", kept)
+            version = self.table.append(kept, marker)
+            self.shelf.put(self.table.path, version, kept)
+            if self._told:
+                self._told.add(version)
+        self.tests.settle({self.model.table: kept})
+        kept.release()
+
+    def _is_written(self, batch: int) -> bool:
+        if not self._replays:
+            return False
+        self._replays = False
+        newest = self.table.newest_marker(self.model.name)
+        return newest is not None and newest.batch >= batch
+
+    def _accepted(self, rows: Materialized, batch: int) -> Materialized:
+        """The rows whose keys are whole and that pass the model's data tests; the others are kept first."""
+        kept, tests = self.tests.with_whole_keys(self.model.table, rows), self.tests.models.get(self.model.table)
+        if tests is not None:
+            if not self._tested:
+                tests.load(self.table, batch)
+                self._tested = True
+            kept = tests.unrepeated(materialize(tests.accepted(kept.frame, self._known)))
+        marker = {"query": self.model.name, "batch": batch}
+        self.failed.update(self.tests.commit(batch, datetime.now(timezone.utc).isoformat(), marker, replay=True))
+        return kept
+
+    def _known(self, table: str) -> DataFrame:
+        """What a relationship looks up."""
+        ref = plain(table)
+        return self._tables.as_of(ref, self._tables.of(ref).newest_version())

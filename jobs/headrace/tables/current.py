@@ -1,0 +1,54 @@
+"""Current rows of an upsert whose state is Spark's own, merged from its change log for plain Delta readers."""
+
+from __future__ import annotations
+
+from delta.tables import DeltaTable
+from pyspark.sql import Column, SparkSession
+from pyspark.sql.types import StructType
+
+from headrace.layout import Layout
+from headrace.project.model import Model
+from headrace.tables.delta import MARKER, CommitTable, create_plain
+from headrace.tables.state import newest_per_key
+
+
+class CurrentTable:
+    """The table under `tables/<layer>/`; it may lag behind the change log, which is the truth."""
+
+    def __init__(self, session: SparkSession, layout: Layout, model: Model, changes: StructType) -> None:
+        """`changes` are the columns of the change log."""
+        self._session = session
+        self._model = model
+        self._path = layout.table(model.table)
+        self._schema = StructType([field for field in changes if field.name != "_deleted"])
+        self._log = CommitTable(session, layout.changes(model.table), changes)
+        self._upto: int | None = None
+
+    def create(self) -> None:
+        """Create the table if it is missing."""
+        create_plain(self._path, self._schema)
+
+    def store(self) -> None:
+        """Merge the changes that have come since the last time."""
+        if self._upto is None:
+            self._upto = self._stored_version()
+        commits = [commit for commit in self._log.commits(self._upto) if commit.batch >= 0]
+        if not commits:
+            return
+        changes = newest_per_key(self._log.rows(self._session, *commits), self._model.unique_key)
+        batch = f'{{"query":"{self._model.name}","batch":{commits[-1].batch}}}'
+        self._session.conf.set("spark.databricks.delta.commitInfo.userMetadata", f'{{"{MARKER}":{batch}}}')
+        same = " and ".join(f"kept.`{key}` <=> changed.`{key}`" for key in self._model.unique_key)
+        table = DeltaTable.forPath(self._session, str(self._path)).alias("kept")
+        merge = table.merge(changes.alias("changed"), same).whenMatchedDelete("changed._deleted")
+        columns: dict[str, str | Column] = {f"`{name}`": f"changed.`{name}`" for name in self._schema.names}
+        merge.whenMatchedUpdate(set=columns).whenNotMatchedInsert("not changed._deleted", columns).execute()
+        self._upto = commits[-1].version
+
+    def _stored_version(self) -> int:
+        """The version of the change log that a former run has merged last."""
+        newest = CommitTable(self._session, self._path, self._schema).newest_marker(self._model.name)
+        if newest is None:
+            return -1
+        versions = range(self._log.newest_version(), -1, -1)
+        return next((version for version in versions if 0 <= self._log.commit(version).batch <= newest.batch), -1)

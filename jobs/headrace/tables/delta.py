@@ -1,0 +1,321 @@
+"""An append-only Delta table read and written commit by commit: one commit is one batch of one query.
+
+A commit is written as the Delta protocol describes it (writer version 2): data files first, by Spark, then one
+entry of the log, which must not exist before. Spark's own Delta sink rebuilds the state of the table for every
+commit, which no append needs (docs/speed.md).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from deltalake import DeltaTable, Schema
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from headrace.errors import HeadraceError
+from headrace.spark.columns import no_rows, nullable
+from headrace.spark.materialized import Materialized, write_files
+from headrace.spark.parquet_footer import row_count
+from headrace.tables.checksum import Checksum
+
+MARKER = "headrace"
+CHECKPOINT_INTERVAL = 100
+_WRITER_VERSION = 2
+_USUAL_ROW_BYTES = 1_024
+"""More than a row of some hundred bytes takes in a file."""
+
+_FOOT_BYTES = 16_384
+"""More than a file takes that has no rows."""
+
+_CHECKPOINTS = {"delta.checkpointInterval": str(CHECKPOINT_INTERVAL)}
+_APPENDS = {
+    **_CHECKPOINTS,
+    "delta.appendOnly": "true",
+    # The log is the order of arrival: readers walk it commit by commit, long after a commit is old.
+    "delta.logRetentionDuration": "interval 3650 days",
+}
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One version of a table: what its writer said of it, and the data files it added with their size in all."""
+
+    version: int
+    marker: Mapping[str, Any] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+    bytes: int = 0
+
+    @property
+    def batch(self) -> int:
+        """The writer's number of this batch; -1 for a commit that is none."""
+        return int(self.marker.get("batch", -1))
+
+    @property
+    def records(self) -> int:
+        """How many rows it holds, as its writer says."""
+        return int(self.marker.get("records", self.marker.get("rows", 0)))
+
+    @property
+    def weight(self) -> int:
+        """How many usual rows it is worth: large ones count as many."""
+        return max(self.records, (self.bytes - len(self.files) * _FOOT_BYTES) // _USUAL_ROW_BYTES)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether it holds rows for a reader: a batch, and not only a tick."""
+        return self.batch >= 0 and not self.marker.get("tick", False)
+
+
+class CommitTable:
+    """A Delta table with one writer; every commit carries its writer's `{query, batch, ...}` marker."""
+
+    properties: Mapping[str, str] = _APPENDS
+
+    def __init__(self, spark: SparkSession, path: Path, schema: StructType) -> None:
+        self.spark = spark
+        self.path = path
+        self.schema = schema
+        self._newest = -1
+        self._summed: tuple[int, Checksum | None] = (-1, None)
+
+    @staticmethod
+    def stored(spark: SparkSession, path: Path) -> CommitTable | None:
+        """A table with the columns that it has; None where there is none."""
+        if not (path / "_delta_log").exists():
+            return None
+        return CommitTable(spark, path, _stored_schema(DeltaTable(path)))
+
+    def create(self) -> None:
+        """Create the table if it is missing, else add columns that are new; anything else is refused."""
+        if create_plain(self.path, self.schema, self.properties):
+            self._newest = 0
+            self._sum_up([])
+        else:
+            self._evolve()
+
+    def append(self, rows: DataFrame | Materialized, marker: Mapping[str, Any]) -> int:
+        """Append rows in one commit with this marker; return its version."""
+        self._commit([_info(marker, "Append"), *self._written(rows)])
+        if self._is_due():
+            DeltaTable(self.path).create_checkpoint()
+        return self._newest
+
+    def note(self, marker: Mapping[str, Any]) -> int:
+        """Make a commit that has a marker and no rows; return its version."""
+        self._commit([_info(marker, "Append")])
+        if self._is_due():
+            DeltaTable(self.path).create_checkpoint()
+        return self._newest
+
+    def version(self) -> int:
+        """The newest version this object has seen."""
+        return self._newest
+
+    def newest_version(self) -> int:
+        """The newest version there is, whoever wrote it; -1 for a table that does not exist yet."""
+        if self._newest < 0:
+            self._newest = max((int(entry.stem) for entry in self._log.glob("[0-9]" * 20 + ".json")), default=-1)
+        while self._entry(self._newest + 1).exists():
+            self._newest += 1
+        return self._newest
+
+    def id(self) -> str:
+        """The table's own id: a table that was dropped and made again has another."""
+        first = (json.loads(line) for line in self._entry(0).read_text("utf-8").splitlines())
+        return str(next(action["metaData"]["id"] for action in first if "metaData" in action))
+
+    def commits(self, after: int) -> Iterator[Commit]:
+        """Every commit newer than version `after`, oldest first, up to the newest now."""
+        for version in range(after + 1, self.newest_version() + 1):
+            yield self.commit(version)
+
+    def commit(self, version: int) -> Commit:
+        """Read one commit from the table's log; an error if the log no longer holds it."""
+        actions = self._actions(version)
+        info: dict[str, Any] = next((a["commitInfo"] for a in actions if "commitInfo" in a), {})
+        marker = json.loads(info.get("userMetadata") or "{}").get(MARKER, {})
+        added = [a["add"] for a in actions if "add" in a and a["add"]["dataChange"]]
+        return Commit(version, marker, tuple(add["path"] for add in added), sum(int(add["size"]) for add in added))
+
+    def newest_marker(self, query: str) -> Commit | None:
+        """The newest commit written by `query`, walking back from the newest version."""
+        for version in range(self.newest_version(), -1, -1):
+            commit = self.commit(version)
+            if commit.marker.get("query") == query:
+                return commit
+        return None
+
+    def rows(self, session: SparkSession, *commits: Commit) -> DataFrame:
+        """The rows that these commits added, read from their files without planning a table scan.
+
+        Valid because the table is append-only, has no deletion vectors and keeps added files until
+        maintenance has folded them away.
+        """
+        files = [f"{self.path}/{unquote(name)}" for commit in commits for name in commit.files]
+        if not files:
+            return self.no_rows(session)
+        return session.read.schema(self.schema).parquet(*files)
+
+    def no_rows(self, session: SparkSession) -> DataFrame:
+        """An empty frame of the table's schema."""
+        return no_rows(session, self.schema)
+
+    def snapshot(self, session: SparkSession, version: int | None = None) -> DataFrame:
+        """The whole table, now or as of a version."""
+        reader = session.read.format("delta")
+        if version is not None:
+            reader = reader.option("versionAsOf", version)
+        return reader.load(str(self.path))
+
+    def all_rows(self, session: SparkSession) -> DataFrame:
+        """All rows there are, read from their files: for few commits, as Spark's own look at the log takes long."""
+        return self.rows(session, *self.commits(-1))
+
+    def before(self, session: SparkSession, batch: int) -> DataFrame:
+        """All rows of the batches before one; the table has the column `_batch`."""
+        past = self.past(batch)
+        return self.snapshot(session).where(F.col("_batch") < batch) if past is None else self.rows(session, *past)
+
+    def past(self, batch: int) -> list[Commit] | None:
+        """The commits of the batches before one; None if they are too many, or not all there is."""
+        if not batch:
+            return []
+        if self.newest_version() > CHECKPOINT_INTERVAL:
+            return None
+        commits = list(self.commits(0))  # version 0 made the table
+        return None if any(commit.batch < 0 for commit in commits) else [c for c in commits if c.batch < batch]
+
+    def _evolve(self) -> None:
+        table = DeltaTable(self.path)
+        if table.protocol().min_writer_version > _WRITER_VERSION:
+            raise HeadraceError(
+                f"{self.path}: somebody has given the table features that headrace does not write "
+                f"(writer version {table.protocol().min_writer_version}); make it anew with `headrace reset`"
+            )
+        known = {f.name: f.dataType for f in _stored_schema(table)}
+        wanted = {f.name: f.dataType for f in nullable(self.schema)}  # as it was created
+        changed = [name for name in wanted if name in known and known[name] != wanted[name]]
+        gone = [name for name in known if name not in self.schema.names]
+        if changed or gone:
+            raise HeadraceError(
+                f"{self.path}: the stored table does not fit the model any more "
+                f"(changed: {changed or 'none'}, gone: {gone or 'none'}); run `headrace reset` for its query"
+            )
+        if len(known) < len(self.schema):
+            empty = no_rows(self.spark, nullable(self.schema))
+            empty.write.format("delta").mode("append").option("mergeSchema", "true").save(str(self.path))
+
+    def _commit(self, actions: list[Mapping[str, Any]]) -> None:
+        """Write the next entry of the log, whole or not at all; an error if somebody else has written it."""
+        entry = self._entry(self.newest_version() + 1)
+        draft = self._log / f".{uuid.uuid4().hex}.tmp"
+        with draft.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(action, separators=(",", ":")) + "\n" for action in actions)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(draft, entry)  # unlike a rename, it never replaces
+        except FileExistsError as error:
+            raise HeadraceError(f"{self.path}: another process writes to this table") from error
+        finally:
+            draft.unlink()
+        self._newest += 1
+        self._sum_up(actions)
+
+    def _sum_up(self, actions: list[Mapping[str, Any]]) -> None:
+        """Write the checksum of the version just made; readers do without one that is missing."""
+        at, former = self._summed
+        is_next = former is not None and at == self._newest - 1
+        checksum = former.after(actions) if former and is_next else Checksum.of(DeltaTable(self.path), self._newest)
+        self._summed = (self._newest, checksum)
+        if checksum is None:
+            return
+        file = self._entry(self._newest).with_suffix(".crc")
+        draft = file.with_name(f".{uuid.uuid4().hex}.tmp")
+        draft.write_text(checksum.to_json(), "utf-8")
+        draft.replace(file)
+
+    def _is_due(self) -> bool:
+        return self._newest % CHECKPOINT_INTERVAL == 0
+
+    def _written(self, rows: DataFrame | Materialized) -> Iterator[Mapping[str, Any]]:
+        """Write rows to files of their own; how the log names them."""
+        folder = self.path / f"batch-{uuid.uuid4().hex}"
+        if isinstance(rows, Materialized):
+            rows.write(folder)
+        else:
+            write_files(rows, folder)
+        return map(_add, sorted(folder.glob("*.parquet")))
+
+    def _actions(self, version: int) -> list[dict[str, Any]]:
+        try:
+            lines = self._entry(version).read_text("utf-8").splitlines()
+        except FileNotFoundError as error:
+            raise HeadraceError(f"{self.path}: version {version} is no longer in the table's log") from error
+        return [json.loads(line) for line in lines]
+
+    @property
+    def _log(self) -> Path:
+        return self.path / "_delta_log"
+
+    def _entry(self, version: int) -> Path:
+        return self._log / f"{version:020}.json"
+
+
+class ReplacedTable(CommitTable):
+    """A Delta table whose rows are replaced by others, all at once."""
+
+    properties = _CHECKPOINTS
+
+    def replace(self, rows: DataFrame | Materialized, marker: Mapping[str, Any]) -> int:
+        """Put rows in the place of all there are, in one commit with this marker; return its version.
+
+        Files that nobody reads any more for a week, as Delta has it, are removed now and then.
+        """
+        self._commit([_info(marker, "Overwrite"), *self._removed(), *self._written(rows)])
+        if self._is_due():
+            table = DeltaTable(self.path)
+            table.create_checkpoint()
+            table.vacuum(dry_run=False)
+        return self._newest
+
+    def _removed(self) -> Iterator[Mapping[str, Any]]:
+        now, files = int(time.time() * 1000), DeltaTable(self.path).get_add_actions()
+        for name, size in zip(files.column("path").to_pylist(), files.column("size_bytes").to_pylist(), strict=True):
+            yield {"remove": {"path": name, "deletionTimestamp": now, "dataChange": True, "size": size}}
+
+
+def _add(file: Path) -> Mapping[str, Any]:
+    found = file.stat()
+    name = f"{file.parent.name}/{file.name}"
+    told = {"path": name, "partitionValues": {}, "size": found.st_size, "dataChange": True}
+    stats = json.dumps({"numRecords": row_count(file)})  # readers count by it, without a look into the file
+    return {"add": {**told, "modificationTime": int(found.st_mtime * 1000), "stats": stats}}
+
+
+def _info(marker: Mapping[str, Any], mode: str) -> Mapping[str, Any]:
+    text = json.dumps({MARKER: dict(marker)}, separators=(",", ":"))
+    told = {"timestamp": int(time.time() * 1000), "operation": "WRITE", "operationParameters": {"mode": mode}}
+    return {"commitInfo": {**told, "isBlindAppend": mode == "Append", "engineInfo": "headrace", "userMetadata": text}}
+
+
+def create_plain(path: Path, schema: StructType, properties: Mapping[str, str] | None = None) -> bool:
+    """Create a Delta table that is missing, without rows and without Spark, which takes a second for it when young."""
+    if DeltaTable.is_deltatable(str(path)):
+        return False
+    DeltaTable.create(path, Schema.from_json(nullable(schema).json()), configuration=dict(properties or {}))
+    return True
+
+
+def _stored_schema(table: DeltaTable) -> StructType:
+    return StructType.fromJson(json.loads(table.schema().to_json()))

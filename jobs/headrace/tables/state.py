@@ -1,0 +1,169 @@
+"""The current rows of an upsert model: an appended change log is the truth, a cached copy is the speed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, LongType, StructType
+
+from headrace.spark.columns import no_rows
+from headrace.spark.kept import Plans
+from headrace.spark.materialized import Materialized, materialize
+from headrace.spark.slot import Rows
+from headrace.tables.delta import CommitTable, ReplacedTable
+
+_SMALL_ROWS = 20_000
+_FOLD_ROWS = 2_000
+_FOLD_SHARE = 4
+
+
+def changes_schema(model_schema: StructType) -> StructType:
+    """The change log's columns: the model's, whether the key went, and the batch."""
+    return StructType([*model_schema.fields]).add("_deleted", BooleanType()).add("_batch", LongType())
+
+
+def newest_per_key(changes: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """The last change of each key by (batch, arrival); by batch where a batch changes a key but once."""
+    order = [F.col(name).desc() for name in order_of(changes)]
+    newest = Window.partitionBy(*keys).orderBy(*order)
+    return changes.withColumn("_rank", F.row_number().over(newest)).where("_rank = 1").drop("_rank")
+
+
+def order_of(changes: DataFrame) -> tuple[str, ...]:
+    """The columns that order changes; a streaming aggregate changes a key once a batch and knows no arrival."""
+    return tuple(name for name in ("_batch", "_arrival") if name in changes.columns)
+
+
+class KeyedState:
+    """The state of one upsert model as of the last finished batch.
+
+    Two layers, both in Spark's memory: `base`, and the keys changed since base was made. A batch rewrites only
+    the second; it is folded into the first when it has grown to a quarter of it, so a batch costs what it changes.
+    A small state is folded at once, so that reading it is one plain scan.
+    """
+
+    def __init__(self, plans: Plans, log: CommitTable, keys: Sequence[str]) -> None:
+        self._plans = plans
+        self._log = log
+        self._keys = list(keys)
+        self._base: Materialized | None = None
+        self._recent: Materialized | None = None
+
+    @property
+    def count(self) -> int:
+        """An upper bound of the number of rows, exact after a fold."""
+        return _count(self._base) + _count(self._recent)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no row at all."""
+        return not self.count or (self._recent is not None and self._live().isEmpty())
+
+    def load(self, before_batch: int) -> None:
+        """Rebuild both layers from the log, as the state stood before a batch."""
+        self.drop()
+        if self._log.past(before_batch) == []:
+            self._base = self._plans.fill(self._name("rows"), Rows.none(self._plans.session), self._log.schema)
+            return
+        newest = newest_per_key(self._log.before(self._plans.session, before_batch), self._keys)
+        self._base = self._plans.put(self._name("rows"), materialize(newest.where("not _deleted")))
+
+    def read(self) -> DataFrame:
+        """The rows as of the last finished batch, without bookkeeping columns. How to join few, Spark finds itself."""
+        has_none = not self.count and not self._plans.are_kept  # what is planned for this batch alone need not ask
+        found = no_rows(self._plans.session, self._log.schema) if has_none else self._live()
+        rows = found.drop("_deleted", "_batch")
+        return rows if self.count <= _SMALL_ROWS else rows.hint("shuffle_hash")
+
+    @property
+    def leaves(self) -> tuple[DataFrame, ...]:
+        """What `read` is made of."""
+        return tuple(layer.frame for layer in (self._base, self._recent) if layer is not None)
+
+    def apply(self, changes: Materialized) -> None:
+        """Take a committed batch's changes in."""
+        if changes.count <= _FOLD_ROWS:
+            self._take_in(changes.frame, changes.count)
+            return
+        newest = materialize(newest_per_key(changes.frame, self._keys))  # it is read twice
+        self._take_in(newest.frame, newest.count)
+        newest.release()
+
+    def drop(self) -> None:
+        """Forget the cached copy; the log still holds everything."""
+        for layer in (self._base, self._recent):
+            if layer is not None:
+                layer.release()
+        self._base = self._recent = None
+
+    def store_current(self, table: ReplacedTable, query: str, batch: int) -> None:
+        """Write the current rows where plain Delta readers find them."""
+        rows, marker = self._live().drop("_deleted"), {"query": query, "batch": batch}
+        if self.count > _SMALL_ROWS:
+            table.replace(rows, marker)
+            return
+        kept = self._plans.compute(self._name("current"), lambda: rows, *self.leaves)
+        table.replace(kept, marker)
+        kept.release()
+
+    def _take_in(self, changes: DataFrame, count: int) -> None:
+        if self._recent is None and self.count + count <= _FOLD_ROWS:
+            base = self._loaded(self._base)
+            self._base = self._kept(
+                "rows", lambda: self._folded(base.frame, changes), base.count + count, base.frame, changes
+            )
+            base.release()
+            return
+        former = self._recent or self._plans.nothing(self._name("recent"), self._log.schema)
+        self._recent = self._kept(
+            "recent", lambda: self._changed(former.frame, changes), former.count + count, former.frame, changes
+        )
+        former.release()
+        if self._recent.count > max(_FOLD_ROWS, _count(self._base) // _FOLD_SHARE):
+            self._fold()
+
+    def _fold(self) -> None:
+        """Make one layer of the two."""
+        leaves = (self._loaded(self._base).frame, self._loaded(self._recent).frame)
+        folded = self._kept("rows", self._live, self.count, *leaves)
+        self.drop()
+        self._base = folded
+
+    def _folded(self, base: DataFrame, changes: DataFrame) -> DataFrame:
+        return self._changed(base, changes).where("not _deleted")
+
+    def _changed(self, rows: DataFrame, changes: DataFrame) -> DataFrame:
+        newest = newest_per_key(changes, self._keys)
+        return _without(rows, newest.hint("shuffle_hash"), self._keys).unionByName(newest)
+
+    def _live(self) -> DataFrame:
+        base = self._loaded(self._base).frame
+        if self._recent is None:
+            return base
+        old = _without(base, self._recent.frame, self._keys)
+        return old.unionByName(self._recent.frame.where("not _deleted"))
+
+    @staticmethod
+    def _loaded(layer: Materialized | None) -> Materialized:
+        assert layer is not None, "state is read before it is loaded"
+        return layer
+
+    def _kept(self, layer: str, make: Callable[[], DataFrame], at_most: int, *leaves: DataFrame) -> Materialized:
+        """Keep rows as one partition while they are few, else spread by key."""
+        if at_most > _SMALL_ROWS:
+            return materialize(make().repartition(*self._keys))
+        return self._plans.compute(self._name(layer), lambda: make().coalesce(1), *leaves)
+
+    def _name(self, layer: str) -> str:
+        return f"{self._log.path.parent.name}.{self._log.path.name} {layer}"
+
+
+def _without(rows: DataFrame, others: DataFrame, keys: Sequence[str]) -> DataFrame:
+    same = [rows[key].eqNullSafe(others[key]) for key in keys]
+    return rows.join(others, same, "left_anti")
+
+
+def _count(layer: Materialized | None) -> int:
+    return layer.count if layer else 0

@@ -1,0 +1,33 @@
+"""The two versions of a model while it stands beside: its rows as they run, and as they would be."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headrace.layout import Layout
+from headrace.project import rebuilds
+from headrace.project.model import Model, Project
+from headrace.project.rebuilds import Rebuild
+from headrace.spark.session import child
+from headrace.tables.diff import Difference, compare
+from headrace.tables.state import newest_per_key
+
+
+def difference(spark: SparkSession, project: Project, rebuild: Rebuild, table: str, most: int) -> Difference:
+    """Compare the running rows, as of the batch that was caught up with, with those beside."""
+    session, model, live = child(spark, "diff"), project.model(table), Layout(project.target.data_dir)
+    session.conf.set("spark.sql.shuffle.partitions", str(session.sparkContext.defaultParallelism))
+    upto = rebuild.batches.get(model.query or model.name)
+    running = _rows(session, live, model, upto)
+    beside = _rows(session, rebuilds.beside(live, rebuild, project.queries), model, None)
+    return compare(running, beside, model.unique_key or model.once_per, most)
+
+
+def _rows(session: SparkSession, layout: Layout, model: Model, upto: int | None) -> DataFrame:
+    """A model's rows, with the columns that the table has, as of a batch."""
+    is_upsert = model.materialized == "upsert"
+    rows = session.read.format("delta").load(str(layout.appended(model.table, is_upsert)))
+    if upto is not None:
+        rows = rows.where(F.col("_batch") <= upto)
+    return newest_per_key(rows, model.unique_key).where("not _deleted") if is_upsert else rows
