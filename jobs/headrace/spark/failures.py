@@ -57,7 +57,8 @@ class ModelFailed(HeadraceError):
 
     def __init__(self, model: str, path: str, cause: BaseException) -> None:
         self.cause = cause
-        super().__init__(f"{path}: {model}: {told(cause)}")
+        text = told(cause)
+        super().__init__(text if text.startswith(f"{path}:") else f"{path}: {model}: {text}")
 
 
 def passes(error: BaseException) -> bool | None:
