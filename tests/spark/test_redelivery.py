@@ -110,6 +110,7 @@ class Stage:
         given = TypeAdapter(tuple[Batch, ...]).validate_python(GIVEN)
         for batch in land(sandbox.judge, self.project, given).batches:
             land_batch(sandbox, self.layout, batch)
+            self.run()
 
     @property
     def project(self) -> Project:
@@ -142,9 +143,7 @@ class Stage:
 
 @pytest.fixture
 def stage(sandbox: Sandbox, tmp_path: Path) -> Stage:
-    stage = Stage(sandbox, tmp_path)
-    stage.run()
-    return stage
+    return Stage(sandbox, tmp_path)
 
 
 def with_missing(before: dict[str, list[int]]) -> dict[str, list[int]]:

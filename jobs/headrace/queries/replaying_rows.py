@@ -10,13 +10,13 @@ from pyspark.sql import SparkSession
 
 from headrace.landing.replaying import marker_after
 from headrace.layout import Layout
-from headrace.project.model import FAILED_COLUMNS, Model, Project, Query
+from headrace.project.model import FAILED_COLUMNS, Project, Query
 from headrace.queries.inputs import Inputs
 from headrace.queries.poison import Poison
 from headrace.queries.redelivery import Landed, Redelivery
 from headrace.reading.dead_letters import Chosen
-from headrace.reading.replays import REDELIVERED, redelivered
-from headrace.spark.binding import shared_views, view_of
+from headrace.reading.replays import REDELIVERED, asked_for
+from headrace.spark.binding import shared_views, streams_of
 from headrace.spark.columns import columns_of, landing_schema
 from headrace.tables.delta import CommitTable
 
@@ -36,7 +36,8 @@ def request(spark: SparkSession, project: Project, layout: Layout, chosen: Chose
         topics = {arrival[1] for _, poison in left_out for arrival in poison.arrivals} - landed.keys()
         landed.update(_new_arrivals(spark, project, layout, topics))
         _ask(table, query, [each for found in left_out for each in _redeliveries(project, query, found, landed)])
-        asked.update({poison.table: len(poison.arrivals) for _, poison in left_out})
+        for _, poison in left_out:
+            asked[poison.table] += len(poison.arrivals)
     return asked
 
 
@@ -48,8 +49,10 @@ def _ask(table: CommitTable, query: Query, found: list[Redelivery]) -> None:
 
 def _left_out(table: CommitTable, chosen: Chosen) -> Iterator[LeftOut]:
     """What a query's batches were run without, but for what was asked for before."""
-    gone = {(batch, model, arrival) for batch, model, _, arrival in redelivered(table.path)}
-    for commit in table.commits(-1):
+    commits = [*table.commits(-1)]
+    again = (row for commit in commits for row in asked_for(commit.marker))
+    gone = {(batch, model, arrival) for batch, model, _, arrival in again}
+    for commit in commits:
         if REDELIVERED in commit.marker or "inputs" not in commit.marker:
             continue
         inputs = Inputs.from_json(commit.marker["inputs"])
@@ -76,12 +79,10 @@ def _readers(project: Project, query: Query, table: str) -> tuple[str, ...]:
     """What computes the rows of a model or view now: itself, or the models that have it in their text."""
     if table in (model.table for model in query.models) or table in shared_views(project, query):
         return (table,)
-    return tuple(model.table for model in query.models if table in _views(project, model))
-
-
-def _views(project: Project, model: Model) -> set[str]:
-    found = [view for view in (view_of(project, ref) for ref in model.inputs if ref.stream) if view is not None]
-    return {view.table for view in found}.union(*(_views(project, view) for view in found))
+    streamed = {
+        model.table: {view for views, _ in streams_of(project, model) for view in views} for model in query.models
+    }
+    return tuple(model for model, views in streamed.items() if table in views)
 
 
 def _new_arrivals(

@@ -26,7 +26,6 @@ REDELIVERED = "redelivered"
 Rejected = tuple[int, str, int, int, str]
 """Landing batch, topic, partition and offset of a rejected row, and why it was rejected."""
 
-
 LeftOut = tuple[int, str, str, tuple[int, str, int, int]]
 """The batch that was run without a row, the model or view, the reason, and the row's arrival."""
 
@@ -47,9 +46,14 @@ def redelivered(table: Path) -> Iterator[LeftOut]:
     if not DeltaTable.is_deltatable(str(table)):
         return
     for version in range(DeltaTable(str(table)).version() + 1):
-        for each in _marker(table, version).get(REDELIVERED, ()):
-            poison = each["poison"]
-            yield from ((each["left_out"], poison["table"], poison["reason"], tuple(row)) for row in poison["arrivals"])
+        yield from asked_for(_marker(table, version))
+
+
+def asked_for(marker: Mapping[str, Any]) -> Iterator[LeftOut]:
+    """The rows that one commit asks for again."""
+    for each in marker.get(REDELIVERED, ()):
+        poison = each["poison"]
+        yield from ((each["left_out"], poison["table"], poison["reason"], tuple(row)) for row in poison["arrivals"])
 
 
 def newest(table: Path) -> int:

@@ -322,7 +322,7 @@ def _cast(to: Expressions, node: Any, scope: Scope) -> Value:
 
 
 def _type(to: Expressions, node: Any) -> Type:
-    if node.this in (exp.DType.DECIMAL,):
+    if node.this == exp.DType.DECIMAL:
         numbers = [int(part.name) for part in node.expressions] or [10, 0]
         return decimal(numbers[0], numbers[1] if len(numbers) > 1 else 0)
     if node.this not in _TYPES or node.expressions:

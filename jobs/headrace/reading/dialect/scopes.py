@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from headrace.reading.dialect.complaints import NotKnown, UnknownColumn
 from headrace.reading.dialect.types import Type, array, quoted
-from headrace.reading.dialect.values import Value
+from headrace.reading.dialect.values import Value, quoted_text
 from headrace.reading.rows import BadQuery
 
 
@@ -111,11 +111,11 @@ def fields(value: Value, names: tuple[str, ...]) -> Value:
 def _field(value: Value, name: str) -> Value:
     if value.type.name == "array" and value.type.element.name == "struct":
         real, kind = _named(value.type.element, name)
-        return Value(f"list_transform({value.sql}, lambda s: struct_extract(s, {_text(real)}))", array(kind))
+        return Value(f"list_transform({value.sql}, lambda s: struct_extract(s, {quoted_text(real)}))", array(kind))
     if value.type.name == "map":
         raise NotKnown(f"the key {name} of a map as a field")
     real, kind = _named(value.type, name)
-    return Value(f"struct_extract({value.sql}, {_text(real)})", kind)
+    return Value(f"struct_extract({value.sql}, {quoted_text(real)})", kind)
 
 
 def _named(kind: Type, name: str) -> tuple[str, Type]:
@@ -123,10 +123,6 @@ def _named(kind: Type, name: str) -> tuple[str, Type]:
     if len(found) != 1:
         raise BadQuery(f"no field {name} in a {kind}")
     return found[0]
-
-
-def _text(name: str) -> str:
-    return "'" + name.replace("'", "''") + "'"
 
 
 def _there_are(scope: Scope) -> str:
