@@ -29,7 +29,7 @@ def two_event_times(draft: Draft) -> Iterator[Finding]:
     """Joins and groups have one event time on each side."""
     for join in of_streams(draft):
         for side in (join.left, (join.right,)):
-            if len(names := _of_side(join, side)) > 1:
+            if len(names := _of_side(join, side)) > 1 and len(_named(join, side)) != 1:
                 yield Finding(join.place, "cannot-stream", _message(names, "join"))
     for flow in streaming_files(draft):
         for scope in flow.selects:
@@ -49,6 +49,17 @@ def _of_side(join: StreamJoin, side: tuple[str, ...]) -> list[str]:
         if owner in aliases and join.flow.is_event_time(column):
             found[f"{owner}.{_column_name(column, owner)}".lower()] = None
     return [*found]
+
+
+def _named(join: StreamJoin, side: tuple[str, ...]) -> set[str]:
+    """The event times of a side that the join's own condition names: of one, the others lose their mark before it."""
+    condition, aliases = join.join.args.get("on"), {*map(str.lower, side)}
+    columns = condition.find_all(exp.Column) if condition is not None else ()
+    return {
+        f"{owner}.{_column_name(column, owner)}".lower()
+        for column in columns
+        if (owner := join.flow.tracing.owner(column, join.scope)) in aliases and join.flow.is_event_time(column)
+    }
 
 
 def _needed(join: StreamJoin) -> Iterator[exp.Column]:

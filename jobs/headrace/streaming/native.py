@@ -25,6 +25,7 @@ from headrace.queries.batch_tests import QueryTests
 from headrace.queries.outputs import keyed_changes
 from headrace.queries.sources import Tables, plain, source_name, stored
 from headrace.queries.turns import RANKS, Turns
+from headrace.spark import event_times
 from headrace.spark.batch_plan import BatchPlan, SourceTime
 from headrace.spark.binding import Binder, arguments, inputs_of, seconds, stored_inputs, streams_of, view_of
 from headrace.spark.kept import Plans
@@ -212,7 +213,8 @@ class NativeQuery:
                 rows = with_ticks(rows, self._ticks(ref), found, self._bronze(ref), key_of(self._project, found))
             rows.createOrReplaceTempView(name)
         text = guarded(self.model, self._names, self._project.vars)
-        return self.session.sql(text, args=arguments(self._project, self.model, text))
+        rows = self.session.sql(text, args=arguments(self._project, self.model, text))
+        return event_times.one_for_each_side(self.session, rows)
 
     def _reads(self) -> list[Read]:
         """Every stream that the query reads: tables, and the ticks of their landings."""
