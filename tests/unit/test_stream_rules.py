@@ -99,11 +99,11 @@ AFTER = "s.at between r.event_time and r.event_time + interval 1 hour"
 PLAIN = "timestamp_micros(unix_micros(event_time))"
 TWO_TIMES: list[tuple[str, str | None]] = [
     (CHAIN.format("l.key, s.at", AFTER), None),
-    (CHAIN.format("l.key, l.event_time", AFTER), "`r.event_time` and `l.event_time`"),
+    (CHAIN.format("l.key, l.event_time", AFTER), None),
     (CHAIN.format("l.key", f"{AFTER} and s.at > l.event_time"), "`l.event_time`"),
-    (CHAIN.format("l.key, unix_micros(l.event_time) as at", AFTER), "`r.event_time` and `l.event_time`"),
+    (CHAIN.format("l.key, unix_micros(l.event_time) as at", AFTER), None),
     (f"{CHAIN.format('l.key', AFTER)} where l.event_time > timestamp'2020-01-01'", None),
-    (CHAIN.format("*", AFTER), "`r.event_time` and `l.event_time`"),
+    (CHAIN.format("*", AFTER), None),
     (CHAIN.replace("select key, event_time from stream bronze.orders",
                    f"select key, event_time, {PLAIN} as at from stream bronze.orders")
      .format("l.key, l.at", AFTER), None),
