@@ -14,12 +14,12 @@ import psutil
 import pyspark
 
 from headrace.environment import guard
-from headrace.spark import compiler
+from headrace.spark.session import JAVA_COMPILERS
 from tests.waiting import wait_for
 
 HOME = Path(pyspark.__file__).parent
 
-_COMPILER = " ".join(f'"{option}"' for option in compiler.options("quick"))
+_COMPILER = " ".join(f'"{option}"' for option in JAVA_COMPILERS["quick"])
 """For a run of a minute."""
 
 

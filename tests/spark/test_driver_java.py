@@ -1,4 +1,4 @@
-"""Java of ours in the driver: compiled once per user, and what it keeps from a session."""
+"""Java of ours in the driver: compiled once per user."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from headrace.spark import driver_java
 pytestmark = pytest.mark.spark
 
 SOURCE = 'public class Thing { public static class Part {} public String name() { return "thing"; } }'
-ANNOUNCED = "META-INF/services/org.apache.spark.sql.SparkSessionExtensionsProvider"
 
 
 @pytest.fixture
@@ -57,29 +56,3 @@ def test_damaged_code_is_compiled_again(spark: SparkSession, compiled: list[str]
 def test_cache_that_cannot_be_written_only_costs_time(spark: SparkSession, compiled: list[str], tmp_path: Path) -> None:
     (tmp_path / "java").write_text("no folder")
     assert classes(spark) == classes(spark) and len(compiled) == 2
-
-
-def test_session_starts_without_the_functions_of_machine_learning(spark: SparkSession) -> None:
-    jvm: Any = spark._jvm
-    usual = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    loader = driver_java.session_loader(spark.sparkContext, usual)
-    hidden = {*found(usual, ANNOUNCED)} - {*found(loader, ANNOUNCED)}
-    assert len(hidden) == 1 and "spark-mllib_" in hidden.pop()
-    assert not spark.catalog.functionExists("vector_to_array")
-
-
-def test_session_finds_all_else(spark: SparkSession) -> None:
-    jvm: Any = spark._jvm
-    usual = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    loader = driver_java.session_loader(spark.sparkContext, usual)
-    for name in ("META-INF/services/org.apache.hadoop.fs.FileSystem", "org/apache/spark/log4j2-defaults.properties"):
-        assert found(loader, name) == found(usual, name) != []
-    assert loader.loadClass("io.delta.tables.DeltaTable").equals(usual.loadClass("io.delta.tables.DeltaTable"))
-
-
-def found(loader: Any, name: str) -> list[str]:
-    """Where a class loader finds a resource."""
-    places, resources = [], loader.getResources(name)
-    while resources.hasMoreElements():
-        places.append(str(resources.nextElement().toString()))
-    return places

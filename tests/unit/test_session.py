@@ -44,7 +44,6 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
 
     monkeypatch.setattr(SparkContext, "getOrCreate", start)
     monkeypatch.setattr(session, "resolve", lambda name: ())
-    monkeypatch.setattr(session, "mend", lambda: None)
     for variable in ("SPARK_ENV_LOADED", "PYSPARK_GATEWAY_PORT"):
         monkeypatch.delenv(variable, raising=False)
     for variable in ("TZ", "SPARK_LAUNCHER_OPTS"):

@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.spark.columns import lit, no_rows
-from headrace.spark.driver_java import packed_rows, plan_nodes
-from headrace.spark.jvm import each, frame_of, kind_of, scala_object, scala_sequence
+from headrace.spark.driver_java import plan_nodes
+from headrace.spark.jvm import each, frame_of, kind_of, scala_sequence
 from headrace.spark.session import SMALL_BATCH_ROWS
 
 _LARGE_ROWS = 50_000
@@ -34,7 +34,7 @@ class Materialized:
 
     def release(self) -> None:
         """Give the memory back; the frame must not be used any more."""
-        packed_rows(self.frame.sparkSession).release(self.frame._jdf.queryExecution().logical().rdd())
+        self.frame._jdf.queryExecution().logical().rdd().unpersist(False)
 
     def narrowed(self, fewer: DataFrame) -> Materialized:
         """Take `fewer`, which is made of these rows, in their place."""
@@ -76,10 +76,8 @@ class Files(Materialized):
 def materialize(frame: DataFrame) -> Materialized:
     """Compute a frame now; its plan is cut, so plans never grow from batch to batch."""
     session, ran = frame.sparkSession, frame._jdf.queryExecution()
-    jvm: Any = session._jvm
-    kept = packed_rows(session).keep(ran.toRdd())
-    rows = scala_object(jvm.org.apache.spark.sql.execution, "LogicalRDD").fromDataset(kept, frame._jdf, False)
-    count = int(kept.count())  # computes and keeps every row
+    rows = frame.localCheckpoint(eager=False)._jdf.queryExecution().logical()
+    count = int(rows.rdd().count())  # computes and keeps every row
     place = (rows.outputPartitioning(), rows.outputOrdering())
     if count > SMALL_BATCH_ROWS and kind_of(place[0]) == "HashPartitioning":
         place = _in_own_columns(session, rows, ran.executedPlan()) or place

@@ -7,12 +7,11 @@ import os
 import signal
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from py4j.java_gateway import get_method
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
@@ -22,11 +21,7 @@ from headrace.environment import classes, java
 from headrace.environment.jars import resolve
 from headrace.errors import EnvironmentFault, HeadraceError
 from headrace.project.model import Macro, Target
-from headrace.spark import compiler
-from headrace.spark.driver_java import interpreted_calls, kept_code, session_loader
 from headrace.spark.failures import told
-from headrace.spark.gateway import mend
-from headrace.spark.jvm import scala_sequence
 
 SMALL_BATCH_ROWS = 20_000
 """Up to here generating code costs more than it saves (see docs/speed.md)."""
@@ -64,8 +59,6 @@ _TYPES = "spark.sql.types.framework.enabled"
 _EXCLUDED = (
     # It makes one subquery of two aggregates over the same rows, and a plan with a subquery cannot be kept.
     "org.apache.spark.sql.catalyst.optimizer.MergeSubplans",
-    # It computes an array twice more, to see whether it is there and has elements, before it is exploded.
-    "org.apache.spark.sql.catalyst.optimizer.InferFiltersFromGenerate",
 )
 
 _RUNTIME: Mapping[str, str] = {
@@ -125,7 +118,8 @@ _LOCAL: Mapping[str, str] = {
 _LAUNCHER_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """Of the JVM that only puts together the command that starts Spark's: half of its 0.33 CPU-s are saved."""
 
-_SOURCES = "updatingResource"
+JAVA_COMPILERS: Mapping[str, tuple[str, ...]] = {"full": (), "quick": ("-XX:TieredStopAtLevel=1",)}
+"""Java compiles fast at first, and well once a method is hot; the latter pays after hours (docs/speed.md)."""
 
 _JAVA_OPTIONS = (
     "-Duser.timezone=UTC -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m "
@@ -139,7 +133,6 @@ _JAVA_OPTIONS = (
 def start(target: Target, log_file: Path | None = None) -> SparkSession:
     """Return the application's session; master and confs given from outside win over the target's."""
     os.environ.setdefault("TZ", "UTC")
-    mend()
     # Spark's Python side repeats every SQL error as JSON on stderr; ours says it once, in one line.
     for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j"):
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
@@ -157,12 +150,9 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
     if given is not None and not given.contains("spark.jars"):
         confs["spark.jars"] = _jars_for_running_jvm()
     with _interrupts_as_they_are(), _failures_told():
-        context = SparkContext.getOrCreate(SparkConf().setAll([*confs.items()]))
-        with _without_vectors(context):
-            spark = SparkSession.builder.config(map=dict[str, Any](confs)).getOrCreate()
+        SparkContext.getOrCreate(SparkConf().setAll([*confs.items()]))
+        spark = SparkSession.builder.config(map=dict[str, Any](confs)).getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
-    _forget_sources(spark)
-    _keep_code(spark)
     return spark
 
 
@@ -179,39 +169,6 @@ def _failures_told() -> Iterator[None]:
         raise EnvironmentFault(f"{message} Look at `spark:` in conf/, and at the memory that is free.") from error
     except Py4JJavaError as error:
         raise EnvironmentFault(f"Spark does not start: {told(error)}. Look at `spark:` in conf/.") from error
-
-
-@contextmanager
-def _without_vectors(context: SparkContext) -> Iterator[None]:
-    """Keep Spark's machine learning from telling a new session its functions: 1 CPU-s."""
-    thread = cast(Any, context._jvm).java.lang.Thread.currentThread()
-    usual = thread.getContextClassLoader()
-    thread.setContextClassLoader(session_loader(context, usual))
-    try:
-        yield
-    finally:
-        thread.setContextClassLoader(usual)
-
-
-def _forget_sources(spark: SparkSession) -> None:
-    """Let Hadoop forget where each of its thousand settings came from.
-
-    It compresses each such note by itself when settings are sent to tasks, and Spark sends them anew for each scan of
-    files and each step with state of its streaming engine. Nothing but Hadoop's own pages shows the notes.
-    """
-    jvm: Any = spark.sparkContext._jvm
-    settings = spark.sparkContext._jsc.hadoopConfiguration()
-    cast(Any, spark)._jsparkSession.sessionState().newHadoopConf()  # only now all files with settings are read
-    with suppress(Py4JJavaError):  # the field is Hadoop's own, of no promise
-        sources = jvm.java.lang.Class.forName("org.apache.hadoop.conf.Configuration").getDeclaredField(_SOURCES)
-        sources.setAccessible(True)
-        get_method(sources.get(settings), "clear")()  # Java's, not that of Python's mappings
-
-
-def _keep_code(spark: SparkSession) -> None:
-    """Let Spark compile no code that it has compiled before, in this process or another one of the same user."""
-    with suppress(Py4JJavaError):  # where Spark asks for it is Spark's own, of no promise
-        kept_code(spark.sparkContext).install()
 
 
 @contextmanager
@@ -274,9 +231,6 @@ def tune(session: SparkSession, rows: int) -> None:
     session.conf.set("spark.sql.shuffle.partitions", str(partitions))
     session.conf.set("spark.sql.codegen.wholeStage", generates)
     session.conf.set("spark.sql.codegen.factoryMode", factory)
-    # Longer code becomes a method, with arguments in an order of chance: then it is never what was kept.
-    session.conf.set("spark.sql.codegen.methodSplitThreshold", "16000")
-    _optimize(session, *([] if small else [interpreted_calls(session)]))
     # Spark describes each plan that runs, for its pages. With the columns of each step, those of large plans are long.
     session.conf.set("spark.sql.debug.maxToStringFields", "0")
     # A plan that is run again (see `Plan`) is copied first, but not what it reuses: that would keep its first rows.
@@ -284,13 +238,6 @@ def tune(session: SparkSession, rows: int) -> None:
     # Tasks of a job that is no SQL execution of its own (see `materialize`) know only the thread's properties.
     for name in ("spark.sql.codegen.factoryMode", _TYPES):
         session.sparkContext.setLocalProperty(name, str(session.conf.get(name)))
-
-
-def _optimize(session: SparkSession, *rules: Any) -> None:
-    """Give the session's optimizer these rules beside Spark's own."""
-    jvm, spark = cast(Any, session._jvm), cast(Any, session._jsparkSession)
-    found = scala_sequence(session, jvm.org.apache.spark.sql.catalyst.rules.Rule, rules)
-    getattr(spark.experimental(), "extraOptimizations_$eq")(found)
 
 
 def _submitted_confs() -> SparkConf:
@@ -312,7 +259,7 @@ def _jars_for_running_jvm() -> str:
 def _launch_confs(target: Target, log_file: Path | None) -> dict[str, str]:
     confs = {"spark.master": target.spark_master or "local[2]"}
     jars = [str(jar) for jar in resolve("spark")]
-    options, quoted = _JAVA_OPTIONS, compiler.options(target.compiler)
+    options, quoted = _JAVA_OPTIONS, JAVA_COMPILERS[target.compiler]
     if log_file is not None:
         settings = Path(__file__).with_name("log4j2.properties")
         options += f" -Dlog4j2.configurationFile={settings} -Dheadrace.log={log_file}"
