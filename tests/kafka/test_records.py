@@ -11,9 +11,10 @@ from confluent_kafka import Producer
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.landing.landing import KafkaSource
+from headrace.landing.records import SCHEMA, Ranges, RecordReader
 from headrace.project.model import Kafka
 from headrace.spark.kept import Plans
-from headrace.spark.records import SCHEMA, Ranges, RecordReader
+from headrace.spark.slot import Rows
 from tests.kafka.cluster import Cluster
 from tests.waiting import PATIENCE
 
@@ -30,6 +31,11 @@ def spark_reads(spark: SparkSession, options: dict[str, str], ranges: Ranges) ->
     reader = spark.read.format("kafka").options(**options).option("includeHeaders", "true")
     reader = reader.option("assign", json.dumps({topic: [int(p) for p in found] for topic, found in starts.items()}))
     return reader.option("startingOffsets", json.dumps(starts)).option("endingOffsets", json.dumps(ends)).load()
+
+
+def reader_of(spark: SparkSession, cluster: Cluster) -> RecordReader:
+    source = KafkaSource.of(Kafka(cluster.bootstrap), "test")
+    return RecordReader(spark, source.spark_options, source.client_config)
 
 
 @pytest.fixture
@@ -56,28 +62,28 @@ def test_rows_are_those_of_sparks_own_source(spark: SparkSession, cluster: Clust
     one, two = topics
     options = dict(KafkaSource.of(Kafka(cluster.bootstrap), "test").spark_options)
     plans = Plans(spark.newSession())
-    reader = RecordReader(plans.session, options)
+    reader = reader_of(plans.session, cluster)
     whole: Ranges = {(one, 0): (0, 6), (one, 1): (0, 6), (one, 2): (0, 6), (two, 0): (0, 9)}
     parts: Ranges = {(one, 0): (2, 6), (two, 0): (1, 2)}
     for ranges in (whole, parts, whole):
-        found = plans.fill("records", reader.rows(ranges), SCHEMA).frame
+        found = plans.fill("records", Rows.internal(plans.session, reader.few(ranges) or (), SCHEMA), SCHEMA).frame
         due = spark_reads(spark, options, ranges)
         assert due.count() > 0
         assert_df_equality(found, due, ignore_nullable=True, ignore_row_order=True)
-        assert_df_equality(reader.frame(ranges), due, ignore_nullable=True, ignore_row_order=True)
+        assert_df_equality(reader.many(ranges), due, ignore_nullable=True, ignore_row_order=True)
 
 
 def test_many_records_are_read_in_parts(spark: SparkSession, cluster: Cluster, topics: tuple[str, str]) -> None:
-    reader = RecordReader(spark, KafkaSource.of(Kafka(cluster.bootstrap), "test").spark_options)
+    reader = reader_of(spark, cluster)
     cores = spark.sparkContext.defaultParallelism
     for ranges in ({(topics[0], 0): (0, 6)}, {(topics[0], 0): (0, 6), (topics[0], 1): (0, 6)}):
-        assert reader.frame(ranges).rdd.getNumPartitions() == max(cores, len(ranges))
+        assert reader.many(ranges).rdd.getNumPartitions() == max(cores, len(ranges))
 
 
 def test_offsets_that_are_gone_are_an_error(spark: SparkSession, cluster: Cluster, topics: tuple[str, str]) -> None:
-    reader = RecordReader(spark, KafkaSource.of(Kafka(cluster.bootstrap), "test").spark_options)
+    reader = reader_of(spark, cluster)
     gone = {(topics[0], 0): (1_000, 1_010)}
     with pytest.raises(Exception, match=r"(?i)offset|data"):
-        reader.rows(gone)
+        reader.few(gone)
     with pytest.raises(Exception, match=r"(?i)offset|data"):
-        reader.frame(gone).count()
+        reader.many(gone).count()

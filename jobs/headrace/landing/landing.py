@@ -17,6 +17,7 @@ from headrace.errors import HeadraceError
 from headrace.landing.broker_admin import BrokerAdmin, Offsets
 from headrace.landing.classify import UNSURE, classify, data_column, look_closely
 from headrace.landing.clocks import LandingClocks, latest, told
+from headrace.landing.records import SCHEMA, Ranges, RecordReader
 from headrace.landing.starts import Start, Starts
 from headrace.layout import Layout
 from headrace.project import seed_changes
@@ -37,7 +38,6 @@ from headrace.spark.columns import landing_schema, lit
 from headrace.spark.kept import Plans
 from headrace.spark.local import local_frame
 from headrace.spark.materialized import Materialized, count_where
-from headrace.spark.records import SCHEMA, Ranges, RecordReader
 from headrace.spark.session import SMALL_BATCH_ROWS, child, tune
 from headrace.spark.slot import Rows
 from headrace.tables.delta import CommitTable
@@ -119,7 +119,7 @@ class LandingQuery:
         self._note = read_note(layout.checkpoint(landing.query))
         self._starts = Starts(layout.checkpoint(landing.query))
         self._kafka = kafka
-        self._records = RecordReader(self.session, kafka.spark_options)
+        self._records = RecordReader(self.session, kafka.spark_options, kafka.client_config)
         self._bounds = bounds or InputBounds()
         self._total = 0
         self._last_replay = -1
@@ -191,6 +191,7 @@ class LandingQuery:
     def forget(self) -> None:
         """Drop what is remembered; the next step starts from what the table says."""
         self._ready = False
+        self._records.close()
         self._plans.drop()
 
     @property
@@ -359,11 +360,11 @@ class LandingQuery:
         for (topic, p), (_, end) in ranges.items():
             done.setdefault(topic, {})[p] = end
         self._plans.begin(moment.batch, records)
-        fetched = self._records.rows(ranges) if self._plans.are_kept else None
+        fetched = self._records.few(ranges) if self._plans.are_kept else None
         if fetched is not None:
-            return self._land_fetched(fetched, moment, done)
+            return self._land_fetched(Rows.internal(self.session, fetched, SCHEMA), moment, done)
         self._plans.begin(moment.batch, max(records, SMALL_BATCH_ROWS + 1))  # few large ones are as many
-        landed = self._judged_many(self._records.frame(ranges), {topic for topic, _ in ranges}, moment)
+        landed = self._judged_many(self._records.many(ranges), {topic for topic, _ in ranges}, moment)
         return self._append(landed, moment, landed.count, done)
 
     def _land_fetched(self, fetched: Rows, moment: Moment, done: Offsets) -> LandingReport:

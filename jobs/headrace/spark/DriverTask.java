@@ -22,7 +22,6 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManager;
 import org.apache.spark.storage.StorageLevel;
-import scala.Function1;
 import scala.Option;
 import scala.collection.Iterator;
 import scala.collection.immutable.ArraySeq;
@@ -36,32 +35,25 @@ public class DriverTask {
     private static final AtomicLong ATTEMPTS = new AtomicLong(1L << 40);
 
     /**
-     * The rows of all partitions of an RDD that needs no other stage; `toRow` makes rows of what it holds, if given.
+     * The first rows of an RDD that needs no other stage, partition by partition.
      * Without `confs` Spark would make some for each value that an expression takes from a row.
      */
-    public static InternalRow[] rows(final RDD rdd, final Function1 toRow, final int atMost, SQLConf confs) {
-        return rows(rdd, toRow, atMost, Long.MAX_VALUE, confs);
-    }
-
-    /** The same, but null once their second columns, which are bytes then, hold more than so many. */
-    public static InternalRow[] rows(
-            final RDD rdd, final Function1 toRow, final int atMost, final long bytes, SQLConf confs) {
+    public static InternalRow[] rows(final RDD rdd, final int atMost, SQLConf confs) {
         final List found = new ArrayList();
-        final long[] left = {bytes};
         SQLConf$.MODULE$.withExistingConf(confs, new AbstractFunction0() {
             public Object apply() {
                 Partition[] parts = rdd.partitions();
                 for (int part = 0; part < parts.length; part++) {
-                    read(rdd, parts[part], toRow, atMost, left, found);
+                    read(rdd, parts[part], atMost, found);
                 }
                 return found;
             }
         });
-        return left[0] < 0 ? null : (InternalRow[]) found.toArray(new InternalRow[found.size()]);
+        return (InternalRow[]) found.toArray(new InternalRow[found.size()]);
     }
 
     /** A partition is computed as by a task: with memory and locks of its own, that are given back whatever happens. */
-    private static void read(RDD rdd, Partition part, Function1 toRow, int atMost, long[] left, List found) {
+    private static void read(RDD rdd, Partition part, int atMost, List found) {
         SparkEnv env = SparkEnv.get();
         long attempt = ATTEMPTS.getAndIncrement();
         TaskMemoryManager memory = new TaskMemoryManager(env.memoryManager(), attempt);
@@ -72,13 +64,8 @@ public class DriverTask {
         TaskContext$.MODULE$.setTaskContext(task);
         try {
             Iterator rows = rdd.iterator(part, task);
-            while (found.size() < atMost && left[0] >= 0 && rows.hasNext()) {
-                Object next = rows.next();
-                InternalRow row = toRow == null ? ((InternalRow) next).copy() : (InternalRow) toRow.apply(next);
-                if (left[0] < Long.MAX_VALUE && !row.isNullAt(1)) {
-                    left[0] -= row.getBinary(1).length;
-                }
-                found.add(row);
+            while (found.size() < atMost && rows.hasNext()) {
+                found.add(((InternalRow) rows.next()).copy());
             }
         } finally {
             try {

@@ -15,9 +15,14 @@ from headrace.spark.jvm import frame_of, java_array
 
 def internal_rows(session: SparkSession, values: Iterable[Sequence[Any]], schema: StructType) -> Any:
     """Python's values as a Java array of Spark's own rows: what `createDataFrame` makes by way of an RDD and a file."""
-    jvm: Any = session._jvm
     plain = _create_converter(schema)
-    pickled = pickle.dumps([schema.toInternal(plain(value)) for value in values], protocol=4)
+    return java_rows(session, [schema.toInternal(plain(value)) for value in values], schema)
+
+
+def java_rows(session: SparkSession, values: Sequence[Any], schema: StructType) -> Any:
+    """The same of values as Spark has them inside."""
+    jvm: Any = session._jvm
+    pickled = pickle.dumps(values, protocol=4)
     kind = jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
     convert = jvm.org.apache.spark.sql.execution.python.EvaluatePython.makeFromJava(
         jvm.org.apache.spark.sql.types.ArrayType(kind, False)

@@ -38,4 +38,4 @@ class Partition:
 
     def rows(self) -> Rows:
         """Compute them now."""
-        return Rows(self._task.rows(self._rdd, None, self._at_most, self._confs))
+        return Rows(self._task.rows(self._rdd, self._at_most, self._confs))

@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 from headrace.spark.columns import no_rows
 from headrace.spark.driver_java import driver_task, plan_nodes
 from headrace.spark.jvm import frame_of, java_array, objects, scala_object
-from headrace.spark.local import internal_rows
+from headrace.spark.local import internal_rows, java_rows
 from headrace.spark.materialized import Materialized, materialize
 from headrace.spark.parquet import ParquetFiles
 
@@ -40,6 +40,11 @@ class Rows:
     def given(cls, session: SparkSession, values: Iterable[Sequence[Any]], schema: StructType) -> Rows:
         """Rows of Python's values."""
         return cls(internal_rows(session, values, schema))
+
+    @classmethod
+    def internal(cls, session: SparkSession, values: Iterable[Sequence[Any]], schema: StructType) -> Rows:
+        """Rows of values as Spark has them inside: a time is a number of microseconds since 1970."""
+        return cls(java_rows(session, list(values), schema))
 
     @classmethod
     def none(cls, session: SparkSession) -> Rows:
