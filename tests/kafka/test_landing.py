@@ -27,10 +27,10 @@ from headrace.layout import Layout
 from headrace.project.model import SEED_PARTITION, TICK_TOPIC, Field, Kafka, Landing, Seed, Topic
 from headrace.queries.sources import Source
 from headrace.spark.failures import passes
-from headrace.spark.kept import Plans
+from headrace.spark.implementations import small_batches
 from headrace.spark.session import SMALL_BATCH_ROWS
+from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable
-from headrace.tables.shelf import Shelf
 from tests.kafka.cluster import Cluster
 from tests.kafka.crash import Crash, Point
 from tests.waiting import PATIENCE, wait_for
@@ -50,10 +50,12 @@ class Pier:
     layout: Layout
     topic: Topic
 
-    def landing(self, shelf: Shelf | None = None) -> LandingQuery:
+    def landing(self, commit_cache: CommitCache | None = None) -> LandingQuery:
         """A landing query that knows nothing but what is stored."""
         source = KafkaSource.of(Kafka(self.cluster.bootstrap), "test")
-        landing = LandingQuery(self.spark, self.layout, Landing("things", (self.topic,), HERE), source, shelf=shelf)
+        landing = LandingQuery(
+            self.spark, self.layout, Landing("things", (self.topic,), HERE), source, commit_cache=commit_cache
+        )
         landing.table.create()
         return landing
 
@@ -276,26 +278,27 @@ def test_other_start_is_looked_for_anew(pier: Pier) -> None:
 def test_few_large_records_land_as_many(pier: Pier) -> None:
     padding = "x" * 900_000
     pier.cluster.send((pier.topic.topic, str(n), json.dumps({"n": n, "more": padding})) for n in range(80))
-    shelf = Shelf()
-    landing = pier.landing(shelf)
+    commit_cache = CommitCache()
+    landing = pier.landing(commit_cache)
     landing.step(EVERYTHING)
     (commit,) = landing.table.commits(0)
-    assert shelf.take(pier.spark, landing.table, [commit]) is None
+    assert commit_cache.take(pier.spark, landing.table, [commit]) is None
     pier.send(80)
     landing.step(EVERYTHING)
     assert pier.landed == [*((0, n) for n in range(80)), (1, 80)]
 
 
 def test_large_batch_reaches_readers_as_it_was_read(pier: Pier):
-    shelf, session = Shelf(), pier.spark.newSession()
+    commit_cache, session = CommitCache(), pier.spark.newSession()
     pier.send(*range(SMALL_BATCH_ROWS + 1))
     pier.cluster.send([(pier.topic.topic, "bad", "{")])
-    landing = pier.landing(shelf)
+    landing = pier.landing(commit_cache)
     report = landing.step(2 * SMALL_BATCH_ROWS)
     assert report is not None and (report.records, report.rejected) == (SMALL_BATCH_ROWS + 2, 1)
     source = Source(landing.table)
     at_once, later = (
-        source.read(Plans(session), "things", source.commits(0, report.version), each) for each in (shelf, Shelf())
+        source.read(small_batches(session), "things", source.commits(0, report.version), each)
+        for each in (commit_cache, CommitCache())
     )
     assert data_column(pier.topic) in at_once.frame.columns and data_column(pier.topic) not in later.frame.columns
     assert landing.table.snapshot(session).columns == later.frame.columns

@@ -17,10 +17,9 @@ from headrace.errors import InvalidProject
 from headrace.project.model import Model, Publish
 from headrace.publishing import publisher
 from headrace.publishing.publisher import Outlet, Publisher
-from headrace.spark.kept import Plans
-from headrace.spark.materialized import materialize
+from headrace.spark.implementations import materialize, small_batches
+from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable
-from headrace.tables.shelf import Shelf
 from tests.kafka.cluster import Cluster
 from tests.kafka.crash import Crash, Point
 from tests.waiting import PATIENCE
@@ -63,14 +62,17 @@ class Press:
         self.publisher().open()
 
     def publisher(
-        self, name: str = "one", start: Literal["earliest", "latest"] | None = None, shelf: Shelf | None = None
+        self,
+        name: str = "one",
+        start: Literal["earliest", "latest"] | None = None,
+        commit_cache: CommitCache | None = None,
     ) -> Publisher:
         config = {"bootstrap.servers": self.cluster.bootstrap, "log_level": 0}
         outlet = Outlet(config, f"{self.name}-progress", f"{self.name}.{name}")
         publish = Publish(topic=self.name, key="name", value=(("text", "text"),), start=start)
         inputs: tuple[Any, ...] = ()
         model = Model("gold", name, "news", "news.sql", "", "", "append", "micro_batch", None, inputs, publish=publish)
-        return Publisher(self.spark, model, self.table, outlet, self.folder / "set_aside", shelf=shelf)
+        return Publisher(self.spark, model, self.table, outlet, self.folder / "set_aside", commit_cache=commit_cache)
 
     def add(self, *texts: str) -> None:
         """Append rows in one commit, out of their order."""
@@ -195,14 +197,14 @@ def test_history_is_sent_as_declared(press: Press, start: Literal["earliest", "l
 
 
 def test_rows_in_memory_are_sent_as_those_in_files(press: Press) -> None:
-    shelf, plans = Shelf(), Plans(press.spark.newSession())
+    commit_cache, batches = CommitCache(), small_batches(press.spark.newSession())
     texts = ["z", "é漢😀", '"\\\n\t\u0000', "", "a"]
     for batch in range(3):
         rows = [(str(n), f"{text}{batch}", n, batch) for n, text in enumerate(texts)]
-        kept = plans.put("rows", materialize(plans.session.createDataFrame(rows[::-1], SCHEMA).coalesce(1)))
+        kept = batches.put("rows", materialize(batches.session.createDataFrame(rows[::-1], SCHEMA).coalesce(1)))
         version = press.table.append(kept, {"query": "news", "batch": batch, "rows": len(rows)})
-        shelf.put(press.table.path, version, kept)
-    exhaust(press.publisher(shelf=shelf))
+        commit_cache.put(press.table.path, version, kept)
+    exhaust(press.publisher(commit_cache=commit_cache))
     assert press.seen == [f"{text}{batch}" for batch in range(3) for text in texts]
     records = press.cluster.committed(press.name)
     assert [record.key for record in records] == ["0", "1", "2", "3", "4"] * 3

@@ -13,8 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from headrace.landing.landing import KafkaSource
 from headrace.landing.records import SCHEMA, Ranges, RecordReader
 from headrace.project.model import Kafka
-from headrace.spark.kept import Plans
-from headrace.spark.slot import Rows
+from headrace.spark.implementations import small_batches
 from tests.kafka.cluster import Cluster
 from tests.waiting import PATIENCE
 
@@ -61,12 +60,12 @@ def topics(cluster: Cluster) -> tuple[str, str]:
 def test_rows_are_those_of_sparks_own_source(spark: SparkSession, cluster: Cluster, topics: tuple[str, str]) -> None:
     one, two = topics
     options = dict(KafkaSource.of(Kafka(cluster.bootstrap), "test").spark_options)
-    plans = Plans(spark.newSession())
-    reader = reader_of(plans.session, cluster)
+    batches = small_batches(spark.newSession())
+    reader = reader_of(batches.session, cluster)
     whole: Ranges = {(one, 0): (0, 6), (one, 1): (0, 6), (one, 2): (0, 6), (two, 0): (0, 9)}
     parts: Ranges = {(one, 0): (2, 6), (two, 0): (1, 2)}
     for ranges in (whole, parts, whole):
-        found = plans.fill("records", Rows.internal(plans.session, reader.few(ranges) or (), SCHEMA), SCHEMA).frame
+        found = batches.fill("records", reader.few(ranges) or (), SCHEMA).frame
         due = spark_reads(spark, options, ranges)
         assert due.count() > 0
         assert_df_equality(found, due, ignore_nullable=True, ignore_row_order=True)

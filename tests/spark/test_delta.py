@@ -12,10 +12,9 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from headrace.spark.implementations import materialize, small_batches
 from headrace.spark.jvm import scala_object
-from headrace.spark.kept import Plans
-from headrace.spark.materialized import materialize
-from headrace.spark.parquet_footer import row_count
+from headrace.spark.small_batches import SmallBatches
 from headrace.tables import delta
 from headrace.tables.delta import CommitTable, ReplacedTable
 
@@ -25,8 +24,8 @@ SCHEMA = StructType().add("n", "long").add("text", "string")
 
 
 @pytest.fixture
-def plans(spark: SparkSession) -> Plans:
-    return Plans(spark.newSession())
+def batches(spark: SparkSession) -> SmallBatches:
+    return small_batches(spark.newSession())
 
 
 def frame(spark: SparkSession, *numbers: int) -> DataFrame:
@@ -62,12 +61,14 @@ def jobs(spark: SparkSession, run: Callable[[], object]) -> int:
     return int(scheduler.numTotalJobs()) - before
 
 
-def test_every_commit_has_the_checksum_that_delta_finds(spark: SparkSession, plans: Plans, tmp_path: Path) -> None:
+def test_every_commit_has_the_checksum_that_delta_finds(
+    spark: SparkSession, batches: SmallBatches, tmp_path: Path
+) -> None:
     table = CommitTable(spark, tmp_path / "t", SCHEMA)
     table.create()
     assert checksum(table)["numFiles"] == 0 and holds(table)
     for batch in range(3):
-        kept = plans.put("rows", materialize(frame(plans.session, batch)))
+        kept = batches.put("rows", materialize(frame(batches.session, batch)))
         table.append(kept if batch % 2 else frame(spark, batch), marked(batch))
         assert checksum(table)["numFiles"] == batch + 1 and holds(table)
     assert numbers(table) == [0, 1, 2]
@@ -99,11 +100,11 @@ def test_checksum_holds_after_commits_of_others(spark: SparkSession, tmp_path: P
     assert [row.more for row in wider.snapshot(spark).where("n = 5").collect()] == [7]
 
 
-def test_rows_are_replaced_and_older_versions_stay(spark: SparkSession, plans: Plans, tmp_path: Path) -> None:
+def test_rows_are_replaced_and_older_versions_stay(spark: SparkSession, batches: SmallBatches, tmp_path: Path) -> None:
     table = ReplacedTable(spark, tmp_path / "t é", SCHEMA)
     table.create()
     table.replace(frame(spark, 1, 2), marked(0))
-    table.replace(plans.put("rows", materialize(frame(plans.session, 3))), marked(1))
+    table.replace(batches.put("rows", materialize(frame(batches.session, 3))), marked(1))
     assert numbers(table) == [3] and holds(table)
     assert sorted(row["n"] for row in DeltaTable(table.path).to_pyarrow_table().to_pylist()) == [3]
     assert table.snapshot(spark, 1).count() == 2
@@ -144,25 +145,14 @@ def test_files_without_readers_go_after_a_week(
     assert numbers(table) == [4] and holds(table)
 
 
-def test_readers_count_rows_by_the_log_alone(spark: SparkSession, plans: Plans, tmp_path: Path) -> None:
+def test_readers_count_rows_by_the_log_alone(spark: SparkSession, batches: SmallBatches, tmp_path: Path) -> None:
     """Spark and delta-rs answer `count(*)` from statistics: they are there whoever wrote the files, and right."""
     table = CommitTable(spark, tmp_path / "t", SCHEMA)
     table.create()
     table.append(frame(spark, *range(100)).repartition(3), marked(0))
     table.append(materialize(frame(spark, 1, 2)), marked(1))
-    table.append(plans.put("few", materialize(frame(spark, 1, 2, 3))), marked(2))
+    table.append(batches.put("few", materialize(frame(spark, 1, 2, 3))), marked(2))
     assert DeltaTable(table.path).count() == 105
     assert spark.read.format("delta").load(str(table.path)).count() == 105
     DeltaTable(table.path).create_checkpoint()
     assert DeltaTable(table.path).count() == 105
-
-
-def test_footer_of_many_columns_is_read(spark: SparkSession, tmp_path: Path) -> None:
-    wide = spark.range(7).selectExpr("id", *(f"struct(id as a, array(id) as b) as c{n}" for n in range(40)))
-    wide.coalesce(1).write.parquet(str(tmp_path / "wide"))
-    spark.range(0).coalesce(1).write.parquet(str(tmp_path / "none"))
-    assert [row_count(file) for file in sorted((tmp_path / "wide").glob("*.parquet"))] == [7]
-    assert [row_count(file) for file in (tmp_path / "none").glob("*.parquet")] in ([], [0])
-    (tmp_path / "odd").write_bytes(b"no Parquet file")
-    with pytest.raises(ValueError):
-        row_count(tmp_path / "odd")

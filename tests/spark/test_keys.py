@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.spark.kept import Plans
-from headrace.spark.materialized import materialize
+from headrace.spark.implementations import materialize, small_batches
 from headrace.spark.session import child
 from headrace.tables import keys
 from headrace.tables.keys import KeyIndex
@@ -22,7 +21,7 @@ CLOSED = 5_000
 def index(request: pytest.FixtureRequest, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[KeyIndex]:
     """An index of the even numbers below ten thousand: half of them loaded, the others added."""
     monkeypatch.setattr(keys, "_RECENT_KEYS", request.param)
-    made = KeyIndex(Plans(child(spark, "keys")), "keys", ["id"])
+    made = KeyIndex(small_batches(child(spark, "keys")), "keys", ["id"])
     made.load(spark.range(0, CLOSED, 2))
     made.add(materialize(spark.range(CLOSED, 2 * CLOSED, 2)))
     yield made

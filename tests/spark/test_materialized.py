@@ -6,8 +6,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headrace.spark.kept import Plans
-from headrace.spark.materialized import Materialized, Nothing, materialize
+from headrace.spark.implementations import materialize, small_batches
+from headrace.spark.materialized import Materialized, Nothing
 from headrace.spark.session import SMALL_BATCH_ROWS
 
 pytestmark = pytest.mark.spark
@@ -55,18 +55,18 @@ def test_rows_that_lie_by_something_else_are_sent_around(session: SparkSession) 
 
 
 def test_large_batch_is_planned_without_what_has_no_rows(session: SparkSession) -> None:
-    plans = Plans(session)
-    plans.begin(0, MANY)
-    rows, none = by_key(session).frame, plans.nothing("none", session.range(1).toDF("key").schema).frame
+    batches = small_batches(session)
+    batches.begin(0, MANY)
+    rows, none = by_key(session).frame, batches.nothing("none", session.range(1).toDF("key").schema).frame
     joined = rows.join(none.withColumn("other", F.lit(1)), "key", "left")
     assert "Join" not in planned(joined)
     assert joined.where("other is null").count() == MANY
 
 
 def test_rows_of_a_large_batch_that_are_none_are_known_to_be_none(session: SparkSession) -> None:
-    plans = Plans(session)
-    plans.begin(0, MANY)
-    found = plans.compute("none", lambda: session.range(5).where("id > rand() + 5"))
+    batches = small_batches(session)
+    batches.begin(0, MANY)
+    found = batches.compute("none", lambda: session.range(5).where("id > rand() + 5"))
     assert (type(found), found.count, found.frame.columns) == (Nothing, 0, ["id"])
     found.release()
     assert found.frame.collect() == []

@@ -12,7 +12,7 @@ from headrace.layout import Layout
 from headrace.project.model import Model
 from headrace.queries.outputs import output_for
 from headrace.spark.columns import columns_of
-from headrace.spark.kept import Plans
+from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS, child
 
@@ -28,16 +28,16 @@ Change = tuple[str, int, int]
 
 def added(spark: SparkSession, folder: Path, size: int, *changes: Change, **header: str) -> Materialized:
     """What a batch that is planned for some size adds to an empty upsert."""
-    plans = Plans(child(spark, "outputs"))
-    plans.begin(0, size)
+    batches = small_batches(child(spark, "outputs"))
+    batches.begin(0, size)
     model = Model(
         "silver", "things", "d", "things.sql", "", "", "upsert", "micro_batch", None, (), unique_key=("id",), **header
     )
-    output = output_for(plans, Layout(folder), model, columns_of(COLUMNS))
+    output = output_for(batches, Layout(folder), model, columns_of(COLUMNS))
     output.create()
     output.load(0)
-    frame = plans.session.createDataFrame([(key, n, (0, offset)) for key, n, offset in changes], columns_of(COLUMNS))
-    made = plans.compute(model.table, lambda: plans.with_batch(output.shaped(frame)), frame)
+    frame = batches.session.createDataFrame([(key, n, (0, offset)) for key, n, offset in changes], columns_of(COLUMNS))
+    made = batches.compute(model.table, lambda: batches.with_batch(output.shaped(frame)), frame)
     return output.narrowed(made)
 
 

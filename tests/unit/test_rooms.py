@@ -47,12 +47,19 @@ def test_only_the_door_reaches_into_spark() -> None:
     assert [found for path in SOURCES for found in reaches(path)] == []
 
 
-def test_java_is_behind_the_door() -> None:
-    assert {path.parent for path in PACKAGE.rglob("*.java")} <= {DOOR}
+def test_jobs_need_nothing_but_public_pyspark() -> None:
+    assert [found for path in sorted((DOOR / "jobs").rglob("*.py")) for found in reaches(path)] == []
+
+
+def test_java_is_behind_the_door_and_short() -> None:
+    sources = [*PACKAGE.rglob("*.java")]
+    assert {path.parent for path in sources} <= {DOOR / "driver"}
+    assert sum(len(path.read_text("utf-8").splitlines()) for path in sources) <= 300
 
 
 @pytest.mark.parametrize(
-    "room", ["checking", "elsewhere", "landing", "publishing", "queries", "running", "streaming", "tables"]
+    "room",
+    ["checking", "elsewhere", "landing", "publishing", "queries", "running", "spark", "streaming", "tables"],
 )
 def test_room_says_what_it_is_for_and_is_not_crowded(room: str) -> None:
     said = ast.get_docstring(ast.parse((PACKAGE / room / "__init__.py").read_text("utf-8"))) or ""

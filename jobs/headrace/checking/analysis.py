@@ -22,7 +22,7 @@ from headrace.spark.binding import Binder, at_moment, view_of
 from headrace.spark.columns import columns_of, landing_schema, no_rows, type_of
 from headrace.spark.complaints import Complaint, offset, words
 from headrace.spark.session import child
-from headrace.spark.streamability import as_stream, refuse_unstreamable
+from headrace.spark.streaming.streamability import as_stream, refuse_unstreamable
 from headrace.streaming.remedies import remedy
 
 _ROUNDS = 5

@@ -14,6 +14,7 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.functions import lit
 from pyspark.sql.types import DataType, MapType, StructType, TimestampType, VariantType
 
 from headrace.landing.body import (
@@ -43,7 +44,6 @@ from headrace.project.event_times import PARTS, WHOLE, FieldTime, SqlTime
 from headrace.project.expressions import columns_of, with_values
 from headrace.project.literals import quoted
 from headrace.project.model import Topic
-from headrace.spark.columns import lit
 
 UNSURE = "_unsure"
 """Name of the column that tells which rows of a glance are left open."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.functions import lit
 from pyspark.sql.types import StructType
 
 from headrace.errors import HeadraceError
@@ -34,14 +35,12 @@ from headrace.project.model import (
 from headrace.project.resets import read_note
 from headrace.reading.replays import LAST, last_of
 from headrace.reading.topics import client_options
-from headrace.spark.columns import landing_schema, lit
-from headrace.spark.kept import Plans
-from headrace.spark.local import local_frame
-from headrace.spark.materialized import Materialized, count_where
+from headrace.spark.columns import landing_schema
+from headrace.spark.implementations import small_batches
+from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS, child, tune
-from headrace.spark.slot import Rows
+from headrace.tables.commit_cache import CommitCache, SharedRows
 from headrace.tables.delta import CommitTable
-from headrace.tables.shelf import Shared, Shelf
 
 _DEFAULTS = {
     "kafka.isolation.level": "read_committed",
@@ -109,12 +108,12 @@ class LandingQuery:
         landing: Landing,
         kafka: KafkaSource,
         bounds: InputBounds | None = None,
-        shelf: Shelf | None = None,
+        commit_cache: CommitCache | None = None,
     ) -> None:
         self.landing = landing
-        self._shelf = shelf or Shelf()
+        self._commit_cache = commit_cache or CommitCache()
         self.session = child(spark, landing.query, landing.macros)
-        self._plans = Plans(self.session)
+        self._batches = small_batches(self.session)
         self.table = CommitTable(self.session, layout.landing(landing.name), landing_schema())
         self._note = read_note(layout.checkpoint(landing.query))
         self._starts = Starts(layout.checkpoint(landing.query))
@@ -192,7 +191,7 @@ class LandingQuery:
         """Drop what is remembered; the next step starts from what the table says."""
         self._ready = False
         self._records.close()
-        self._plans.drop()
+        self._batches.drop()
 
     @property
     def progress(self) -> Mapping[str, int]:
@@ -216,9 +215,8 @@ class LandingQuery:
         row |= {"key": None if sources is None else ",".join(sources), "value": told(readings)}
         row |= {"timestamp": moment.landed_at, "landed_at": moment.landed_at}
         row["event_time"] = latest(self.landing, readings, moment.landed_at)
-        self._plans.begin(moment.batch, 1)
-        tick = Rows.given(self.session, [tuple(row.values())], landing_schema())
-        landed = self._plans.fill("tick", tick, landing_schema())
+        self._batches.begin(moment.batch, 1)
+        landed = self._batches.fill("tick", [tuple(row.values())], landing_schema())
         return self._append(landed, moment, 0, self._done, is_tick=True)
 
     def _recover(self) -> None:
@@ -304,7 +302,7 @@ class LandingQuery:
         if any(changes.values()):
             moment = Moment(self._batch, self._now())
             records = _records(changes, moment.landed_at)
-            self._first = self._land_fetched(Rows.given(self.session, records, SCHEMA), moment, self._done)
+            self._first = self._land_records(records, moment, self._done)
 
     def _differs(self, topic: Topic) -> bool:
         """Whether a topic's file is another than when it was last looked at."""
@@ -322,13 +320,13 @@ class LandingQuery:
             batches.setdefault(row.key, {}).setdefault(row.landing_batch, []).append(row.value)
         return {key: found[max(found)] for key, found in batches.items()}
 
-    def _judged_few(self, fetched: Rows, moment: Moment) -> Materialized:
-        """Records and the moment lie in slots, so that the verdict on them need not be planned again."""
+    def _judged_few(self, fetched: Sequence[Sequence[Any]], moment: Moment) -> Materialized:
+        """Records and the moment are leaves of one plan, so that the verdict need not be planned again."""
         micros = (moment.landed_at - _EPOCH) // timedelta(microseconds=1)
-        told = self._plans.fill("moment", Rows.numbers(self.session, moment.batch, micros), _MOMENT).frame
-        records = self._plans.fill("records", fetched, SCHEMA).frame
+        at = self._batches.fill("moment", [(moment.batch, micros)], _MOMENT).frame
+        records = self._batches.fill("records", fetched, SCHEMA).frame
         topics = self.landing.topics
-        return self._plans.compute("landed", lambda: _classified(_at(records, told), topics), records, told)
+        return self._batches.compute("landed", lambda: _classified(_at(records, at), topics), records, at)
 
     def _judged_many(self, records: DataFrame, read: Collection[str], moment: Moment) -> Materialized:
         """This is planned for each batch, so it holds the verdicts on those topics only that have records in it."""
@@ -336,17 +334,17 @@ class LandingQuery:
         batch = lit(moment.batch).cast("bigint")
         frame = records.withColumns({"landed_at": lit(moment.landed_at), "landing_batch": batch})
         judged = self._judged_closely(frame, topics) if self._looks_closely else self._judged_at_a_glance(frame, topics)
-        return Shared(judged.frame, judged.count, tuple(self.table.schema.names))
+        return SharedRows.of(judged, self.table.schema.names)
 
     def _judged_closely(self, frame: DataFrame, topics: Sequence[Topic]) -> Materialized:
         more = [data_column(topic) for topic in topics]
-        return self._plans.compute("close look", lambda: _classified(frame, topics, more), frame)
+        return self._batches.compute("close look", lambda: _classified(frame, topics, more), frame)
 
     def _judged_at_a_glance(self, frame: DataFrame, topics: Sequence[Topic]) -> Materialized:
         """What a glance leaves open is looked at closely; if that is most of a batch, later ones do without glances."""
         more = [*map(data_column, topics), UNSURE]
-        rows = self._plans.compute("glance", lambda: _classified(frame, topics, more, closely=False), frame)
-        unsure = count_where(rows, UNSURE)
+        rows = self._batches.compute("glance", lambda: _classified(frame, topics, more, closely=False), frame)
+        unsure = rows.count_where(UNSURE)
         self._looks_closely = 2 * unsure > rows.count
         if not unsure:
             return rows
@@ -359,21 +357,21 @@ class LandingQuery:
         done = {t: dict(offsets) for t, offsets in self._done.items()}
         for (topic, p), (_, end) in ranges.items():
             done.setdefault(topic, {})[p] = end
-        self._plans.begin(moment.batch, records)
-        fetched = self._records.few(ranges) if self._plans.are_kept else None
+        self._batches.begin(moment.batch, records)
+        fetched = self._records.few(ranges) if self._batches.are_few else None
         if fetched is not None:
-            return self._land_fetched(Rows.internal(self.session, fetched, SCHEMA), moment, done)
-        self._plans.begin(moment.batch, max(records, SMALL_BATCH_ROWS + 1))  # few large ones are as many
+            return self._land_records(fetched, moment, done)
+        self._batches.begin(moment.batch, max(records, SMALL_BATCH_ROWS + 1))  # few large ones are as many
         landed = self._judged_many(self._records.many(ranges), {topic for topic, _ in ranges}, moment)
         return self._append(landed, moment, landed.count, done)
 
-    def _land_fetched(self, fetched: Rows, moment: Moment, done: Offsets) -> LandingReport:
+    def _land_records(self, fetched: Sequence[Sequence[Any]], moment: Moment, done: Offsets) -> LandingReport:
         """Land records that are here already."""
-        self._plans.begin(moment.batch, len(fetched))
-        if self._plans.are_kept:
+        self._batches.begin(moment.batch, len(fetched))
+        if self._batches.are_few:
             landed = self._judged_few(fetched, moment)
         else:
-            records = local_frame(self.session, fetched.array, SCHEMA)
+            records = self._batches.fill("records", fetched, SCHEMA).frame
             landed = self._judged_many(records, {topic.topic for topic in self.landing.topics}, moment)
         # Offsets that mark the end of a transaction are no records.
         return self._append(landed, moment, landed.count, done)
@@ -397,17 +395,17 @@ class LandingQuery:
                 LAST: self._last_replay,
             }
             version = self.table.append(landed, marker)
-            self._shelf.put(self.table.path, version, landed)
+            self._commit_cache.put(self.table.path, version, landed)
             landed.release()
             self._done, self._batch, self._landed_at = done, moment.batch + 1, moment.landed_at
             self._total += records
             return LandingReport(moment.batch, version, records, rejected)
 
     def _rejected(self, landed: Materialized) -> int:
-        if not self._plans.are_kept:
-            return count_where(landed, "reject_reason is not null")
+        if not self._batches.are_few:
+            return landed.count_where("reject_reason is not null")
         rows = landed.frame
-        return int(self._plans.text("rejected", lambda: rows.select(F.count("reject_reason").cast("string")), rows))
+        return int(self._batches.text("rejected", lambda: rows.select(F.count("reject_reason").cast("string")), rows))
 
 
 def _records(seeds: Mapping[str, Sequence[Seed]], now: datetime) -> list[tuple[Any, ...]]:

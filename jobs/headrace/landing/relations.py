@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.functions import lit
 
 from headrace.landing.classify import data_column, parsed
 from headrace.project.literals import quoted
 from headrace.project.model import CLOCK_TOPIC, LANDING_COLUMNS, TICK_TOPIC, Topic
-from headrace.spark.columns import lit
 
 _NAMES = [name for name, _ in LANDING_COLUMNS]
 _ARRIVAL = "struct(landing_batch, topic, partition, offset) as _arrival"

@@ -14,6 +14,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.functions import lit
 
 from headrace.errors import HeadraceError
 from headrace.landing.classify import as_it_came, classify
@@ -21,8 +22,8 @@ from headrace.layout import Layout
 from headrace.project.model import LANDING_COLUMNS, Landing
 from headrace.reading.dead_letters import Chosen
 from headrace.reading.replays import LANDED_AGAIN, LAST, Rejected, last_of, replayed
-from headrace.spark.columns import landing_schema, lit
-from headrace.spark.materialized import materialize
+from headrace.spark.columns import landing_schema
+from headrace.spark.implementations import materialize
 from headrace.spark.session import SMALL_BATCH_ROWS, child, tune
 from headrace.tables.delta import Commit, CommitTable
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql.functions import lit
 from sqlglot import exp
 
 from headrace.landing.body import name
@@ -15,7 +16,6 @@ from headrace.project import dialect
 from headrace.project.literals import quoted
 from headrace.project.model import TICK_TOPIC, Input, Model
 from headrace.project.statement import Edit, edited, literals
-from headrace.spark.columns import lit
 
 _CLAUSE = re.compile(
     r"\s+watermark\s+(?P<what>\S.*?)\s+delay\s+of\s+interval\s+(?:'[^']*'|:?\w+)\s+\w+", flags=re.IGNORECASE | re.DOTALL

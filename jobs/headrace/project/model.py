@@ -16,6 +16,7 @@ Engine = Literal["streaming", "micro_batch", "snapshot"]
 TestKind = Literal["unique", "not_null", "accepted_values", "relationships", "row"]
 OnFailure = Literal["warn", "dead_letter", "stop"]
 Compiler = Literal["quick", "full"]
+SmallBatchMode = Literal["auto", "driver", "jobs"]
 
 LANDING_COLUMNS: tuple[tuple[str, str], ...] = (
     ("landing_batch", "bigint"),
@@ -361,6 +362,7 @@ class Target:
     spark_master: str | None = None
     spark_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
     compiler: Compiler = "full"
+    small_batches: SmallBatchMode = "auto"
     ingest_interval: float = 1.0
     max_rows: int = 100_000
     vars: Mapping[str, Any] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from headrace.errors import EnvironmentFault, Finding, InvalidProject, UsageErro
 from headrace.project import client_properties, documents, shapes
 from headrace.project.documents import Document, Keys, Shape, refuse
 from headrace.project.files import read_text
-from headrace.project.model import Compiler, InputBounds, Kafka, Mail, Target
+from headrace.project.model import Compiler, InputBounds, Kafka, Mail, SmallBatchMode, Target
 from headrace.project.shapes import Bootstrap, Duration, FolderPath, Options, TopicName, Vars, seconds
 
 BOOTSTRAP_VARIABLE = "HEADRACE_KAFKA_BOOTSTRAP"
@@ -41,6 +41,7 @@ class _Kafka(Shape):
 class _Spark(Shape):
     master: str | None = None
     compiler: Compiler = "full"
+    small_batches: SmallBatchMode = "auto"
     conf: Options = Field(default_factory=dict)
 
 
@@ -106,6 +107,7 @@ def read(root: Path, name: str, environ: Mapping[str, str]) -> Target:
         spark_master=file.spark.master,
         spark_conf=file.spark.conf,
         compiler=file.spark.compiler,
+        small_batches=file.spark.small_batches,
         ingest_interval=file.trigger.ingest,
         max_rows=file.trigger.max_rows,
         vars=file.vars,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
+from pyspark.sql.functions import lit
 
 from headrace.project.model import Publish
-from headrace.spark.columns import AS_JSON, lit
+from headrace.spark.columns import AS_JSON
 
 
 def message_rows(rows: DataFrame, publish: Publish, are_many: bool = False) -> DataFrame:
@@ -43,3 +44,12 @@ def message_columns(publish: Publish) -> tuple[Column, Column, Column]:
     if publish.topic_column:
         topic = F.concat(F.col(publish.topic_column).cast("string"), lit(publish.suffix))
     return topic.alias("topic"), F.col(publish.key).cast("string").alias("key"), value.alias("value")
+
+
+def one_by_one(rows: DataFrame) -> Iterator[Row]:
+    """The rows in their order, never all of them in memory.
+
+    By way of the RDD: of a frame's own `toLocalIterator`, Spark's scheduler never forgets the jobs, as they start after
+    the end of the SQL execution that they belong to.
+    """
+    return iter(rows.rdd.toLocalIterator(prefetchPartitions=True))

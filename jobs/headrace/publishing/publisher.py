@@ -16,18 +16,17 @@ from headrace.errors import EnvironmentFault, Finding, InvalidProject, Place
 from headrace.landing.broker_admin import BrokerAdmin
 from headrace.project.model import Macro, Model, Project, Publish
 from headrace.project.topic_names import progress_topic
-from headrace.publishing.messages import as_json, message_rows
+from headrace.publishing.messages import as_json, message_rows, one_by_one
 from headrace.publishing.progress import Progress
 from headrace.publishing.routes import Routes, Rules
 from headrace.publishing.sent import Find, Unsent
 from headrace.publishing.set_aside import Notes
 from headrace.reading.topics import client_options
-from headrace.spark.jobs import one_by_one
-from headrace.spark.kept import Plans
+from headrace.spark.implementations import small_batches
+from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS, child
-from headrace.spark.slot import Rows
+from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import Commit, CommitTable
-from headrace.tables.shelf import Shelf
 
 CHUNK_ROWS = 5_000
 CHUNK_BYTES = 16 << 20
@@ -80,7 +79,7 @@ class Publisher:
         notes: Path,
         barrier: Mapping[str, int] | None = None,
         former: Find = lambda _: None,
-        shelf: Shelf | None = None,
+        commit_cache: CommitCache | None = None,
         macros: Iterable[Macro] = (),
     ) -> None:
         """`former` finds a table that a swap has put aside; `macros` are those that the message may name."""
@@ -95,8 +94,8 @@ class Publisher:
         self._notes = Notes(notes / f"{model.name}.ndjson")
         self._barrier = dict(barrier or {})
         self._former = former
-        self._shelf = shelf or Shelf()
-        self._plans = Plans(self.session)
+        self._commit_cache = commit_cache or CommitCache()
+        self._batches = small_batches(self.session)
         self._producer: Producer | None = None
         self._routes: Routes | None = None
         self._progress = Progress("")
@@ -159,7 +158,7 @@ class Publisher:
     def _send_unsent(self) -> int:
         """Send what the table has more than those that it has replaced; from then on it stands by itself."""
         progress = self._progress
-        self._plans.begin(0, SMALL_BATCH_ROWS + 1)
+        self._batches.begin(0, SMALL_BATCH_ROWS + 1)
         rows = Unsent(self.session, self.model, self._find, progress).messages()
         sent = self._send_rows(one_by_one(rows), progress)
         self._progress = Progress(progress.table_id, progress.version)
@@ -206,20 +205,21 @@ class Publisher:
         return [message for message in chunk if message.row.topic not in refused]
 
     def _messages(self, commit: Commit) -> Iterator[Row]:
-        kept = self._shelf.take(self.session, self._table, [commit]) if commit.weight <= FEW_ROWS else None
-        if kept is not None:
-            return self._told(kept)
-        self._plans.begin(0, commit.weight)
+        self._batches.begin(0, commit.weight)
+        if commit.weight <= FEW_ROWS and (cached := self._cached(commit)) is not None:
+            return self._from_cache(cached)
         stored = self._table.rows(self.session, commit)
-        rows = message_rows(stored, self._publish, are_many=not self._plans.are_kept)
+        rows = message_rows(stored, self._publish, are_many=not self._batches.are_few)
         return iter(rows.collect()) if commit.weight <= CHUNK_ROWS else one_by_one(rows)
 
-    def _told(self, kept: Rows) -> Iterator[Row]:
+    def _cached(self, commit: Commit) -> Materialized | None:
+        return self._commit_cache.take(self._batches, "rows", self._table, [commit])
+
+    def _from_cache(self, cached: Materialized) -> Iterator[Row]:
         """The messages of few rows that are in memory, by a plan that is made once."""
-        self._plans.begin(0, len(kept))
-        rows = self._plans.fill("rows", kept, self._table.schema).frame
-        told = self._plans.text("messages", lambda: as_json(message_rows(rows, self._publish)), rows)
-        return (_MESSAGE(*each) for each in json.loads(told))
+        rows = cached.frame
+        messages = self._batches.text("messages", lambda: as_json(message_rows(rows, self._publish)), rows)
+        return (_MESSAGE(*each) for each in json.loads(messages))
 
     def _send(self, chunk: Sequence[Message], after: Progress) -> int:
         """Send rows; those too large for the broker are found by halves, as it refuses all that travel with one."""

@@ -9,6 +9,7 @@ from operator import or_
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
+from pyspark.sql.functions import lit
 
 from headrace.environment import swap
 from headrace.errors import HeadraceError
@@ -16,7 +17,6 @@ from headrace.layout import Layout
 from headrace.project.model import Model
 from headrace.publishing.messages import message_columns
 from headrace.publishing.progress import Progress
-from headrace.spark.columns import lit
 from headrace.tables.delta import CommitTable
 
 Find = Callable[[str], CommitTable | None]

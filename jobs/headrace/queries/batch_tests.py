@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.functions import lit
 from pyspark.sql.types import StringType, StructField, StructType
 
 from headrace.errors import HeadraceError
@@ -16,10 +17,10 @@ from headrace.layout import Layout
 from headrace.project.model import FAILED_COLUMNS, Model, Query
 from headrace.queries.datatests import FAILED, Lookup, as_json, counts, failing, marked, names, repeats
 from headrace.queries.null_keys import NullKeys
-from headrace.spark.columns import columns_of, lit
-from headrace.spark.kept import Plans
-from headrace.spark.local import internal_rows, local_frame
-from headrace.spark.materialized import Materialized, materialize
+from headrace.spark.columns import columns_of
+from headrace.spark.implementations import materialize, small_batches
+from headrace.spark.materialized import Materialized
+from headrace.spark.small_batches import SmallBatches
 from headrace.tables.delta import CommitTable
 from headrace.tables.keys import KeyIndex
 
@@ -33,10 +34,10 @@ class QueryTests:
     batch in an output finds those as well.
     """
 
-    def __init__(self, plans: Plans, layout: Layout, query: Query) -> None:
-        session = plans.session
+    def __init__(self, batches: SmallBatches, layout: Layout, query: Query) -> None:
+        session = batches.session
         self.models = {model.table: ModelTests(session, model) for model in query.models if model.tests}
-        self._keys = {model.table: NullKeys(plans, model) for model in query.models if model.unique_key}
+        self._keys = {model.table: NullKeys(batches, model) for model in query.models if model.unique_key}
         tests = [test for model in query.models for test in model.tests]
         self.looked_up = tuple(dict.fromkeys(test.to for test in tests if test.to is not None))
         self._name = query.name
@@ -71,7 +72,7 @@ class QueryTests:
         """The rows that failed in this batch and are to be kept; None if there are none."""
         frames = [rows for _, each in self._all for rows in each.set_aside]
         if self._errors:
-            frames.append(local_frame(self._session, internal_rows(self._session, self._errors, _ERRORS), _ERRORS))
+            frames.append(self._session.createDataFrame([*self._errors], _ERRORS))
         if not frames:
             return None
         when = {"batch": lit(batch).cast("bigint"), "failed_at": lit(at).cast("timestamp")}
@@ -129,8 +130,8 @@ class ModelTests:
         self._by_row = tuple(test for test in model.tests if test.kind != "unique")
         unique = [test for test in model.tests if test.kind == "unique" and model.once_per != (test.column,)]
         asked = unique if model.materialized == "append" and model.output_mode == "append" else []
-        plans = Plans(session)
-        self._seen = {test.name: KeyIndex(plans, f"{model.table} {test.name}", [str(test.column)]) for test in asked}
+        batches = small_batches(session)
+        self._seen = {test.name: KeyIndex(batches, f"{model.table} {test.name}", [str(test.column)]) for test in asked}
         self._held: list[Materialized] = []
         self._session = session
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql.functions import lit
 
 from headrace.project.model import DataTest
-from headrace.spark.columns import AS_JSON, lit
+from headrace.spark.columns import AS_JSON
 
 FAILED = "_failed"
 """The column of a marked row that names the tests it fails."""

@@ -25,11 +25,12 @@ from headrace.queries.redelivery import NONE_YET, Redelivery, Requested, request
 from headrace.queries.routine import Routine
 from headrace.queries.sources import Source, Tables, plain, records_in, source_name, weight_of
 from headrace.spark.binding import reads_clock, stored_inputs
-from headrace.spark.kept import Plans
+from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS, child
+from headrace.spark.small_batches import SmallBatches
+from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import Commit
-from headrace.tables.shelf import Shelf
 
 LOG_ROWS = 20
 CURRENT_SECONDS = 30.0
@@ -61,18 +62,18 @@ class Group:
         layout: Layout,
         query: Query,
         schemas: Mapping[str, StructType],
-        plans: Plans | None = None,
+        batches: SmallBatches | None = None,
     ) -> None:
         """`plans` may come from a former run of the same query, so that nothing has to be planned again."""
         self.query = query
-        self.shelf = Shelf()  # a run puts the one there that all its queries share
-        self.plans = plans or Plans(child(spark, query.name, project.macros))
-        self.session = self.plans.session
+        self.commit_cache = CommitCache()  # a run puts the one there that all its queries share
+        self.batches = batches or small_batches(child(spark, query.name, project.macros))
+        self.session = self.batches.session
         self.outputs: dict[str, Output] = {
-            m.table: output_for(self.plans, layout, m, schemas[m.table]) for m in query.models
+            m.table: output_for(self.batches, layout, m, schemas[m.table]) for m in query.models
         }
         self._project = project
-        self.tests = QueryTests(self.plans, layout, query)
+        self.tests = QueryTests(self.batches, layout, query)
         self._checkpoint = layout.checkpoint(query.name)
         self._idle_note = self._checkpoint / "idle"
         self._inputs = InputLog(self._checkpoint)
@@ -91,7 +92,7 @@ class Group:
                 self._looked_up.setdefault(table, plain(table))
         self._requests: list[tuple[Requested, Redelivery]] = []
         self._requested = NONE_YET
-        self._routine = Routine(project, query, self.plans, self._tables, self.outputs, self.tests)
+        self._routine = Routine(project, query, self.batches, self._tables, self.outputs, self.tests)
         self._next = 0
         self._ready = False
         self._stored_at = time.monotonic()
@@ -143,7 +144,7 @@ class Group:
         last = self._last_inputs()
         is_finished = last is not None and self._inputs.is_finished(last.batch)
         self._next = last.batch + is_finished if last else 0
-        self.plans.begin(self._next, self._rows_before(self._next))
+        self.batches.begin(self._next, self._rows_before(self._next))
         for output in self.outputs.values():
             output.load(self._next)
         self.tests.load({table: output.table for table, output in self.outputs.items()}, self._next)
@@ -227,7 +228,7 @@ class Group:
     ) -> dict[str, Materialized]:
         """Compute a batch over the rows of those sources that have any. Writes nothing."""
         silent = frozenset(name for name in self.sources if name not in read)
-        empty = {name: self.plans.nothing(name, self.sources[name].table.schema).frame for name in silent}
+        empty = {name: self.batches.nothing(name, self.sources[name].table.schema).frame for name in silent}
         return self._routine.decide({**read, **empty}, silent, inputs, done or {})
 
     def lines(self, added: Mapping[str, Materialized]) -> Iterator[str]:
@@ -235,7 +236,7 @@ class Group:
         for model in self.query.models:
             if model.log and added[model.table].count:
                 rows, text = added[model.table].frame, model.log
-                yield from json.loads(self.plans.text(f"{model.table} log", partial(_first_lines, rows, text), rows))
+                yield from json.loads(self.batches.text(f"{model.table} log", partial(_first_lines, rows, text), rows))
 
     def settle(self, added: Mapping[str, Materialized]) -> None:
         """Take a batch's committed rows into the state and give their memory back."""
@@ -252,9 +253,11 @@ class Group:
             self._inputs.record(inputs)
         commits = {name: self.sources[name].commits(a, b) for name, (a, b) in inputs.ranges.items() if a < b}
         taken = [commit for found in commits.values() for commit in found]
-        self.plans.begin(inputs.batch, weight_of(taken))
-        shelf = Shelf() if replay else self.shelf  # what failed may have failed for what lay there
-        read = {name: self.sources[name].read(self.plans, name, found, shelf) for name, found in commits.items()}
+        self.batches.begin(inputs.batch, weight_of(taken))
+        commit_cache = CommitCache() if replay else self.commit_cache  # what failed may have failed for what lay there
+        read = {
+            name: self.sources[name].read(self.batches, name, found, commit_cache) for name, found in commits.items()
+        }
         done = self._already_committed(inputs.batch) if replay else {}
         added = self.decide({name: rows.frame for name, rows in read.items()}, inputs, done)
         if self._routine.poison != inputs.poison:
@@ -324,7 +327,7 @@ class Group:
                 rows = added[output.model.table]
                 version = commit(output, rows, marker)
                 if version is not None:
-                    self.shelf.put(output.table.path, version, rows)
+                    self.commit_cache.put(output.table.path, version, rows)
         return failed
 
     def _last_inputs(self) -> Inputs | None:

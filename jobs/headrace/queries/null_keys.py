@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 from pyspark.sql import DataFrame
+from pyspark.sql.functions import lit
 
 from headrace.landing.body import name
 from headrace.project.model import Model
 from headrace.queries.datatests import as_json
-from headrace.spark.columns import lit
-from headrace.spark.kept import Plans
 from headrace.spark.materialized import Materialized
+from headrace.spark.small_batches import SmallBatches
 
 REASON = "null_unique_key"
 """What stands in place of a test in `bronze.failed_rows`."""
@@ -25,8 +25,8 @@ def is_whole(keys: tuple[str, ...]) -> str:
 class NullKeys:
     """Sets such rows of one model aside, batch by batch, before its table sees them."""
 
-    def __init__(self, plans: Plans, model: Model) -> None:
-        self._plans = plans
+    def __init__(self, batches: SmallBatches, model: Model) -> None:
+        self._batches = batches
         self._model = model
         self._held: Materialized | None = None
 
@@ -50,7 +50,7 @@ class NullKeys:
             return rows
         whole = is_whole(self._model.unique_key)
         make = partial(rows.frame.where, f"not ({whole})")
-        lacking = self._plans.compute(f"{self._model.table} null keys", make, rows.frame)
+        lacking = self._batches.compute(f"{self._model.table} null keys", make, rows.frame)
         if not lacking.count:
             lacking.release()
             return rows

@@ -8,15 +8,15 @@ from typing import Any, Protocol
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql.functions import lit
 from pyspark.sql.types import StructType
 
 from headrace.layout import Layout
 from headrace.project.model import Model
 from headrace.queries.null_keys import is_whole
 from headrace.queries.sources import stored
-from headrace.spark.columns import lit
-from headrace.spark.kept import Plans
-from headrace.spark.materialized import Materialized, materialize
+from headrace.spark.materialized import Materialized
+from headrace.spark.small_batches import SmallBatches
 from headrace.tables.delta import Commit, CommitTable, ReplacedTable
 from headrace.tables.keys import KeyIndex
 from headrace.tables.state import KeyedState
@@ -54,23 +54,25 @@ class Output(Protocol):
         """Forget all that is cached; the tables hold it."""
 
 
-def output_for(plans: Plans, layout: Layout, model: Model, schema: StructType) -> Output:
+def output_for(batches: SmallBatches, layout: Layout, model: Model, schema: StructType) -> Output:
     """The output of a stored model; `schema` is that of its query."""
-    table = stored(plans.session, layout, model, schema)
+    table = stored(batches.session, layout, model, schema)
     if model.materialized == "upsert":
-        return UpsertOutput(plans, model, table, layout.table(model.table))
-    return AppendOutput(plans, model, table)
+        return UpsertOutput(batches, model, table, layout.table(model.table))
+    return AppendOutput(batches, model, table)
 
 
 class AppendOutput:
     """Rows are added; with `once_per`, only the first row of each key ever, and all rows whose key has a null."""
 
-    def __init__(self, plans: Plans, model: Model, table: CommitTable) -> None:
+    def __init__(self, batches: SmallBatches, model: Model, table: CommitTable) -> None:
         self.model = model
         self.table = table
-        self._session = plans.session
+        self._session = batches.session
         self._batch = 0
-        self._once = KeyIndex(plans, model.table, model.once_per, is_whole(model.once_per)) if model.once_per else None
+        self._once = (
+            KeyIndex(batches, model.table, model.once_per, is_whole(model.once_per)) if model.once_per else None
+        )
 
     def create(self) -> None:
         self.table.create()
@@ -108,17 +110,17 @@ class AppendOutput:
 class UpsertOutput:
     """Rows are changes, in arrival order; the newest per key is the current row until it is deleted or closed."""
 
-    def __init__(self, plans: Plans, model: Model, log: CommitTable, current: Path) -> None:
+    def __init__(self, batches: SmallBatches, model: Model, log: CommitTable, current: Path) -> None:
         self.model = model
         self.table = log
-        self.state = KeyedState(plans, log, model.unique_key)
+        self.state = KeyedState(batches, log, model.unique_key)
         columns = [field for field in log.schema if field.name != "_deleted"]
-        self._current = ReplacedTable(plans.session, current, StructType(columns))
+        self._current = ReplacedTable(batches.session, current, StructType(columns))
         self._unstored = False
         self._batch = 0
-        self._plans = plans
-        self._session = plans.session
-        self._closed = KeyIndex(plans, model.table, model.unique_key, _closing(model)) if model.close_when else None
+        self._batches = batches
+        self._session = batches.session
+        self._closed = KeyIndex(batches, model.table, model.unique_key, _closing(model)) if model.close_when else None
 
     def create(self) -> None:
         self.table.create()
@@ -171,7 +173,7 @@ class UpsertOutput:
     @property
     def _clashes_are_counted(self) -> bool:
         """Whether changes of one moment are looked for once all are there: many wide rows are dear to sort."""
-        return not self._plans.are_kept and self.model.close_when is None
+        return not self._batches.are_few and self.model.close_when is None
 
     def _clash(self) -> Column:
         """Fails, and names the key."""
@@ -217,9 +219,9 @@ def _closing(model: Model) -> str:
     return f"_deleted and coalesce({model.close_when}\n, false)"
 
 
-def committed_rows(plans: Plans, output: Output, commit: Commit) -> Materialized:
+def committed_rows(batches: SmallBatches, output: Output, commit: Commit) -> Materialized:
     """The rows a former run of the batch already committed."""
-    return plans.put(output.model.table, materialize(output.table.rows(plans.session, commit)))
+    return batches.put(output.model.table, batches.materialize(output.table.rows(batches.session, commit)))
 
 
 def commit(output: Output, added: Materialized, marker: Mapping[str, Any]) -> int | None:

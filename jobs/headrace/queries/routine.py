@@ -35,8 +35,8 @@ from headrace.queries.sources import Tables, plain, source_name
 from headrace.spark.binding import Binder, shared_views, streams_of, view_of
 from headrace.spark.columns import AS_JSON
 from headrace.spark.failures import ModelFailed
-from headrace.spark.kept import Plans
-from headrace.spark.materialized import Materialized, materialize
+from headrace.spark.materialized import Materialized
+from headrace.spark.small_batches import SmallBatches
 from headrace.tables.delta import Commit
 from headrace.tables.validity import all_versions, newest_versions
 
@@ -67,19 +67,19 @@ class Batch:
 
 
 class Routine:
-    """Computes batch after batch, and plans as little as it can: see `Plans`."""
+    """Computes batch after batch, and batches as little as it can: see `SmallBatches`."""
 
     def __init__(
         self,
         project: Project,
         query: Query,
-        plans: Plans,
+        batches: SmallBatches,
         tables: Tables,
         outputs: Mapping[str, Output],
         tests: QueryTests,
     ) -> None:
         self._project = project
-        self._plans = plans
+        self._batches = batches
         self._tables = tables
         self._outputs = outputs
         self._tests = tests
@@ -116,7 +116,7 @@ class Routine:
     def forget(self) -> None:
         """Forget what is cached."""
         self._looked_up = {}
-        self._plans.drop()
+        self._batches.drop()
 
     def _given(self, step: Model, batch: Batch) -> Batch:
         """What a step is run over: of rows that are delivered again, only the model that they are for has any."""
@@ -180,7 +180,7 @@ class Routine:
         try:
             rows = self._run(step, trial)
             output = self._outputs.get(step.table)
-            materialize(output.shaped(rows) if output else rows).release()
+            self._batches.materialize(output.shaped(rows) if output else rows).release()
         except Exception as error:
             if (fault := fault_of(error)) is None:
                 raise
@@ -230,7 +230,7 @@ class Routine:
             batch.views[step.table] = self._viewed(step, batch)
         elif step.table in batch.done:
             output = self._outputs[step.table]
-            batch.added[step.table] = committed_rows(self._plans, output, batch.done[step.table])
+            batch.added[step.table] = committed_rows(self._batches, output, batch.done[step.table])
         else:
             batch.added[step.table] = self._added(step, batch)
 
@@ -261,13 +261,13 @@ class Routine:
 
     def _viewed(self, view: Model, batch: Batch) -> Materialized:
         if self._gives_nothing(view, batch):
-            return self._plans.nothing(view.table, self._tables.schema(view.table))
+            return self._batches.nothing(view.table, self._tables.schema(view.table))
         return self._computed(view, batch, lambda: self._run(view, batch), *self._leaves(view, batch))
 
     def _added(self, model: Model, batch: Batch) -> Materialized:
         tests = self._tests.models.get(model.table)
         if tests is None and self._gives_nothing(model, batch):
-            return self._plans.nothing(model.table, self._outputs[model.table].table.schema)
+            return self._batches.nothing(model.table, self._outputs[model.table].table.schema)
         leaves = self._leaves(model, batch)
         if tests is None:
             return self._fitted(model, batch, leaves, lambda: self._run(model, batch))
@@ -277,15 +277,15 @@ class Routine:
     def _fitted(
         self, model: Model, batch: Batch, leaves: tuple[DataFrame, ...], rows: Callable[[], DataFrame]
     ) -> Materialized:
-        output, plans = self._outputs[model.table], self._plans
-        shaped = self._computed(model, batch, lambda: plans.with_batch(output.shaped(rows())), *leaves)
+        output, batches = self._outputs[model.table], self._batches
+        shaped = self._computed(model, batch, lambda: batches.with_batch(output.shaped(rows())), *leaves)
         return output.narrowed(self._tests.with_whole_keys(model.table, shaped))
 
     def _computed(self, step: Model, batch: Batch, make: Callable[[], DataFrame], *leaves: DataFrame) -> Materialized:
         """The rows of a step; what is run without some rows is planned for this batch alone."""
         if batch.left(step) is None:
-            return self._plans.compute(step.table, make, *leaves)
-        return self._plans.put(step.table, materialize(make()))
+            return self._batches.compute(step.table, make, *leaves)
+        return self._batches.put(step.table, self._batches.materialize(make()))
 
     def _run(self, model: Model, batch: Batch) -> DataFrame:
         condition = batch.left(model)
@@ -301,7 +301,7 @@ class Routine:
 
         kept = {} if batch.again else batch.views
         views = {table: left(rows.frame) for table, rows in kept.items()}
-        return Binder(self._plans.session, self._project, resolve, views).run(model)
+        return Binder(self._batches.session, self._project, resolve, views).run(model)
 
     def _steps_to(self, model: Model) -> Iterator[Model]:
         """The shared views that a model streams, in order, and itself."""
@@ -355,12 +355,12 @@ class Routine:
     def _as_it_was(self, ref: Input, again: Redelivery) -> DataFrame:
         """What a stream gave in the batch of which rows are delivered again."""
         if ref.table in self._outputs:
-            rows = self._outputs[ref.table].table.snapshot(self._plans.session)
+            rows = self._outputs[ref.table].table.snapshot(self._batches.session)
             return rows.where(F.col("_batch") == again.batch).drop("_batch")
         after, upto = again.ranges.get(source_name(self._project, ref), (0, 0))
         table = self._tables.of(ref)
         commits = [table.commit(version) for version in range(after + 1, upto + 1)]
-        return self._tables.relation(ref, table.rows(self._plans.session, *commits))
+        return self._tables.relation(ref, table.rows(self._batches.session, *commits))
 
     def _versions(self, ref: Input, batch: Batch) -> DataFrame:
         """The versions of an upsert of this query, those that the batch adds too."""

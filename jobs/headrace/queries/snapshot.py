@@ -15,8 +15,8 @@ from headrace.queries.inputs import InputLog, Inputs
 from headrace.queries.sources import Tables, source_name, stored, weight_of
 from headrace.spark.binding import Binder, at_moment, stored_inputs
 from headrace.spark.failures import ModelFailed
-from headrace.spark.kept import Plans
-from headrace.spark.materialized import materialize, with_batch
+from headrace.spark.implementations import materialize, small_batches
+from headrace.spark.materialized import with_batch
 from headrace.spark.session import child, tune
 from headrace.tables.delta import CommitTable
 from headrace.tables.state import KeyedState
@@ -149,7 +149,7 @@ class FollowedState:
     def __init__(self, session: SparkSession, log: CommitTable, model: Model) -> None:
         self._session = session
         self._log = log
-        self._state = KeyedState(Plans(session), log, model.unique_key)
+        self._state = KeyedState(small_batches(session), log, model.unique_key)
         self._version = -1
 
     def as_of(self, version: int) -> DataFrame:

@@ -13,10 +13,10 @@ from headrace.landing.relations import bronze
 from headrace.layout import Layout
 from headrace.project.model import Input, Model, Project
 from headrace.spark.columns import landing_schema
-from headrace.spark.kept import Plans
 from headrace.spark.materialized import Materialized
+from headrace.spark.small_batches import SmallBatches
+from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import Commit, CommitTable
-from headrace.tables.shelf import Shelf
 from headrace.tables.state import changes_schema, newest_per_key
 from headrace.tables.validity import all_versions
 
@@ -121,16 +121,16 @@ class Source:
         """The commits of a recorded range."""
         return [self.table.commit(version) for version in range(after + 1, upto + 1)]
 
-    def read(self, plans: Plans, name: str, commits: list[Commit], shelf: Shelf) -> Materialized:
-        """The rows of these commits, kept in memory; beside the table's columns there may be others."""
-        kept = shelf.take(plans.session, self.table, commits)
-        if kept is not None:
-            return plans.fill(name, kept, self.table.schema)
-        shared = shelf.take_large(plans.session, self.table, commits)
+    def read(self, batches: SmallBatches, name: str, commits: list[Commit], cache: CommitCache) -> Materialized:
+        """The rows of these commits, held in memory; beside the table's columns there may be others."""
+        cached = cache.take(batches, name, self.table, commits)
+        if cached is not None:
+            return cached
+        shared = cache.take_large(batches.session, self.table, commits)
         if shared is not None:
             return shared
-        rows = self.table.rows(plans.session, *commits)
-        return plans.compute(name, lambda: rows, rows)
+        rows = self.table.rows(batches.session, *commits)
+        return batches.compute(name, lambda: rows, rows)
 
 
 def records_in(commits: Iterable[Commit]) -> int:

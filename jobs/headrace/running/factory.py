@@ -11,7 +11,7 @@ from headrace.layout import Layout
 from headrace.project.model import Project, Query
 from headrace.queries.group import Group
 from headrace.queries.snapshot import SnapshotQuery
-from headrace.spark.kept import Plans
+from headrace.spark.small_batches import SmallBatches
 from headrace.streaming.native import NativeQuery
 
 AnyQuery = Group | NativeQuery | SnapshotQuery
@@ -23,10 +23,10 @@ def make(
     layout: Layout,
     query: Query,
     schemas: Mapping[str, StructType],
-    plans: Plans | None = None,
+    batches: SmallBatches | None = None,
 ) -> AnyQuery:
     """A query that knows nothing but what is stored; `plans` are those of a former run, if it runs in batches."""
     if query.engine == "micro_batch":
-        return Group(spark, project, layout, query, schemas, plans)
+        return Group(spark, project, layout, query, schemas, batches)
     kind = NativeQuery if query.engine == "streaming" else SnapshotQuery
     return kind(spark, project, layout, query, schemas)

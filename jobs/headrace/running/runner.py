@@ -54,8 +54,8 @@ from headrace.spark import session
 from headrace.spark.binding import macros_of, seconds
 from headrace.spark.failures import passes, told
 from headrace.streaming.native import NativeQuery
+from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable
-from headrace.tables.shelf import Shelf
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Run:
         self._options = options
         self._say = say
         self._bells = Bells()
-        self._shelf = Shelf()
+        self._commit_cache = CommitCache()
         self._started = datetime.now(timezone.utc)
         self._landings: list[LandingQuery] = []
         self._queries: list[factory.AnyQuery] = []
@@ -100,7 +100,7 @@ class Run:
         source = KafkaSource.of(project.target.kafka, f"headrace-{project.name}-{project.target.identity}")
         for landing in project.landings:
             with self._apart(landing.query, "landing", [f"_landing.{landing.name}"]):
-                query = LandingQuery(spark, layout, landing, source, project.target.input, self._shelf)
+                query = LandingQuery(spark, layout, landing, source, project.target.input, self._commit_cache)
                 query.table.create()
                 if project.landings_to_run is None or landing.name in project.landings_to_run:
                     self._landings.append(query)
@@ -224,7 +224,7 @@ class Run:
         """A query with its tables, and with what the queries of a run share."""
         query.create_tables()
         if not isinstance(query, SnapshotQuery):
-            query.shelf = self._shelf
+            query.commit_cache = self._commit_cache
         if isinstance(query, NativeQuery):
             query.turns = self._turns
             if query.model.publish:
@@ -279,7 +279,7 @@ class Run:
         barrier = resets.read_note(self.layout.checkpoint(model.query or model.name)).barrier
         former, notes = kept(self._spark, self.layout, model), self.layout.data_dir / "set_aside"
         named = macros_of(self.project, [model])
-        return Publisher(self._spark, model, table, outlet, notes, barrier, former, self._shelf, named)
+        return Publisher(self._spark, model, table, outlet, notes, barrier, former, self._commit_cache, named)
 
     def _rules(self) -> Rules:
         """What holds of topics that rows name: they are no source, and no other model's."""

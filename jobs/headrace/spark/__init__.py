@@ -5,11 +5,10 @@ Py4J elsewhere, and no Java). It knows SQL texts, frames and files, and nothing 
 
 - The session: `session` makes it and its children; `jvm_lock` keeps a JVM that outlives its parent from writing.
 - A model's text as a frame: `binding`.
-- Batches of few rows: their rows lie in the driver (`slot`, `local`, `materialized`), plans over them are made once
-  and run again (`kept`, `partition`, `jobs`), and files are written there (`parquet`).
+- Batches: `small_batches` is the interface, `driver/` and `jobs/` implement it, `mode` and `implementations` choose.
+  What they compute is `materialized`.
 - What Spark says when it refuses: `complaints`; which failures pass by themselves: `failures`.
-- Handles on the JVM: `jvm`, `gateway`, `driver_java` and the Java beside it, `handles`, `streamability`,
-  `batch_plan`.
+- Plans of the streaming engine: `streaming/`. `jvm` helps with Py4J.
 
 Invariant: what is here gives the rows that plain Spark gives. It may only be faster.
 """

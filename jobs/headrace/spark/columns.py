@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql.functions.builtin import _invoke_function
-from pyspark.sql.types import DataType, StructField, StructType, _parse_datatype_json_string
-from pyspark.sql.utils import get_active_spark_context
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DataType, StructField, StructType
 
 from headrace.project.model import LANDING_COLUMNS
 
@@ -30,29 +27,15 @@ def landing_schema() -> StructType:
 
 @cache
 def type_of(ddl: str) -> DataType:
-    """The type of a column as DDL says it; only the JVM can read that.
-
-    PySpark's own way first tries whether it is a list of columns, and that fails with a long message: 0.2 CPU-s.
-    """
-    jvm: Any = get_active_spark_context()._jvm
-    return _parse_datatype_json_string(jvm.org.apache.spark.sql.types.DataType.fromDDL(ddl).json())
+    """The type of a column as DDL says it; only the JVM can read that."""
+    found = StructType.fromDDL(f"c {ddl}")  # `DataType.fromDDL` would try two readings, of which one fails at length
+    assert isinstance(found, StructType)
+    return found.fields[0].dataType
 
 
 def no_rows(session: SparkSession, schema: StructType) -> DataFrame:
-    """An empty frame, made without the Python RDD that `createDataFrame` makes even of nothing."""
-    spark: Any = session._jsparkSession
-    jvm: Any = session._jvm
-    rows = spark.createDataFrame(jvm.java.util.ArrayList(), spark.parseDataType(schema.json()))
-    return DataFrame(rows, session)
-
-
-def lit(value: Any) -> Column:
-    """A value of Python's as a column.
-
-    PySpark's own `lit` looks whether it is numpy's, and to know that imports pandas and its test tools where they are
-    installed: half a CPU-second of a start.
-    """
-    return _invoke_function("lit", value)
+    """An empty frame, as which Spark's optimizer knows it."""
+    return session.createDataFrame([], schema).limit(0)
 
 
 def nullable(schema: StructType) -> StructType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from headrace.environment import classes, java
 from headrace.environment.jars import resolve
 from headrace.errors import EnvironmentFault, HeadraceError
 from headrace.project.model import Macro, Target
+from headrace.spark import mode
 from headrace.spark.failures import told
 
 SMALL_BATCH_ROWS = 20_000
@@ -137,7 +139,7 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
     for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j"):
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
     outside = "SPARK_ENV_LOADED" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
-    confs = {"spark.app.name": "headrace"}
+    confs = {"spark.app.name": "headrace", mode.KEY: mode.of(target.small_batches)}
     if not outside:
         java.program()  # where there is none, Spark's own scripts say so in many lines
         os.environ.setdefault("SPARK_LAUNCHER_OPTS", _LAUNCHER_OPTIONS)
@@ -153,7 +155,19 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
         SparkContext.getOrCreate(SparkConf().setAll([*confs.items()]))
         spark = SparkSession.builder.config(map=dict[str, Any](confs)).getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
+    if target.small_batches == "auto":
+        _choose_mode(spark)
     return spark
+
+
+def _choose_mode(spark: SparkSession) -> None:
+    """Fall back to ordinary jobs where Spark's inside is not what `driver` needs, and say so in one line."""
+    from headrace.spark.implementations import self_test  # it is built on sessions
+
+    trouble = mode.untested() or self_test(child(spark, "self_test"))
+    if trouble:
+        spark.conf.set(mode.KEY, "jobs")
+        print(f"headrace: small batches run as Spark jobs, which is slower: {trouble}", file=sys.stderr)
 
 
 @contextmanager
@@ -206,6 +220,8 @@ def ended(spark: SparkSession) -> str | None:
 def child(spark: SparkSession, pool: str, macros: Iterable[Macro] = ()) -> SparkSession:
     """Return a session of its own: own views, macros and confs, shared cache, a fair share of the cores."""
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
+    if mode.is_jobs(spark):
+        return _configured(spark, tuple(macros))
     template: Any = _template(spark, tuple(macros))._jsparkSession
     return SparkSession(spark.sparkContext, template.cloneSession())
 
@@ -213,7 +229,12 @@ def child(spark: SparkSession, pool: str, macros: Iterable[Macro] = ()) -> Spark
 @lru_cache(maxsize=4)
 def _template(spark: SparkSession, macros: tuple[Macro, ...]) -> SparkSession:
     """What queries' sessions are copies of: to declare all macros for each costs more than a batch."""
+    return _configured(spark, macros)
+
+
+def _configured(spark: SparkSession, macros: tuple[Macro, ...]) -> SparkSession:
     session = spark.newSession()
+    session.conf.set(mode.KEY, str(spark.conf.get(mode.KEY, "driver")))
     # Spark's default would send a few rows to two hundred places, each of which is a task.
     partitions = {"spark.sql.shuffle.partitions": str(spark.sparkContext.defaultParallelism)}
     for key, value in {**_RUNTIME, **_GUARD, **_PLAIN_TEXT, **partitions}.items():

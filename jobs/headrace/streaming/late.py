@@ -5,9 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.layout import Layout
-from headrace.spark.batch_plan import LATE_COLUMNS
 from headrace.spark.columns import columns_of
-from headrace.spark.materialized import materialize, with_batch
+from headrace.spark.implementations import materialize
+from headrace.spark.materialized import with_batch
+from headrace.spark.streaming.batch_plan import LATE_COLUMNS
 from headrace.tables.delta import CommitTable
 
 

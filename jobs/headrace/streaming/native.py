@@ -25,18 +25,18 @@ from headrace.queries.batch_tests import QueryTests
 from headrace.queries.outputs import keyed_changes
 from headrace.queries.sources import Tables, plain, source_name, stored
 from headrace.queries.turns import RANKS, Turns
-from headrace.spark import event_times
-from headrace.spark.batch_plan import BatchPlan, SourceTime
 from headrace.spark.binding import Binder, arguments, inputs_of, seconds, stored_inputs, streams_of, view_of
-from headrace.spark.kept import Plans
-from headrace.spark.materialized import Materialized, materialize, with_batch
+from headrace.spark.implementations import small_batches
+from headrace.spark.materialized import Materialized, with_batch
 from headrace.spark.session import SMALL_BATCH_ROWS, child
+from headrace.spark.streaming import event_times
+from headrace.spark.streaming.batch_plan import BatchPlan, SourceTime
 from headrace.streaming import offset_log, source_names
 from headrace.streaming.late import LateRows
 from headrace.streaming.source_names import Read
+from headrace.tables.commit_cache import CommitCache
 from headrace.tables.current import CurrentTable
 from headrace.tables.delta import CommitTable
-from headrace.tables.shelf import Shelf
 from headrace.tables.told import Told
 
 _CONFS: Mapping[str, str] = {
@@ -71,13 +71,13 @@ class NativeQuery:
         self.sources = {source_name(project, ref) for ref in refs if ref.stream}
         self.looked_up = tuple(ref.table for ref in refs if not ref.stream)
         self.outputs = (self.model.table,)
-        self.shelf = Shelf()  # a run puts the one there that all its queries share
-        self._plans = Plans(self.session)
+        self.commit_cache = CommitCache()  # a run puts the one there that all its queries share
+        self._batches = small_batches(self.session)
         self.table: CommitTable = stored(self.session, layout, self.model, schemas[self.model.table])
         self.late = LateRows(self.session, layout, self.model.table)
         is_upsert = self.model.materialized == "upsert"
         self.current = CurrentTable(self.session, layout, self.model, self.table.schema) if is_upsert else None
-        self.tests = QueryTests(self._plans, layout, query)
+        self.tests = QueryTests(self._batches, layout, query)
         self.failed: Counter[str] = Counter()
         self._tested = False
         self._project = project
@@ -276,7 +276,9 @@ class NativeQuery:
     def _write_now(self, frame: DataFrame, batch: int) -> None:
         """Append a batch once: only the first after a start can be a repetition, so only then is it looked up."""
         changes = keyed_changes(self.model, frame) if self.current else frame
-        rows = materialize(with_batch(changes, batch))  # also when it is not written: state needs every row computed
+        rows = self._batches.materialize(
+            with_batch(changes, batch)
+        )  # also when it is not written: state needs every row computed
         plan = self._plan()
         if not self._is_written(batch):
             self._keep_late(plan, batch)
@@ -313,9 +315,9 @@ class NativeQuery:
             marker |= {"inputs": {"ranges": self._ranges(batch)}}
             marker["watermark"] = plan.closed_before
             if kept.count <= SMALL_BATCH_ROWS:
-                kept = self._plans.put("rows", kept)
+                kept = self._batches.put("rows", kept)
             version = self.table.append(kept, marker)
-            self.shelf.put(self.table.path, version, kept)
+            self.commit_cache.put(self.table.path, version, kept)
             if self._told:
                 self._told.add(version)
         self.tests.settle({self.model.table: kept})
@@ -335,7 +337,7 @@ class NativeQuery:
             if not self._tested:
                 tests.load(self.table, batch)
                 self._tested = True
-            kept = tests.unrepeated(materialize(tests.accepted(kept.frame, self._known)))
+            kept = tests.unrepeated(self._batches.materialize(tests.accepted(kept.frame, self._known)))
         marker = {"query": self.model.name, "batch": batch}
         self.failed.update(self.tests.commit(batch, datetime.now(timezone.utc).isoformat(), marker, replay=True))
         return kept

@@ -5,7 +5,7 @@
 - `state`: the current rows of an upsert, from its change log. The log is the truth; the copy changes after a commit.
 - `keys`: which keys are done for ever (`once_per`, `close_when`).
 - `versions`, `validity`: since when each row of an upsert held, and until when.
-- `current`, `diff`: for readers outside; `shelf`, `told`: the newest commits, for who reads them next.
+- `current`, `diff`: for readers outside; `commit_cache`, `told`: the newest commits, for who reads them next.
 
 Rules: appended tables are never rewritten. Readers take whole commits, in order. Nothing here knows which query it
 is.

@@ -9,8 +9,9 @@ from operator import or_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.functions import lit
 
-from headrace.spark.columns import AS_JSON, lit
+from headrace.spark.columns import AS_JSON
 
 
 @dataclass(frozen=True)

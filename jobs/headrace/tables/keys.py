@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.functions import lit
 
-from headrace.spark.columns import lit
-from headrace.spark.handles import BloomFilter
-from headrace.spark.kept import Plans
-from headrace.spark.materialized import Materialized, count_where
+from headrace.spark.materialized import Materialized
+from headrace.spark.small_batches import SmallBatches
 
 LOOKUP_KEYS = 100
 """Up to here a batch's keys are looked up one by one in the sorted index instead of joined with it."""
 
 _RECENT_KEYS = 20_000
-
-_FALSE_HITS = 0.001
-"""How many of the keys that are not closed the filter takes for closed ones; 1.8 bytes a key."""
 
 _Hashed = tuple[int, int, bool]
 
@@ -33,15 +29,15 @@ class KeyIndex:
     the index was sorted wait in a bounded list on the driver.
     """
 
-    def __init__(self, plans: Plans, name: str, keys: Sequence[str], closes: str = "true") -> None:
+    def __init__(self, batches: SmallBatches, name: str, keys: Sequence[str], closes: str = "true") -> None:
         """`closes` is the predicate of rows that close their key."""
-        self._plans = plans
+        self._batches = batches
         self._name = name
         self._keys = list(keys)
         self._closes = closes
         self._hashed: tuple[Materialized, list[_Hashed]] | None = None
         self._sorted: DataFrame | None = None
-        self._filter: BloomFilter | None = None
+        self._may_contain: Callable[[int], bool] | None = None
         self._recent: set[tuple[int, int]] = set()
 
     def load(self, rows: DataFrame) -> None:
@@ -53,7 +49,7 @@ class KeyIndex:
         """Forget everything; the tables still hold it."""
         if self._sorted is not None:
             self._sorted.unpersist()
-        self._sorted = self._filter = None
+        self._sorted = self._may_contain = None
         self._recent = set()
         self._hashed = None
 
@@ -82,7 +78,7 @@ class KeyIndex:
         """Close the keys of committed rows that close them."""
         if rows.count <= LOOKUP_KEYS:
             self._recent.update((h1, h2) for h1, h2, closes in self._hashes(rows) if closes)
-        elif count_where(rows, self._closes) + len(self._recent) <= _RECENT_KEYS:
+        elif rows.count_where(self._closes) + len(self._recent) <= _RECENT_KEYS:
             self._recent.update((h1, h2) for h1, h2 in self._closing(rows.frame).collect())
         else:
             self._sort(self._all().unionByName(self._closing(rows.frame)))
@@ -92,7 +88,7 @@ class KeyIndex:
         if rows.count == 0:
             return []
         if self._hashed is None or self._hashed[0] is not rows:
-            told = self._plans.text(f"{self._name} keys", lambda: self._as_json(rows.frame), rows.frame)
+            told = self._batches.text(f"{self._name} keys", lambda: self._as_json(rows.frame), rows.frame)
             self._hashed = (rows, [(int(h1), int(h2), closes == "true") for h1, h2, closes in json.loads(told)])
         return self._hashed[1]
 
@@ -115,7 +111,7 @@ class KeyIndex:
         found = asked & self._recent
         if self._sorted is None:
             return found
-        rest = {key for key in asked - found if self._filter is None or self._filter.may_contain(key[0])}
+        rest = {key for key in asked - found if self._may_contain is None or self._may_contain(key[0])}
         if rest:
             hits = self._sorted.where(F.col("h1").isin([h1 for h1, _ in rest])).collect()
             found |= {(r[0], r[1]) for r in hits} & rest
@@ -132,7 +128,7 @@ class KeyIndex:
         return F.struct(h1, h2).isin([F.struct(lit(a).alias("h1"), lit(b).alias("h2")) for a, b in closed])
 
     def _all(self) -> DataFrame:
-        recent = self._plans.session.createDataFrame(list(self._recent), "h1 bigint, h2 bigint")
+        recent = self._batches.session.createDataFrame(list(self._recent), "h1 bigint, h2 bigint")
         return recent if self._sorted is None else self._sorted.unionByName(recent)
 
     def _sort(self, fingerprints: DataFrame) -> None:
@@ -140,7 +136,7 @@ class KeyIndex:
         ordered = fingerprints.repartitionByRange("h1").sortWithinPartitions("h1").persist()
         if count := ordered.count():
             self._sorted = ordered
-            self._filter = BloomFilter(ordered, "h1", count, _FALSE_HITS)
+            self._may_contain = self._batches.may_contain(ordered, "h1", count)
         self._recent = set()
         if former is not None:
             former.unpersist()

@@ -9,9 +9,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, LongType, StructType
 
 from headrace.spark.columns import no_rows
-from headrace.spark.kept import Plans
-from headrace.spark.materialized import Materialized, materialize
-from headrace.spark.slot import Rows
+from headrace.spark.materialized import Materialized
+from headrace.spark.small_batches import SmallBatches
 from headrace.tables.delta import CommitTable, ReplacedTable
 
 _SMALL_ROWS = 20_000
@@ -44,8 +43,8 @@ class KeyedState:
     A small state is folded at once, so that reading it is one plain scan.
     """
 
-    def __init__(self, plans: Plans, log: CommitTable, keys: Sequence[str]) -> None:
-        self._plans = plans
+    def __init__(self, batches: SmallBatches, log: CommitTable, keys: Sequence[str]) -> None:
+        self._batches = batches
         self._log = log
         self._keys = list(keys)
         self._base: Materialized | None = None
@@ -65,15 +64,15 @@ class KeyedState:
         """Rebuild both layers from the log, as the state stood before a batch."""
         self.drop()
         if self._log.past(before_batch) == []:
-            self._base = self._plans.fill(self._name("rows"), Rows.none(self._plans.session), self._log.schema)
+            self._base = self._batches.nothing(self._name("rows"), self._log.schema)
             return
-        newest = newest_per_key(self._log.before(self._plans.session, before_batch), self._keys)
-        self._base = self._plans.put(self._name("rows"), materialize(newest.where("not _deleted")))
+        newest = newest_per_key(self._log.before(self._batches.session, before_batch), self._keys)
+        self._base = self._batches.put(self._name("rows"), self._batches.materialize(newest.where("not _deleted")))
 
     def read(self) -> DataFrame:
         """The rows as of the last finished batch, without bookkeeping columns. How to join few, Spark finds itself."""
-        has_none = not self.count and not self._plans.are_kept  # what is planned for this batch alone need not ask
-        found = no_rows(self._plans.session, self._log.schema) if has_none else self._live()
+        has_none = not self.count and not self._batches.are_few  # what is planned for this batch alone need not ask
+        found = no_rows(self._batches.session, self._log.schema) if has_none else self._live()
         rows = found.drop("_deleted", "_batch")
         return rows if self.count <= _SMALL_ROWS else rows.hint("shuffle_hash")
 
@@ -87,7 +86,7 @@ class KeyedState:
         if changes.count <= _FOLD_ROWS:
             self._take_in(changes.frame, changes.count)
             return
-        newest = materialize(newest_per_key(changes.frame, self._keys))  # it is read twice
+        newest = self._batches.materialize(newest_per_key(changes.frame, self._keys))  # it is read twice
         self._take_in(newest.frame, newest.count)
         newest.release()
 
@@ -104,7 +103,7 @@ class KeyedState:
         if self.count > _SMALL_ROWS:
             table.replace(rows, marker)
             return
-        kept = self._plans.compute(self._name("current"), lambda: rows, *self.leaves)
+        kept = self._batches.compute(self._name("current"), lambda: rows, *self.leaves)
         table.replace(kept, marker)
         kept.release()
 
@@ -116,7 +115,7 @@ class KeyedState:
             )
             base.release()
             return
-        former = self._recent or self._plans.nothing(self._name("recent"), self._log.schema)
+        former = self._recent or self._batches.nothing(self._name("recent"), self._log.schema)
         self._recent = self._kept(
             "recent", lambda: self._changed(former.frame, changes), former.count + count, former.frame, changes
         )
@@ -153,8 +152,8 @@ class KeyedState:
     def _kept(self, layer: str, make: Callable[[], DataFrame], at_most: int, *leaves: DataFrame) -> Materialized:
         """Keep rows as one partition while they are few, else spread by key."""
         if at_most > _SMALL_ROWS:
-            return materialize(make().repartition(*self._keys))
-        return self._plans.compute(self._name(layer), lambda: make().coalesce(1), *leaves)
+            return self._batches.materialize(make().repartition(*self._keys))
+        return self._batches.compute(self._name(layer), lambda: make().coalesce(1), *leaves)
 
     def _name(self, layer: str) -> str:
         return f"{self._log.path.parent.name}.{self._log.path.name} {layer}"

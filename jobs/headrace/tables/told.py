@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.spark.handles import FileList
+from headrace.spark.streaming.file_list import FileList
 from headrace.tables.delta import Commit, CommitTable
 
 

@@ -19,10 +19,9 @@ from headrace.landing.clocks import Clock, Reading, later, latest, micros, sourc
 from headrace.landing.relations import bronze
 from headrace.project.model import LANDING_COLUMNS, TICK_TOPIC, Input, Landing, Macro, Project, Topic
 from headrace.spark.columns import columns_of, landing_schema, no_rows
-from headrace.spark.kept import Plan
-from headrace.spark.local import local_frame
-from headrace.spark.session import child, tune
-from headrace.spark.slot import Rows, Slot
+from headrace.spark.implementations import small_batches
+from headrace.spark.session import child
+from headrace.spark.small_batches import SmallBatches
 from headrace.testing.case import Batch
 from headrace.testing.records import Arrival, Sent, arrivals
 
@@ -44,8 +43,6 @@ _Record = tuple[Any, ...]
 _CREATE_TIME = 0
 _PLANS = 40
 """So many plans are kept at most: a suite has many projects, and their plans fill the heap."""
-_ALL = 2**31 - 1
-"""More rows than there can be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,31 +87,22 @@ class Landed:
         return Landed(tuple(batch for batch in self.batches if batch.number <= number))
 
 
-@dataclass(frozen=True)
-class _Bench:
-    """A session that knows some macros, and where records lie in it."""
-
-    session: SparkSession
-    records: Slot
-
-
 class Judge:
     """Gives records the columns of a landing; verdicts on a topic are planned once."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self._benches: dict[tuple[Macro, ...], _Bench] = {}
-        self._plans: dict[str, Plan] = {}
+        self._batches: dict[tuple[Macro, ...], SmallBatches] = {}
+        self._topics: set[str] = set()
         self._at_work = Lock()  # cases run on threads
 
     def rows(self, topic: Topic, records: Sequence[_Record]) -> list[Row]:
         """The landed rows that records of a topic become."""
         with self._at_work:
-            bench = self._bench(topic.macros)
-            tune(bench.session, len(records))
-            bench.records.filled(Rows.given(bench.session, records, bench.records.schema))
-            found = self._plan(topic, bench.records).rows()
-            return local_frame(bench.session, found.array, landing_schema()).collect()
+            batches = self._batches_for(topic)
+            batches.begin(0, 1)  # a case is small, however many records it has
+            rows = batches.fill("records", records, columns_of(_KAFKA)).frame
+            return batches.compute(repr(topic), lambda: _landed_rows(topic, rows), rows).frame.collect()
 
     def clocks(self, project: Project, landing: Landing) -> Sequence[Clock]:
         """The clocks of a landing's watermarked columns; tables that views look up are empty."""
@@ -126,25 +114,20 @@ class Judge:
 
         return clocks.clocks_of(self._spark, project, landing, empty)
 
-    def _bench(self, macros: tuple[Macro, ...]) -> _Bench:
-        if macros not in self._benches:
-            session = child(self._spark, "judge", macros)
-            self._benches[macros] = _Bench(session, Slot(session, columns_of(_KAFKA)))
-        return self._benches[macros]
-
-    def _plan(self, topic: Topic, records: Slot) -> Plan:
-        name = repr(topic)
-        if name not in self._plans:
-            if len(self._plans) == _PLANS:
-                self._plans.clear()
-            self._plans[name] = _planned(topic, records)
-        return self._plans[name]
+    def _batches_for(self, topic: Topic) -> SmallBatches:
+        if topic.macros not in self._batches:
+            self._batches[topic.macros] = small_batches(child(self._spark, "judge", topic.macros))
+        self._topics.add(repr(topic))
+        if len(self._topics) > _PLANS:
+            for each in self._batches.values():
+                each.drop()
+            self._topics = {repr(topic)}
+        return self._batches[topic.macros]
 
 
-def _planned(topic: Topic, records: Slot) -> Plan:
-    judged = classify(records.frame, [topic], F.col("landed_at"))
-    columns = judged.select(*[F.col(name).cast(ddl).alias(name) for name, ddl in LANDING_COLUMNS])
-    return Plan(columns, (records.frame,), _ALL)
+def _landed_rows(topic: Topic, records: DataFrame) -> DataFrame:
+    judged = classify(records, [topic], F.col("landed_at"))
+    return judged.select(*[F.col(name).cast(ddl).alias(name) for name, ddl in LANDING_COLUMNS])
 
 
 @dataclass
@@ -196,7 +179,7 @@ class Past:
 
 
 def _frame(session: SparkSession, rows: Sequence[Row]) -> DataFrame:
-    return local_frame(session, Rows.given(session, rows, landing_schema()).array, landing_schema())
+    return session.createDataFrame([*rows], landing_schema())
 
 
 def _micros(moment: datetime) -> int:

@@ -22,11 +22,11 @@ from headrace.project.model import Project, Query, Target
 from headrace.queries.group import Group
 from headrace.running import factory
 from headrace.running.factory import AnyQuery
-from headrace.spark.columns import landing_schema, nullable
-from headrace.spark.local import internal_rows, local_frame
+from headrace.spark.columns import landing_schema
+from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Files
-from headrace.spark.parquet import ParquetFiles
 from headrace.spark.session import start
+from headrace.spark.small_batches import SmallBatches
 from headrace.streaming.native import NativeQuery
 from headrace.tables.delta import CommitTable
 from headrace.testing.landed import Judge, LandedBatch
@@ -113,7 +113,7 @@ class Sandbox:
         else:
             query.drop()
         if isinstance(query, Group):
-            self._lender.take_back(query.plans)
+            self._lender.take_back(query.batches)
 
     def landing_table(self, layout: Layout, landing: str) -> CommitTable:
         """The table in which a landing lands."""
@@ -123,14 +123,14 @@ class Sandbox:
         """The files of a landing batch, to be copied by whoever lands it."""
         with self._making:
             if batch not in self._files:
-                rows, folder = internal_rows(self.spark, batch.rows, landing_schema()), self._new_folder()
-                self._landing_files.write(rows, folder / "part-00000.snappy.parquet")
-                self._files[batch] = Files(local_frame(self.spark, rows, landing_schema()), len(batch.rows), folder)
+                rows, folder = self._landed.fill("landed", batch.rows, landing_schema()), self._new_folder()
+                rows.write(folder)
+                self._files[batch] = Files(rows.frame, len(batch.rows), folder)
             return self._files[batch]
 
     @cached_property
-    def _landing_files(self) -> ParquetFiles:
-        return ParquetFiles(self.spark, nullable(landing_schema()))
+    def _landed(self) -> SmallBatches:
+        return small_batches(self.spark)
 
     def close(self) -> None:
         """End what was started."""

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.spark.columns import no_rows
-from headrace.spark.materialized import materialize
+from headrace.spark.implementations import materialize
 
 pytestmark = pytest.mark.spark
 

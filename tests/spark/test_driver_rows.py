@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 from headrace.spark.columns import columns_of
-from headrace.spark.local import collected, internal_rows, local_frame
-from headrace.spark.slot import Rows, Slot
+from headrace.spark.driver.buffer import Buffer
+from headrace.spark.driver.rows import Rows, collected, local_frame
 
 pytestmark = pytest.mark.spark
 
@@ -51,23 +51,31 @@ VALUES: list[tuple[Any, ...]] = [FULL, (None,) * len(KINDS), ("", b"", 0, 0, 0, 
 
 def test_rows_are_those_that_spark_makes(spark: SparkSession) -> None:
     schema = columns_of(KINDS)
-    made = local_frame(spark, internal_rows(spark, VALUES, schema), schema)
+    made = local_frame(spark, Rows.of_values(spark, VALUES, schema).array, schema)
     assert made.schema == schema
     assert made.collect() == spark.createDataFrame(VALUES, schema).collect()
 
 
 def test_reading_them_is_no_job(spark: SparkSession) -> None:
     schema = columns_of(KINDS)
-    frame = local_frame(spark, internal_rows(spark, VALUES, schema), schema)
+    frame = local_frame(spark, Rows.of_values(spark, VALUES, schema).array, schema)
     assert "LocalTableScan" in str(frame.select("text", "inner.c")._jdf.queryExecution().executedPlan().toString())
 
 
 def test_no_rows_are_no_rows(spark: SparkSession) -> None:
     schema = columns_of(KINDS)
-    assert local_frame(spark, internal_rows(spark, [], schema), schema).collect() == []
+    assert local_frame(spark, Rows.of_values(spark, [], schema).array, schema).collect() == []
 
 
-def test_rows_of_a_slot_and_of_a_frame_become_local(spark: SparkSession) -> None:
+def test_rows_of_a_buffer_and_of_a_frame_become_local(spark: SparkSession) -> None:
     schema = columns_of({"id": "bigint", "name": "string"})
-    filled = Slot(spark, schema).filled(Rows.given(spark, [(1, "a"), (2, None)], schema))
-    assert local_frame(spark, collected(filled.frame.where("id > 1")), schema).collect() == [(2, None)]
+    filled = Buffer(spark, schema).filled(Rows.of_values(spark, [(1, "a"), (2, None)], schema))
+    assert local_frame(spark, collected(filled.frame.where("id > 1")).array, schema).collect() == [(2, None)]
+
+
+def test_numbers_are_as_large_as_their_columns(spark: SparkSession) -> None:
+    schema = columns_of({"whole": "int", "long": "bigint", "moment": "timestamp", "ratio": "double"})
+    for row in ((1, 1, 1, 1.0), (2**31 - 1, 2**31, 2**40, 0.5), (None, -1, None, None)):
+        made = local_frame(spark, Rows.of_values(spark, [row], schema).array, schema)
+        as_numbers = made.selectExpr("whole", "long", "unix_micros(moment)", "ratio")
+        assert as_numbers.collect() == [row]

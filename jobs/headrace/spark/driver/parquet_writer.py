@@ -8,11 +8,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.spark.driver_java import driver_task
+from headrace.spark.driver.java import driver_task
 from headrace.spark.jvm import scala_object
 
 
-class ParquetFiles:
+class ParquetWriter:
     """Writes files of one schema with Spark's own writer and the confs that the session had at first."""
 
     def __init__(self, session: SparkSession, schema: StructType) -> None:

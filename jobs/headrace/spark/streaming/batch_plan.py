@@ -11,10 +11,10 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.classic.column import Column as ClassicColumn
+from pyspark.sql.functions import lit
 from pyspark.sql.streaming.query import StreamingQuery
 
-from headrace.spark.columns import lit
-from headrace.spark.driver_java import plan_nodes
+from headrace.spark.driver.java import plan_nodes
 from headrace.spark.jvm import each, frame_of
 
 LATE_COLUMNS = {"key": "string", "event_time": "timestamp", "watermark": "timestamp"}

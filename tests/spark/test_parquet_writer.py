@@ -8,8 +8,8 @@ import pytest
 from chispa import assert_df_equality
 from pyspark.sql import SparkSession
 
-from headrace.spark.kept import Plans
-from headrace.spark.materialized import materialize
+from headrace.spark.driver.batches import DriverBatches
+from headrace.spark.implementations import materialize
 
 pytestmark = pytest.mark.spark
 
@@ -27,10 +27,10 @@ select * from values
 
 
 def test_values_of_all_types_are_read_as_they_were(spark: SparkSession, tmp_path: Path) -> None:
-    plans = Plans(spark.newSession())
-    given = plans.session.sql(EVERYTHING)
+    batches = DriverBatches(spark.newSession())
+    given = batches.session.sql(EVERYTHING)
     for batch in range(2):  # the second with the writer of the first
-        kept = plans.put("rows", materialize(given.coalesce(1)))
+        kept = batches.put("rows", materialize(given.coalesce(1)))
         kept.write(tmp_path / f"here{batch}")
         materialize(given).write(tmp_path / f"job{batch}")
         here, job = (spark.read.parquet(str(tmp_path / f"{kind}{batch}")) for kind in ("here", "job"))
@@ -39,16 +39,16 @@ def test_values_of_all_types_are_read_as_they_were(spark: SparkSession, tmp_path
 
 
 def test_no_rows_are_a_file_with_columns(spark: SparkSession, tmp_path: Path) -> None:
-    plans = Plans(spark.newSession())
-    given = plans.session.sql(EVERYTHING).where("false")
-    plans.put("rows", materialize(given.coalesce(1))).write(tmp_path / "none")
+    batches = DriverBatches(spark.newSession())
+    given = batches.session.sql(EVERYTHING).where("false")
+    batches.put("rows", materialize(given.coalesce(1))).write(tmp_path / "none")
     found = spark.read.parquet(str(tmp_path / "none"))
     assert found.columns == given.columns and found.count() == 0
 
 
 def test_failed_write_is_told_and_the_next_one_works(spark: SparkSession, tmp_path: Path) -> None:
-    plans = Plans(spark.newSession())
-    kept = plans.put("rows", materialize(plans.session.range(3).coalesce(1)))
+    batches = DriverBatches(spark.newSession())
+    kept = batches.put("rows", materialize(batches.session.range(3).coalesce(1)))
     (tmp_path / "taken").write_text("a file where the folder should be")
     with pytest.raises(Exception, match="taken"):
         kept.write(tmp_path / "taken")

@@ -1,4 +1,4 @@
-"""Plans over slots that run without a job: same rows as Spark's own, batch after batch, and nothing left behind."""
+"""Plans over buffers that run without a job: the rows that Spark finds, batch after batch, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import pytest
 from pyspark.errors import SparkRuntimeException
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.spark.kept import Plan, Plans
-from headrace.spark.materialized import materialize
-from headrace.spark.partition import Partition
+from headrace.spark.driver.batches import DriverBatches
+from headrace.spark.driver.one_partition import OnePartition
+from headrace.spark.driver.plan_cache import CachedPlan
+from headrace.spark.implementations import materialize
 
 pytestmark = pytest.mark.spark
 
@@ -50,8 +51,8 @@ SHAPES = (
 
 
 @pytest.fixture
-def plans(spark: SparkSession) -> Iterator[Plans]:
-    made = Plans(spark.newSession())
+def batches(spark: SparkSession) -> Iterator[DriverBatches]:
+    made = DriverBatches(spark.newSession())
     made.begin(1, 1)
     yield made
     made.drop()
@@ -67,10 +68,10 @@ def rows(chance: random.Random, at_most: int = 12) -> list[tuple[object, ...]]:
     return [each() for _ in range(chance.randrange(at_most))]
 
 
-def put(plans: Plans, name: str, values: list[tuple[object, ...]]) -> DataFrame:
+def put(batches: DriverBatches, name: str, values: list[tuple[object, ...]]) -> DataFrame:
     exact = [(*v[:3], None if v[3] is None else Decimal(str(v[3])), v[4]) for v in values]
-    given = plans.session.createDataFrame(exact, COLUMNS).coalesce(1)
-    filled = plans.put(name, materialize(given)).frame
+    given = batches.session.createDataFrame(exact, COLUMNS).coalesce(1)
+    filled = batches.put(name, materialize(given)).frame
     filled.createOrReplaceTempView(name)
     given.createOrReplaceTempView(f"plain_{name}")
     return filled
@@ -91,58 +92,58 @@ def in_no_order(found: DataFrame) -> list[str]:
 
 
 @pytest.mark.parametrize("text", SHAPES)
-def test_rows_are_those_that_spark_finds_and_no_job_runs(plans: Plans, text: str) -> None:
+def test_rows_are_those_that_spark_finds_and_no_job_runs(batches: DriverBatches, text: str) -> None:
     chance = random.Random(text)
     for _ in range(4):
-        leaves = tuple(put(plans, name, rows(chance)) for name in "ab")
-        plans.compute("x", lambda: plans.session.sql(text), *leaves)  # planned, the first time
-        before = jobs(plans.session)
-        found = plans.compute("x", lambda: plans.session.sql(text), *leaves)
-        assert jobs(plans.session) == before
-        due = plans.session.sql(over_plain_views(text))
+        leaves = tuple(put(batches, name, rows(chance)) for name in "ab")
+        batches.compute("x", lambda: batches.session.sql(text), *leaves)  # planned, the first time
+        before = jobs(batches.session)
+        found = batches.compute("x", lambda: batches.session.sql(text), *leaves)
+        assert jobs(batches.session) == before
+        due = batches.session.sql(over_plain_views(text))
         assert in_no_order(found.frame) == in_no_order(due)
 
 
-def test_outer_join_without_equality_needs_its_rows_sent(plans: Plans) -> None:
+def test_outer_join_without_equality_needs_its_rows_sent(batches: DriverBatches) -> None:
     text = "select a.id, b.id from a full join b on a.id < b.id"
     for number in (1, 2):
-        leaves = (put(plans, "a", [(number, 0, "x", 1, [])]), put(plans, "b", [(2, 0, "y", 1, [])]))
-        found = plans.compute("x", lambda: plans.session.sql(text), *leaves)
+        leaves = (put(batches, "a", [(number, 0, "x", 1, [])]), put(batches, "b", [(2, 0, "y", 1, [])]))
+        found = batches.compute("x", lambda: batches.session.sql(text), *leaves)
         due = [(1, 2)] if number == 1 else [(2, None), (None, 2)]
         assert sorted(map(tuple, found.frame.collect()), key=repr) == sorted(due, key=repr)
 
 
-def test_error_in_a_row_is_raised_and_leaves_nothing_behind(plans: Plans) -> None:
+def test_error_in_a_row_is_raised_and_leaves_nothing_behind(batches: DriverBatches) -> None:
     text = "select if(id > 1, raise_error('too large'), id) as id, sum(amount) over (order by part) from a"
     for values, fails in (([1, 2], True), ([1], False), ([3], True), ([0, 1], False)):
-        leaf = put(plans, "a", [(value, 0, "x", 1, []) for value in values])
+        leaf = put(batches, "a", [(value, 0, "x", 1, []) for value in values])
         if fails:
             with pytest.raises(SparkRuntimeException, match="too large"):
-                plans.compute("x", lambda: plans.session.sql(text), leaf)
+                batches.compute("x", lambda: batches.session.sql(text), leaf)
         else:
-            assert plans.compute("x", lambda: plans.session.sql(text), leaf).count == len(values)
-    assert _free_of_tasks(plans.session)
+            assert batches.compute("x", lambda: batches.session.sql(text), leaf).count == len(values)
+    assert _free_of_tasks(batches.session)
 
 
-def test_what_is_not_read_to_its_end_may_be_filled_again(plans: Plans) -> None:
-    leaf = put(plans, "a", [(number, 0, "x", 1, []) for number in range(100)])
-    first = Plan(plans.session.sql("select id from a where id >= 0"), (leaf,), 1)
+def test_what_is_not_read_to_its_end_may_be_filled_again(batches: DriverBatches) -> None:
+    leaf = put(batches, "a", [(number, 0, "x", 1, []) for number in range(100)])
+    first = CachedPlan(batches.session.sql("select id from a where id >= 0"), (leaf,), 1)
     for _ in range(3):
         assert len(first.rows()) == 1
-        leaf = put(plans, "a", [(number, 0, "x", 1, []) for number in range(100)])
-    assert _free_of_tasks(plans.session)
+        leaf = put(batches, "a", [(number, 0, "x", 1, []) for number in range(100)])
+    assert _free_of_tasks(batches.session)
 
 
-def test_thread_is_no_task_afterwards(plans: Plans) -> None:
-    leaf = put(plans, "a", [(1, 0, "x", 1, [])])
-    plans.compute("x", lambda: leaf, leaf)
-    jvm: Any = plans.session._jvm
+def test_thread_is_no_task_afterwards(batches: DriverBatches) -> None:
+    leaf = put(batches, "a", [(1, 0, "x", 1, [])])
+    batches.compute("x", lambda: leaf, leaf)
+    jvm: Any = batches.session._jvm
     assert jvm.org.apache.spark.TaskContext.get() is None
 
 
 def test_tables_are_read_by_a_job(spark: SparkSession) -> None:
     made = spark.range(3).repartition(2)._jdf.queryExecution().executedPlan()
-    assert Partition.of(spark, made, 5) is None
+    assert OnePartition.of(spark, made, 5) is None
 
 
 def _free_of_tasks(session: SparkSession) -> bool:

@@ -1,0 +1,43 @@
+"""Which implementation of `SmallBatches` is used, decided per session (see `mode`) and tested at the start."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from headrace.spark import mode
+from headrace.spark.driver.batches import DriverBatches
+from headrace.spark.jobs.batches import JobBatches
+from headrace.spark.materialized import Materialized
+from headrace.spark.small_batches import SmallBatches
+
+_NUMBERS = StructType().add("n", "long")
+
+
+def small_batches(session: SparkSession) -> SmallBatches:
+    """The batches of one query in a session of its own."""
+    return JobBatches(session) if mode.is_jobs(session) else DriverBatches(session)
+
+
+def materialize(frame: DataFrame) -> Materialized:
+    """Compute a frame now, outside of a batch."""
+    return small_batches(frame.sparkSession).materialize(frame)
+
+
+def self_test(session: SparkSession) -> str | None:
+    """Why `driver` does not work on this build of Spark; None if it does."""
+    batches = DriverBatches(session)
+    try:
+        found = [_doubled(batches, number) for number in (1, 2)]
+    except Exception as error:  # whatever another build of Spark does
+        return f"{type(error).__name__}: {str(error).splitlines()[0][:200]}" if str(error) else type(error).__name__
+    finally:
+        batches.drop()
+    return None if found == [[2], [4]] else f"a plan that was run again gave {found}"
+
+
+def _doubled(batches: SmallBatches, number: int) -> list[int]:
+    batches.begin(number, 1)
+    rows = batches.fill("numbers", [(number,)], _NUMBERS).frame
+    doubled = batches.compute("doubled", lambda: rows.selectExpr("2 * n as n"), rows)
+    return [row.n for row in doubled.frame.collect()]

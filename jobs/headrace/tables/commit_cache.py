@@ -1,0 +1,139 @@
+"""The newest commits of each table, cached in memory for whoever reads them next in this process."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Lock
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from headrace.spark.columns import nullable
+from headrace.spark.materialized import Held, Materialized
+from headrace.spark.session import SMALL_BATCH_BYTES, SMALL_BATCH_ROWS
+from headrace.spark.small_batches import SmallBatches
+from headrace.tables.delta import Commit, CommitTable
+
+
+class _Holders:
+    """Counts who still needs something."""
+
+    def __init__(self) -> None:
+        self._number = 1
+        self._lock = Lock()
+
+    def come(self) -> bool:
+        """One more; False if the last one has gone before."""
+        with self._lock:
+            self._number += self._number > 0
+            return self._number > 0
+
+    def go(self) -> bool:
+        """One less; whether it was the last one."""
+        with self._lock:
+            self._number -= 1
+            return self._number == 0
+
+
+@dataclass(frozen=True)
+class SharedRows(Materialized):
+    """Many rows that their writer and readers hold at once: the last one to release them gives the memory back.
+
+    `stored` are the columns that are written; what else the rows hold spares readers to compute it again.
+    """
+
+    rows: Materialized
+    stored: tuple[str, ...]
+    _holders: _Holders = field(default_factory=_Holders)
+
+    @classmethod
+    def of(cls, rows: Materialized, stored: Iterable[str]) -> SharedRows:
+        """Rows that have one holder so far."""
+        return cls(rows.frame, rows.count, rows, tuple(stored))
+
+    def write(self, folder: Path) -> None:
+        replace(self.rows, frame=self.frame.select(*self.stored)).write(folder)
+
+    def release(self) -> None:
+        if self._holders.go():
+            self.rows.release()
+
+    def narrowed(self, fewer: DataFrame) -> Materialized:
+        raise NotImplementedError("rows that others hold are not narrowed")
+
+    def count_where(self, condition: str) -> int:
+        return self.rows.count_where(condition)
+
+    def hold(self) -> bool:
+        """Hold them, too; False if they are gone already."""
+        return self._holders.come()
+
+    def held_in(self, session: SparkSession) -> SharedRows | None:
+        """Hold them, too, as a frame of that session; None if they are gone already, or it cannot see them."""
+        frame = self.rows.seen_by(session)
+        return replace(self, frame=frame) if frame is not None and self.hold() else None
+
+
+@dataclass(frozen=True)
+class _Cached:
+    version: int
+    schema: StructType
+    rows: Held
+    bytes: int
+
+
+class CommitCache:
+    """Rows that writers have just committed, so that readers in the same process need not read the files.
+
+    The newest commits of a table are cached as long as they have few rows in all, and take little memory; of large ones
+    the newest is cached until the next but one commit. Whatever is not here is in the files.
+    """
+
+    def __init__(self) -> None:
+        self._newest: dict[Path, deque[_Cached]] = {}
+        self._large: dict[Path, tuple[int, SharedRows]] = {}
+        self._lock = Lock()
+
+    def put(self, table: Path, version: int, rows: Materialized) -> None:
+        """Cache the rows of a commit if they are in memory as they are, and few, or made to be shared."""
+        with self._lock:
+            self._put_large(table, version, rows)
+            cached = self._newest.setdefault(table, deque())
+            if (held := rows.held) is not None:
+                cached.append(_Cached(version, nullable(rows.frame.schema), held, held.nbytes))
+            while sum(len(each.rows) for each in cached) > SMALL_BATCH_ROWS or _bytes(cached) > SMALL_BATCH_BYTES:
+                cached.popleft()
+
+    def _put_large(self, table: Path, version: int, rows: Materialized) -> None:
+        former = self._large.get(table)
+        if former and (isinstance(rows, SharedRows) or version > former[0] + 1):
+            self._large.pop(table)[1].release()
+        if isinstance(rows, SharedRows) and rows.hold():
+            self._large[table] = (version, rows)
+
+    def take(
+        self, batches: SmallBatches, name: str, table: CommitTable, commits: Iterable[Commit]
+    ) -> Materialized | None:
+        """The rows of commits of a table, by a name among a query's batches.
+
+        None if some are not here, or have other columns.
+        """
+        with self._lock:
+            cached = {each.version: each for each in self._newest.get(table.path, ())}
+        found = [cached.get(commit.version) for commit in commits if commit.files]
+        here = [each.rows for each in found if each is not None and each.schema == nullable(table.schema)]
+        return batches.take(name, here, table.schema) if here and len(here) == len(found) else None
+
+    def take_large(self, session: SparkSession, table: CommitTable, commits: Iterable[Commit]) -> SharedRows | None:
+        """The rows of commits of which one only has any, a large one; None if it is not here. To be released."""
+        with self._lock:
+            version, rows = self._large.get(table.path, (-1, None))
+            is_it = [commit.version for commit in commits if commit.files] == [version]
+            return rows.held_in(session) if rows and is_it else None
+
+
+def _bytes(cached: Iterable[_Cached]) -> int:
+    return sum(each.bytes for each in cached)
