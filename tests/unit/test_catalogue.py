@@ -183,6 +183,6 @@ def test_types_of_the_last_run_are_shown(project_files, tmp_path):
 def test_types_that_spark_has_found_since_are_shown(project_files, tmp_path):
     kinds = {"type": "struct", "fields": [{"name": "a", "type": {"type": "array", "elementType": "long"}}]}
     columns = {"fields": [{"name": "order_id", "type": "string"}, {"name": "k", "type": kinds}]}
-    known.keep(project_files.load(), {"gold.shipment_ready": columns})
+    known.store(project_files.load(), {"gold.shipment_ready": columns})
     ended("-C", str(project_files.root), "docs", "--out", str(tmp_path / "out"))
     assert "struct&lt;a:array&lt;bigint&gt;&gt;" in (tmp_path / "out/index.html").read_text("utf-8")

@@ -297,17 +297,17 @@ def test_plan_of_sixty_models_takes_less_than_two_seconds(tmp_path: Path) -> Non
 
 def test_known_types_are_those_of_exactly_these_files(live: Live) -> None:
     field = {"name": "a", "type": {"type": "array", "elementType": "long"}, "nullable": True, "metadata": {}}
-    known.keep(live.project, {"gold.news": {"type": "struct", "fields": [field]}})
+    known.store(live.project, {"gold.news": {"type": "struct", "fields": [field]}})
     assert known.types(live.project) == {"gold.news": {"a": "array<bigint>"}}
     assert known.types(live.edited(NEWS_FILE, "> 10", "> 11")) is None
 
 
 def test_verdicts_that_cannot_be_kept_or_read_are_asked_for_again(live: Live, verdicts: Path) -> None:
     verdicts.parent.write_text("a file where a folder should be")
-    known.keep(live.project, {})
+    known.store(live.project, {})
     assert known.schemas(live.project) is None
     verdicts.parent.unlink()
-    known.keep(live.project, {})
+    known.store(live.project, {})
     (broken,) = verdicts.iterdir()
     broken.write_text("{", "utf-8")
     assert known.schemas(live.project) is None
@@ -317,7 +317,7 @@ def test_only_the_newest_verdicts_are_kept(live: Live, verdicts: Path, monkeypat
     monkeypatch.setattr(usercache, "KEPT", 2)
     projects = [live.edited(NEWS_FILE, "> 10", f"> {number}") for number in range(4)]
     for project in projects:
-        known.keep(project, {})
+        known.store(project, {})
         for file in verdicts.iterdir():
             os.utime(file, (file.stat().st_mtime - 10,) * 2)
     assert [known.schemas(project) is not None for project in projects] == [False, False, True, True]

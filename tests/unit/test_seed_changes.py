@@ -40,7 +40,7 @@ def test_keys_that_differ_land(lines: Lines, landed: seed_changes.Landed, expect
 
 def test_key_that_is_gone_stays_where_nothing_can_end_it() -> None:
     found = seed_changes.of(topic([("a", "2"), ("c", "1")], null_value=False), {"a": ["1"], "b": ["2"]})
-    assert (len(found.seeds), found.new, found.changed, found.gone, found.kept) == (2, 1, 1, 0, ("b",))
+    assert (len(found.seeds), found.new, found.changed, found.gone, found.remaining) == (2, 1, 1, 0, ("b",))
 
 
 FILES = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("12")), max_size=5)

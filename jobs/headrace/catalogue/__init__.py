@@ -1,1 +1,1 @@
-"""What a project tells of itself to people and to catalogues: lineage, documentation, manifests."""
+"""A project described for people and for catalogues: lineage, documentation, manifests."""

@@ -24,7 +24,7 @@ _KINDS = {"view": "view", "append": "incremental", "upsert": "incremental", "sna
 
 @dataclass(frozen=True)
 class Result:
-    """How one model or one test fared; `seconds` is how long it ran."""
+    """The outcome of one model or one test; `seconds` is how long it ran."""
 
     unique_id: str
     status: Literal["success", "error", "pass", "fail", "skipped"]
@@ -45,7 +45,7 @@ def test_id(project: Project, path: str) -> str:
 
 
 def manifest(project: Project, cases: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    """Return the manifest: models, sources, macros, published topics, unit tests, and who depends on whom."""
+    """Return the manifest: models, sources, macros, published topics, unit tests, and their dependencies."""
     nodes = {model_id(project, model): _node(project, model) for model in project.models}
     sources = {_source_id(project, *at): _source(project, *at) for at in _topics(project)}
     macros = {f"macro.{project.name}.{macro.name}": _macro(project, macro) for macro in project.macros}
@@ -80,9 +80,9 @@ def run_results(results: Iterable[Result], elapsed: float) -> dict[str, Any]:
 def write(folder: Path, name: str, artifact: Mapping[str, Any]) -> Path:
     """Write one artifact into a folder, whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    draft = folder / f".{name}.tmp"
-    draft.write_text(json.dumps(artifact, indent=1, default=str), "utf-8")
-    return draft.replace(folder / name)
+    temporary = folder / f".{name}.tmp"
+    temporary.write_text(json.dumps(artifact, indent=1, default=str), "utf-8")
+    return temporary.replace(folder / name)
 
 
 def _metadata(schema: str) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def _source(project: Project, landing: Landing, topic: Topic) -> dict[str, Any]:
         "description": topic.description,
         "columns": fields,
         "tags": [landing.name],
-        "meta": {"kafka_topic": topic.topic, "event_time": event_times.described(topic)},
+        "meta": {"kafka_topic": topic.topic, "event_time": event_times.describe(topic)},
         "config": {"enabled": True},
     }
 

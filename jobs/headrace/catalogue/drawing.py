@@ -10,7 +10,7 @@ WIDTH, HEIGHT, GAP_X, GAP_Y, MARGIN = 190, 30, 42, 12, 10
 
 Parents = Mapping[str, tuple[str, ...]]
 _VIA = "\n"
-"""Part of the names of places that only a line passes, so that it runs between boxes."""
+"""Part of the names of waypoints, which keep a line between the boxes."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Picture:
 
 
 def draw(parents: Parents) -> Picture:
-    """Lay out tables, each right of all it is made of and near the height of those."""
+    """Lay out tables, each to the right of all it is derived from and near the height of those."""
     depths = _depths(parents)
-    via = _with_places_to_pass(parents, depths)
+    via = _with_waypoints(parents, depths)
     rows: dict[str, float] = {}
     boxes: dict[str, Box] = {}
     columns = [[name for name in via if depths[name] == number] for number in sorted(set(depths.values()))]
@@ -54,7 +54,7 @@ def draw(parents: Parents) -> Picture:
 
 
 def _depths(parents: Parents) -> dict[str, int]:
-    """Put each table one column right of its furthest parent; what closes a circle counts for nothing."""
+    """Put each table one column right of its furthest parent; what closes a cycle is ignored."""
     depths: dict[str, int] = {}
 
     def depth(name: str, path: tuple[str, ...]) -> int:
@@ -68,8 +68,8 @@ def _depths(parents: Parents) -> dict[str, int]:
     return depths
 
 
-def _with_places_to_pass(parents: Parents, depths: dict[str, int]) -> dict[str, tuple[str, ...]]:
-    """Give a line that crosses columns a place in each of them; a table's lines share theirs."""
+def _with_waypoints(parents: Parents, depths: dict[str, int]) -> dict[str, tuple[str, ...]]:
+    """Give a line that crosses columns a waypoint in each of them; a table's lines share theirs."""
     found: dict[str, tuple[str, ...]] = {}
     for name, above in parents.items():
         last = []

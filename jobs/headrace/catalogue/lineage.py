@@ -11,8 +11,8 @@ Links = Mapping[str, tuple[str, ...]]
 
 
 def tree(origins: Origins, start: Column, links: Links) -> Iterator[str]:
-    """Yield the lines of the tree below a column: what it is made of, or what is made of it."""
-    yield _told(start)
+    """Yield the lines of the tree below a column: what it is derived from, or what is derived from it."""
+    yield _label(start)
     yield from _branches(origins, start.name, links, "", (start.name,), set())
 
 
@@ -56,20 +56,20 @@ def reachable(starts: list[Column], links: Links) -> list[str]:
 
 
 def _branches(
-    origins: Origins, name: str, links: Links, indent: str, path: tuple[str, ...], told: set[str]
+    origins: Origins, name: str, links: Links, indent: str, path: tuple[str, ...], shown: set[str]
 ) -> Iterator[str]:
     others = links[name]
     for number, other in enumerate(others):
         is_last = number == len(others) - 1
-        note = "  (its rows before the batch)" if other in path else "  (see above)" if other in told else ""
+        note = "  (its rows before the batch)" if other in path else "  (see above)" if other in shown else ""
         has_more = bool(links[other]) or not note
-        yield f"{indent}{'└─ ' if is_last else '├─ '}{_told(origins.columns[other])}{note if has_more else ''}"
+        yield f"{indent}{'└─ ' if is_last else '├─ '}{_label(origins.columns[other])}{note if has_more else ''}"
         if not note:
-            told.add(other)
+            shown.add(other)
             below = indent + ("   " if is_last else "│  ")
-            yield from _branches(origins, other, links, below, (*path, other), told)
+            yield from _branches(origins, other, links, below, (*path, other), shown)
 
 
-def _told(column: Column) -> str:
+def _label(column: Column) -> str:
     place = f"  {column.place.path}:{column.place.line}" if column.place else ""
     return f"{column.name}{place}{f'  {column.made}' if column.made else ''}"

@@ -1,4 +1,4 @@
-"""Which columns each column of a project is made of, from gold to the fields of Kafka records."""
+"""Which columns each column of a project is derived from, from gold to the fields of Kafka records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST = 80
 
 @dataclass(frozen=True)
 class Column:
-    """One column: `parents` are the columns whose values go into it; `made` is the expression, unless it only passes.
+    """One column: `parents` are the columns whose values go into it; `made` is the expression, unless it is passed on.
 
     The name is that of its table and its own, such as `gold.calls.ts`, or `kafka:<topic>.value.<field>`.
     """
@@ -49,7 +49,7 @@ class Origins:
         return found
 
     def children(self) -> dict[str, tuple[str, ...]]:
-        """Return which columns are made of each column."""
+        """Return which columns are derived from each column."""
         found: dict[str, list[str]] = {name: [] for name in self.columns}
         for column in self.columns.values():
             for parent in column.parents:
@@ -57,7 +57,7 @@ class Origins:
         return {name: tuple(names) for name, names in found.items()}
 
     def parents(self) -> dict[str, tuple[str, ...]]:
-        """Return which columns each column is made of."""
+        """Return which columns each column is derived from."""
         return {name: column.parents for name, column in self.columns.items()}
 
 
@@ -112,7 +112,7 @@ def _short(expression: exp.Expr) -> str:
 
 
 def _name(stored: Stored) -> str:
-    # A field of a model's column is told by the column; bronze's `data` has a column for each field.
+    # A field of a model's column is named as the column; bronze's `data` has a column for each field.
     is_field = stored.table.startswith("bronze.") and stored.column.lower() == "data"
     return ".".join((stored.table, stored.column, *(stored.fields[:1] if is_field else ())))
 
@@ -129,7 +129,7 @@ def _landed(draft: Draft, stored: Stored) -> Iterator[Column]:
 
 
 def _parts(topic: Topic, stored: Stored) -> tuple[str, ...]:
-    """Return the parts of a record that a bronze column is made of; none for what headrace adds."""
+    """Return the parts of a record that a bronze column is derived from; none for what headrace adds."""
     column = stored.column.lower()
     if column == "data":
         return (".".join(("value", *stored.fields[:1])),)

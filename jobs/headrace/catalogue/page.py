@@ -24,7 +24,7 @@ LAYERS = ("gold", "silver", "bronze")
 
 @dataclass(frozen=True)
 class Facts:
-    """What the page says beside what the files say: tests, types that Spark found, freshness, the runner."""
+    """What the page shows beside the contents of the files: tests, types that Spark found, freshness, the runner."""
 
     at: datetime
     tests: Sequence[Mapping[str, Any]] = ()
@@ -63,7 +63,7 @@ def _model(
 ) -> dict[str, Any]:
     types = {**facts.types.get(model.table, {}), **model.columns}
     names = list(dict.fromkeys((*(model.output_columns or ()), *types)))
-    told = {
+    details = {
         "query": model.query,
         "engine": model.run.replace("_", "-") if model.query else None,
         "key": ", ".join(model.unique_key or model.once_per),
@@ -77,7 +77,7 @@ def _model(
         "table": model.table,
         "kind": model.materialized,
         "description": model.description,
-        "facts": [(fact, value) for fact, value in told.items() if value],
+        "facts": [(fact, value) for fact, value in details.items() if value],
         "reads": reads[model.table],
         "readers": _readers(model.table, reads),
         "columns": [_column(model, name, types, origins) for name in names],
@@ -89,15 +89,15 @@ def _model(
 
 def _source(landing: Landing, topic: Topic, facts: Facts, reads: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
     table = f"bronze.{topic.name}"
-    told = {"topic": topic.topic, "landing": landing.name, "event time": event_times.described(topic)}
-    told["last written"] = _time(facts.fresh.get(table))
+    details = {"topic": topic.topic, "landing": landing.name, "event time": event_times.describe(topic)}
+    details["last written"] = _time(facts.fresh.get(table))
     fields = [{"name": f"data.{each.name}", "type": each.type, "made_of": ""} for each in topic.fields]
     landed = [{"name": name, "type": kind, "made_of": ""} for name, kind in LANDING_COLUMNS if name[0] != "_"]
     return {
         "table": table,
         "kind": "source",
         "description": topic.description,
-        "facts": [(fact, value) for fact, value in told.items() if value],
+        "facts": [(fact, value) for fact, value in details.items() if value],
         "reads": (),
         "readers": _readers(table, reads),
         "columns": [*fields, *landed],

@@ -29,5 +29,5 @@ def judge(spark: SparkSession, project: Project) -> Analysis:
     """Ask Spark, and keep what it says if it finds nothing wrong."""
     found = analysis.analyse(spark, project)
     if not found.findings:
-        known.keep(project, {table: schema.jsonValue() for table, schema in found.schemas.items()})
+        known.store(project, {table: schema.jsonValue() for table, schema in found.schemas.items()})
     return found

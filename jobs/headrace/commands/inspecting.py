@@ -43,7 +43,7 @@ def status(workspace: Workspace, as_json: bool) -> int:
     else:
         printing.print_view(lambda width: status_view(told, width), Console())
     for rebuild in rebuilds.known(workspace.layout):
-        print(f"headrace: {rebuild.told}", file=sys.stderr)
+        print(f"headrace: {rebuild.progress}", file=sys.stderr)
     return ExitCode.OK
 
 

@@ -130,7 +130,8 @@ def _details(entry: Entry, costs: Mapping[str, str], explain: bool) -> Iterator[
     if entry.topics:
         yield f"  published on: {', '.join(entry.topics)}"
     if explain and entry.outcome and entry.outcome.old and entry.outcome.new:
-        lines = difflib.unified_diff(entry.outcome.old.told(), entry.outcome.new.told(), "live", "edited", lineterm="")
+        old, new = entry.outcome.old.lines(), entry.outcome.new.lines()
+        lines = difflib.unified_diff(old, new, "live", "edited", lineterm="")
         yield from (f"    {line}" for line in lines)
 
 

@@ -17,17 +17,17 @@ from headrace.project.model import Input
 _CODE = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 
 
-def word(told: str, place: Place | None) -> Term:
+def word(text: str, place: Place | None) -> Term:
     """A part of a step that is no expression."""
-    made = exp.Var(this=told)
+    made = exp.Var(this=text)
     made.meta["place"] = place
-    return Term(told, made)
+    return Term(text, made)
 
 
 def own(step: str, kind: str, *made_of: exp.Expr) -> exp.Expr:
     """A column that a step makes."""
-    told = " | ".join(map(terms.key, made_of))
-    return terms.column(Atom(kind, short(f"{step}.{told}"), made_of=made_of))
+    keys = " | ".join(map(terms.key, made_of))
+    return terms.column(Atom(kind, short(f"{step}.{keys}"), made_of=made_of))
 
 
 def passed(step: str, kind: str, columns: Columns) -> Columns:
@@ -50,7 +50,7 @@ def all_of(sources: tuple[tuple[str, Columns], ...]) -> tuple[Term, ...]:
 def merged(scope: Scope, names: list[str], kind: str, join: exp.Join) -> Scope:
     """After USING, a column is there once: of the side that always has it."""
     if kind not in ("inner", "left"):
-        raise scope.no(join, f"`using` in a {kind} join")
+        raise scope.unsupported(join, f"`using` in a {kind} join")
     alias, columns = scope.sources[-1]
     left = {each: tree for each, tree in columns.items() if each not in names}
     return replace(scope, sources=(*scope.sources[:-1], (alias, left)))

@@ -1,4 +1,4 @@
-"""Two declarations of a project, model by model: the verdict on each edit, also on those of what a model reads."""
+"""Two declarations of a project, model by model: the verdict on each edit, including edits of what a model reads."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Outcome:
 
 
 class Comparison:
-    """Answers for every model that both declarations have; each answer is found once."""
+    """The outcome for every model that both declarations have, each computed once."""
 
     def __init__(self, old: Declared, new: Declared) -> None:
         self.old = old
@@ -81,7 +81,7 @@ class Comparison:
         return self._outcomes[table]
 
     def _unsteady(self, outcome: Outcome) -> Columns:
-        """The columns whose stored values are by two rules; None for all."""
+        """The columns whose stored values follow two rules; None for all."""
         if outcome.rows or any(reason.verdict > Verdict.KEEP for reason in outcome.reasons if not reason.columns):
             return None
         return outcome.columns
@@ -171,16 +171,16 @@ class Comparison:
         return f"landing {landing.name}" if landing else table
 
     def _stored_columns(self, old: Model, new: Model, sides: Sides, columns: Mapping[str, Reason]) -> Iterator[Reason]:
-        """What the stored table says to other columns: it takes new ones, and nothing else."""
+        """What a change of columns means for the stored table: it accepts new ones, and nothing else."""
         for name, before in sides.old.columns.items():
             if name not in sides.new.columns:
                 message = f"column {name} is gone, and the stored table has it"
-                yield Reason(Verdict.RESET, Place(new.path), message, before.told)
+                yield Reason(Verdict.RESET, Place(new.path), message, before.sql)
         for name, term in sides.new.columns.items():
             place = term.place() or Place(new.path)
             if name not in sides.old.columns:
                 verdict = Verdict.FORWARD if new.materialized == "upsert" else Verdict.KEEP
-                yield Reason(verdict, place, f"column {name} is new: null in old rows", "", term.told, columns=(name,))
+                yield Reason(verdict, place, f"column {name} is new: null in old rows", "", term.sql, columns=(name,))
                 continue
             if _spelled(old).get(name) != _spelled(new).get(name):
                 yield Reason(Verdict.RESET, place, f"column {name} is spelled otherwise in the stored table")
@@ -252,7 +252,7 @@ class Comparison:
         return Outcome(tuple(settings.topic_reasons(old, new)), columns, settings.has_other_rows(old, new))
 
     def _state_readers(self, model: Model) -> tuple[str, ...]:
-        """The models of a query that look up this one's rows as they were before the batch, and that it is made of."""
+        """The models of a query that look up this one's rows from before the batch, and that it is derived from."""
         members = [each for each in self.new.models if each.query == model.query and model.query is not None]
         made_of = {model.table, *self._upstream(model)}
         return tuple(each.table for each in members if each.table in made_of and self._looks_up(each, model.table))
@@ -262,7 +262,7 @@ class Comparison:
         return any(read.table == table and not read.stream for read in reads)
 
     def _state_columns(self, model: Model) -> frozenset[str]:
-        """The columns of its own table that a model reads back, also by way of others of its query."""
+        """The columns of its own table that a model reads back, also through others of its query."""
         columns: frozenset[str] = frozenset()
         for reader in self._state_readers(model):
             try:

@@ -1,4 +1,4 @@
-"""What a project declared when it last started, kept beside its data: the texts, not what was made of them."""
+"""What a project declared when it last started, stored beside its data: the texts, not what was derived from them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Schemas = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Declared:
-    """All that rows hang on: models, sources, macros, variables and types; no address, no secret."""
+    """Everything that rows depend on: models, sources, macros, variables and types; no address, no secret."""
 
     models: tuple[Model, ...]
     landings: tuple[Landing, ...]
@@ -76,15 +76,15 @@ def write(
     queries: Iterable[str],
     accepted: Mapping[str, Sequence[Mapping[str, str]]],
 ) -> None:
-    """Note for some queries that they start with this declaration, and what was accepted for that."""
+    """Record for some queries that they start with this declaration, and what was accepted for that."""
     content = declared.to_json()
     name = hashlib.sha256(content).hexdigest()[:24]
     file = layout.declared / f"{name}.json"
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
-        draft = file.with_suffix(".tmp")
-        draft.write_bytes(content)
-        draft.replace(file)
+        temporary = file.with_suffix(".tmp")
+        temporary.write_bytes(content)
+        temporary.replace(file)
     for query in queries:
         before = record_of(layout, query)
         mixes = (*(before.accepted if before else ()), *accepted.get(query, ()))
@@ -93,21 +93,21 @@ def write(
 
 
 def adopt(layout: Layout, other: Layout) -> None:
-    """Take in the declarations that another layout holds, for queries that are about to come from there."""
+    """Copy the declarations of another layout, for queries that are about to be moved from there."""
     layout.declared.mkdir(parents=True, exist_ok=True)
     for file in other.declared.glob("*.json"):
-        draft = layout.declared / f"{file.stem}.tmp"
-        draft.write_bytes(file.read_bytes())
-        draft.replace(layout.declared / file.name)
+        temporary = layout.declared / f"{file.stem}.tmp"
+        temporary.write_bytes(file.read_bytes())
+        temporary.replace(layout.declared / file.name)
 
 
 def record_of(layout: Layout, query: str) -> Record | None:
     """What a query was last started with; None if it never was, or was reset."""
     try:
-        told = json.loads((layout.checkpoint(query) / _NAME).read_text("utf-8"))
+        stored = json.loads((layout.checkpoint(query) / _NAME).read_text("utf-8"))
     except FileNotFoundError:
         return None
-    return Record(told["declared"], tuple(told["accepted"]))
+    return Record(stored["declared"], tuple(stored["accepted"]))
 
 
 def recorded(layout: Layout) -> Mapping[str, Record]:
@@ -124,9 +124,9 @@ def read(layout: Layout, name: str) -> Declared:
 def _write_record(layout: Layout, query: str, record: Record) -> None:
     folder = layout.checkpoint(query)
     folder.mkdir(parents=True, exist_ok=True)
-    draft = folder / f"{_NAME}.tmp"
-    draft.write_text(json.dumps(asdict(record)), "utf-8")
-    draft.replace(folder / _NAME)
+    temporary = folder / f"{_NAME}.tmp"
+    temporary.write_text(json.dumps(asdict(record)), "utf-8")
+    temporary.replace(folder / _NAME)
 
 
 def _forget_unused(layout: Layout) -> None:

@@ -1,4 +1,4 @@
-"""What two canonical forms of a model differ in, and what that means for what the model keeps."""
+"""How two canonical forms of a model differ, and what that means for what the model stores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.planning.types import TypeOf, type_of
 from headrace.planning.verdict import Reason, Verdict
 
 _ALIKE = {"min": "extreme", "max": "extreme"}
-"""Aggregates whose state looks alike, so that Spark takes the one for the other."""
+"""Aggregates whose state has the same format, so that Spark accepts the one for the other."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def edited_columns(sides: Sides) -> dict[str, Reason]:
         before = sides.old.columns.get(name)
         if before is not None and before.key != term.key:
             place, message = term.place(before) or sides.place, f"column {name} is made in another way"
-            found[name] = Reason(Verdict.KEEP, place, message, before.told, term.told, columns=(name,))
+            found[name] = Reason(Verdict.KEEP, place, message, before.sql, term.sql, columns=(name,))
     return found
 
 
@@ -50,9 +50,9 @@ def edited_filters(sides: Sides) -> Iterator[Reason]:
 def edited_shape(sides: Sides) -> Iterator[Reason]:
     """The first step that is another one: filters, and the columns that steps make, do not count."""
     old, new = [*_skeleton(sides.old.root)], [*_skeleton(sides.new.root)]
-    for (before, _, _), (after, place, told) in zip_longest(old, new, fillvalue=("", None, "nothing")):
+    for (before, _, _), (after, place, title) in zip_longest(old, new, fillvalue=("", None, "nothing")):
         if before != after:
-            message = f"its rows are put together in another way, from `{told}` on"
+            message = f"its rows are put together in another way, from `{title}` on"
             yield Reason(Verdict.KEEP, place or sides.place, message, before, after)
             return
 
@@ -63,7 +63,7 @@ def state_reasons(sides: Sides) -> Iterator[Reason]:
 
 
 class _Walk:
-    """Both forms step by step; `is_below` says that a step above keeps rows."""
+    """Both forms step by step; `is_below` means that a step above keeps rows."""
 
     def __init__(self, sides: Sides) -> None:
         self._sides = sides
@@ -84,7 +84,7 @@ class _Walk:
         known, now = {each.key for each in old.filters}, {each.key for each in new.filters}
         gone, come = [e for e in old.filters if e.key not in now], [e for e in new.filters if e.key not in known]
         keeps = any(step.is_stateful for step in new.every())
-        # Spark asks a condition over keys alone before it counts, so what it left out was never counted.
+        # Spark evaluates a condition over keys alone before it counts, so what that left out was never counted.
         late = new.kind == "aggregate" and all(any(a.kind == "aggregate" for a in e.atoms) for e in (*gone, *come))
         verdict = Verdict.FORWARD if is_below or (keeps and not late) else Verdict.KEEP
         if new.kind == "join" and new.is_stateful and any(map(_may_be_key, (*gone, *come))):
@@ -96,7 +96,11 @@ class _Walk:
         if new.kind == "scan":
             yield from self._scan(old, new, is_below, place)
         elif new.kind in ("aggregate", "distinct"):
-            found = [e for part in new.parts for e in self._kept(part, old.parts.get(part, ()), new.parts[part], place)]
+            found = [
+                e
+                for part in new.parts
+                for e in self._state_columns(part, old.parts.get(part, ()), new.parts[part], place)
+            ]
             yield from found or self._order(old, new, place)
         elif new.kind == "join" and new.is_stateful:
             yield from self._join(old, new, place)
@@ -123,22 +127,22 @@ class _Walk:
             if _keys(old.parts[part]) != _keys(new.parts[part]):
                 at = _place(old.parts[part], new.parts[part]) or place
                 what = "the kind of join" if part == "kind" else "what the join is by"
-                yield Reason(Verdict.RESET, at, f"{what} is another", _told(old.parts[part]), _told(new.parts[part]))
+                yield Reason(Verdict.RESET, at, f"{what} is another", _sql(old.parts[part]), _sql(new.parts[part]))
         if sorted(_keys(old.parts["on"])) != sorted(_keys(new.parts["on"])):
             message = "a condition of the join is another: rows it had let go are missing, others stay too long"
             at = _place(old.parts["on"], new.parts["on"]) or place
-            yield Reason(Verdict.MIX, at, message, _told(old.parts["on"]), _told(new.parts["on"]))
+            yield Reason(Verdict.MIX, at, message, _sql(old.parts["on"]), _sql(new.parts["on"]))
         for part in ("left", "right"):
-            yield from self._kept(part, old.parts[part], new.parts[part], place)
+            yield from self._state_columns(part, old.parts[part], new.parts[part], place)
 
-    def _kept(self, part: str, old: Sequence[Term], new: Sequence[Term], place: Place) -> Iterator[Reason]:
-        """Columns of state, whose order and types Spark compares, but not what they mean."""
+    def _state_columns(self, part: str, old: Sequence[Term], new: Sequence[Term], place: Place) -> Iterator[Reason]:
+        """Columns of state, whose order and types Spark compares, but not their meaning."""
         if _keys(old) == _keys(new):
             return
         at = _place(old, new) or place
         if len(old) != len(new) or sorted(_keys(old)) == sorted(_keys(new)):
             message = f"{_PARTS[part]}: there are others, or they stand in another order"
-            yield Reason(Verdict.RESET, at, message, _told(old), _told(new))
+            yield Reason(Verdict.RESET, at, message, _sql(old), _sql(new))
             return
         for before, after in zip(old, new, strict=True):
             if before.key != after.key:
@@ -146,12 +150,12 @@ class _Walk:
                 fits = alike is not None and alike == self._state_type(part, after, self._sides.new_type)
                 verdict, what = (Verdict.MIX, "means") if fits else (Verdict.RESET, "has the type of")
                 message = f"{_PARTS[part]}: state {what} something else"
-                yield Reason(verdict, after.place(before) or at, message, before.told, after.told)
+                yield Reason(verdict, after.place(before) or at, message, before.sql, after.sql)
 
     def _order(self, old: Step, new: Step, place: Place) -> Iterator[Reason]:
         """State is in the order in which aggregates are named, by the aggregation or by the select right above it.
 
-        Spark makes one of these two if it can; a condition over an aggregate keeps them apart.
+        Spark merges these two if it can; a condition over an aggregate prevents that.
         """
         before, after = _orders(self._sides.old, old), _orders(self._sides.new, new)
         columns = [_keys([*form.columns.values()]) for form in (self._sides.old, self._sides.new)]
@@ -160,7 +164,7 @@ class _Walk:
             yield Reason(Verdict.RESET, place, message)
 
     def _state_type(self, part: str, term: Term, column: TypeOf) -> str | None:
-        """What state looks like to Spark; None where that is not certain."""
+        """The format of state in Spark; None where that is not certain."""
         (made,) = next(iter(term.atoms)).made_of if part in MADE and len(term.atoms) == 1 else (term.tree,)
         if part in ("left", "right", "keys"):
             call = made.unnest()
@@ -200,7 +204,7 @@ def _buffer(tree: exp.Expr, column: TypeOf) -> str | None:
 
 
 def _filters(gone: Sequence[Term], come: Sequence[Term], sides: Sides) -> Iterator[Reason]:
-    old, new = _told(gone), _told(come)
+    old, new = _sql(gone), _sql(come)
     if come:
         place = next((each.place(gone[0] if gone else None) for each in come), None)
         yield Reason(Verdict.KEEP, place or sides.place, "other rows are taken", old, new)
@@ -209,7 +213,7 @@ def _filters(gone: Sequence[Term], come: Sequence[Term], sides: Sides) -> Iterat
 
 
 def _may_be_key(condition: Term) -> bool:
-    """Whether a condition says that columns equal columns."""
+    """Whether a condition is an equality of columns."""
     tree = condition.tree.unnest()
     return isinstance(tree, (exp.EQ, exp.NullSafeEQ)) and all(any(atoms(side)) for side in (tree.left, tree.right))
 
@@ -233,8 +237,8 @@ def _keys(terms: Sequence[Term]) -> list[str]:
     return [each.key for each in terms]
 
 
-def _told(terms: Sequence[Term]) -> str:
-    return ", ".join(each.told for each in terms)
+def _sql(terms: Sequence[Term]) -> str:
+    return ", ".join(each.sql for each in terms)
 
 
 def _first(old: Step, new: Step) -> Place | None:

@@ -25,16 +25,16 @@ class Grouping:
 
     def rewrite(self, node: exp.Expr) -> exp.Expr:
         """The expression over keys and aggregates."""
-        told = terms.key(node)
+        key = terms.key(node)
         if isinstance(node, exp.Column) and "atom" not in node.meta:
             starts = [each for each in self._keys if each.startswith(f"{node.name.lower()}(")]
-            told = starts[0] if len(starts) == 1 else told
-        if told in self._keys:
-            return own(self.name, "key", self._keys[told])
+            key = starts[0] if len(starts) == 1 else key
+        if key in self._keys:
+            return own(self.name, "key", self._keys[key])
         if _is_aggregate(node):
-            return self.made.setdefault(told, own(self.name, "aggregate", node))
+            return self.made.setdefault(key, own(self.name, "aggregate", node))
         if "atom" in node.meta:
-            raise self._scope.no(node, f"`{node.name}`, neither grouped nor aggregated,")
+            raise self._scope.unsupported(node, f"`{node.name}`, neither grouped nor aggregated,")
         return with_children(node, self.rewrite)
 
 

@@ -1,4 +1,4 @@
-"""What Spark has said of projects, kept once per user: types of all columns, under a hash of all that they hang on."""
+"""Spark's schemas of projects, cached per user: the types of all columns, under a hash of all that they depend on."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ def schemas(project: Project) -> Mapping[str, Any] | None:
     """Spark's schema of every model, as its JSON; None if it was never asked about exactly these files."""
     try:
         return dict(json.loads(usercache.read(_KIND, _name(project))))
-    except (OSError, ValueError):  # what cannot be read is asked again
+    except (OSError, ValueError):  # an unreadable entry is computed again
         return None
 
 
 def types(project: Project) -> Schemas | None:
     """The types of all columns in short; None if Spark was never asked about exactly these files."""
-    told = schemas(project)
-    if told is None:
+    found = schemas(project)
+    if found is None:
         return None
     return {
-        table: {field["name"]: _type(field["type"]) for field in schema["fields"]} for table, schema in told.items()
+        table: {field["name"]: _type(field["type"]) for field in schema["fields"]} for table, schema in found.items()
     }
 
 
-def keep(project: Project, found: Mapping[str, Any]) -> None:
-    """Keep the schemas of a project that Spark has found good."""
+def store(project: Project, found: Mapping[str, Any]) -> None:
+    """Cache the schemas of a project that Spark has accepted."""
     usercache.keep(_KIND, _name(project), json.dumps(found))
 
 
@@ -45,7 +45,7 @@ def _name(project: Project) -> str:
 
 
 def fingerprint(project: Project) -> str:
-    """A hash of all that Spark's verdict hangs on: models as declared, SQL settings, and the code that judges."""
+    """A hash of all that Spark's verdict depends on: models as declared, SQL settings, and the code that judges."""
     settings = sorted((key, value) for key, value in project.target.spark_conf.items() if key.startswith("spark.sql."))
     judged = (project.models, project.landings, project.macros, sorted(project.vars.items()), settings, _code())
     return hashlib.sha256(repr(judged).encode()).hexdigest()
@@ -53,17 +53,17 @@ def fingerprint(project: Project) -> str:
 
 @cache
 def _code() -> str:
-    """This package, and those that judge beside it."""
+    """This package, and those that share in the verdict."""
     return f"{version('pyspark')} {version('delta-spark')} {usercache.code()}"
 
 
-def _type(told: Any) -> str:
+def _type(described: Any) -> str:
     """A type of Spark's JSON in short."""
-    if isinstance(told, str):
-        return _SHORT.get(told, told)
-    if told["type"] == "array":
-        return f"array<{_type(told['elementType'])}>"
-    if told["type"] == "map":
-        return f"map<{_type(told['keyType'])},{_type(told['valueType'])}>"
-    members = (f"{field['name']}:{_type(field['type'])}" for field in told["fields"])
+    if isinstance(described, str):
+        return _SHORT.get(described, described)
+    if described["type"] == "array":
+        return f"array<{_type(described['elementType'])}>"
+    if described["type"] == "map":
+        return f"map<{_type(described['keyType'])},{_type(described['valueType'])}>"
+    members = (f"{field['name']}:{_type(field['type'])}" for field in described["fields"])
     return f"struct<{','.join(members)}>"

@@ -1,4 +1,4 @@
-"""Making the canonical form of a model: its select becomes steps, CTEs and views are put in their place."""
+"""Lowering a model to its canonical form: its select becomes steps, CTEs and views are inlined."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from headrace.project.selects import conjuncts
 
 _MOST_STEPS = 300
 
-# Parts of a node that are understood; any other makes another query of it.
+# Parts of a node that are understood; any other could change the query's meaning.
 _SELECT = (
     *("kind", "hint", "with_", "expressions", "distinct", "from_", "joins", "laterals"),
     *("where", "group", "having", "qualify", "windows"),
@@ -94,7 +94,7 @@ class _Lowering:
             return self._select(tree, scope)
         if isinstance(tree, exp.SetOperation):
             return self._set_operation(tree, scope)
-        raise scope.no(tree, f"`{type(tree).__name__.lower()}`")
+        raise scope.unsupported(tree, f"`{type(tree).__name__.lower()}`")
 
     # one select
 
@@ -115,7 +115,7 @@ class _Lowering:
         step, resolved = self._exploded(step, resolved)
         columns = {(name or f"_{at}").lower(): called(each, name) for at, (name, each) in enumerate(resolved)}
         if len(columns) < len(resolved):
-            raise scope.no(tree, "two columns of one name")
+            raise scope.unsupported(tree, "two columns of one name")
         return self._distinct(step, columns) if tree.args.get("distinct") else Rows(step, columns)
 
     def _conditions(self, clause: exp.Expr | None, scope: Scope) -> list[exp.Expr]:
@@ -153,7 +153,7 @@ class _Lowering:
         elif isinstance(node, exp.Subquery):
             rows = self._query(node.this, replace(scope, sources=()))
         else:
-            raise scope.no(node, f"`{type(node).__name__.lower()}` as a table")
+            raise scope.unsupported(node, f"`{type(node).__name__.lower()}` as a table")
         alias, columns = node.args.get("alias"), rows.columns
         if alias is not None and alias.args.get("columns"):
             names = [each.name for each in alias.args["columns"]]
@@ -168,16 +168,16 @@ class _Lowering:
         start = node.parts[0].meta.get("start", -1)
         ref = next((each for each in scope.file.inputs if each.start <= start < each.end), None)
         if ref is None:
-            raise scope.no(node, "a function as a table")
+            raise scope.unsupported(node, "a function as a table")
         moves, view = ref.stream and scope.file.moves, self._declared.by_table.get(ref.table)
         if view is not None and view.materialized == "view":
             rows = self._model_rows(view, moves)
         else:
             rows = self._scan(ref, moves)
-        said = clauses(ref, rows.columns, scope)
-        if not said:
+        further = clauses(ref, rows.columns, scope)
+        if not further:
             return rows
-        parts = {**rows.step.parts, "watermark": (*rows.step.parts.get("watermark", ()), *said)}
+        parts = {**rows.step.parts, "watermark": (*rows.step.parts.get("watermark", ()), *further)}
         return Rows(replace(rows.step, parts=parts), rows.columns)
 
     def _scan(self, ref: Input, moves: bool) -> Rows:
@@ -224,20 +224,20 @@ class _Lowering:
     def _join(self, left: Step, join: exp.Join, scope: Scope) -> tuple[Step, Scope]:
         words = [str(join.args.get(part) or "").lower() for part in ("method", "side", "kind")]
         if words[0] or not isinstance(join.this, (exp.Table, exp.Subquery)):
-            raise scope.no(join, "this kind of join")
+            raise scope.unsupported(join, "this kind of join")
         _refuse_others(join, _JOIN, scope)
         kind = " ".join(word for word in words if word and word != "outer") or "inner"
         right, scope = self._source(join.this, scope)
         name, moves = f"join{self._number('join')}", left.moves or right.moves
         place = first_place(join.this, scope.file.statement)
-        is_kept = self._model.run == "streaming" and left.moves and right.moves
-        if is_kept:
+        is_stateful = self._model.run == "streaming" and left.moves and right.moves
+        if is_stateful:
             scope = replace(scope, sources=tuple(sides(name, scope.sources)))
         conditions = self._join_conditions(join, scope)
-        keys = [each for each in conditions if is_kept and _is_equality(each, name)]
+        keys = [each for each in conditions if is_stateful and _is_equality(each, name)]
         parts = {"kind": (word(kind, place),), "keys": tuple(keys)}
         parts["on"] = tuple(each for each in conditions if each not in keys)
-        if is_kept:
+        if is_stateful:
             parts |= {"left": all_of(scope.sources[:-1]), "right": all_of(scope.sources[-1:])}
         if kind.endswith(("semi", "anti")):
             scope = replace(scope, sources=scope.sources[:-1])
@@ -258,7 +258,7 @@ class _Lowering:
         alias = lateral.args.get("alias")
         names = [each.name for each in alias.args.get("columns") or ()] if alias else []
         if alias is None or not lateral.args.get("view") or not names:
-            raise scope.no(lateral, "a lateral table, or one without names of its columns,")
+            raise scope.unsupported(lateral, "a lateral table, or one without names of its columns,")
         made, name = self._resolver.resolve(lateral.this, scope), f"explode{self._number('explode')}"
         columns = {each.lower(): called(own(f"{name}.{at}", "generated", made), each) for at, each in enumerate(names)}
         place = first_place(lateral.this, scope.file.statement)
@@ -282,7 +282,7 @@ class _Lowering:
 
     def _group_keys(self, group: exp.Group, scope: Scope, resolved: Named) -> list[exp.Expr]:
         if any(value for part, value in group.args.items() if part not in ("expressions", "all")):
-            raise scope.no(group, "`rollup`, `cube` or `grouping sets`")
+            raise scope.unsupported(group, "`rollup`, `cube` or `grouping sets`")
         if group.args.get("all"):
             return [each for _, each in resolved if "aggregate" not in makes(each)]
         return [self._group_key(each, scope, resolved) for each in group.expressions]
@@ -342,7 +342,7 @@ def _with_ctes(tree: exp.Expr, scope: Scope) -> Scope:
         return scope
     for each in clause.expressions:
         if clause.args.get("recursive") or (each.args.get("alias") and each.args["alias"].args.get("columns")):
-            raise scope.no(each, "a recursive CTE, or one that names its columns,")
+            raise scope.unsupported(each, "a recursive CTE, or one that names its columns,")
         scope = replace(scope, ctes={**scope.ctes, each.alias.lower(): (each.this, scope)})
     return scope
 
@@ -350,7 +350,7 @@ def _with_ctes(tree: exp.Expr, scope: Scope) -> Scope:
 def _refuse_others(node: exp.Expr, known: Collection[str], scope: Scope) -> None:
     for part, value in node.args.items():
         if value not in (None, False, []) and part not in known:
-            raise scope.no(node, f"`{part.rstrip('_').replace('_', ' ')}`")
+            raise scope.unsupported(node, f"`{part.rstrip('_').replace('_', ' ')}`")
 
 
 def _with_windows(tree: exp.Select) -> exp.Select:
@@ -361,8 +361,8 @@ def _with_windows(tree: exp.Select) -> exp.Select:
     named = {each.name.lower(): each for each in tree.args["windows"]}
     for node in tree.find_all(exp.Window):
         if node.alias.lower() in named and node.find_ancestor(exp.Select) is tree:
-            given = {**named[node.alias.lower()].copy().args, **node.args, "alias": None}
-            node.replace(exp.Window(**{part: given[part] for part in exp.Window.arg_types if given.get(part)}))
+            arguments = {**named[node.alias.lower()].copy().args, **node.args, "alias": None}
+            node.replace(exp.Window(**{part: arguments[part] for part in exp.Window.arg_types if arguments.get(part)}))
     tree.set("windows", None)
     return tree
 

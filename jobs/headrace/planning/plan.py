@@ -1,4 +1,4 @@
-"""The plan of a start: one verdict per model and source against what is live, and what stands in the way."""
+"""The plan of a start: one verdict per model and source against what is live, and what prevents it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from headrace.project.model import Model, Project, Query
 
 NEW, ORPHAN = "NEW", "ORPHAN"
 _WORDS = {"MIX": {"mix", "rebuild"}, "RESET": {"rebuild"}}
-"""What makes a run start in spite of a verdict."""
+"""What allows a run to start in spite of a verdict."""
 
 
 @dataclass(frozen=True)
 class Entry:
     """One line of a plan: a model, a source, or what is left of one that is gone.
 
-    `downstream` are the models made of it, `topics` the Kafka topics that its rows reach.
+    `downstream` are the models derived from it, `topics` the Kafka topics that its rows reach.
     """
 
     name: str
@@ -51,12 +51,12 @@ class Plan:
 
     entries: tuple[Entry, ...]
 
-    def refusals(self, *told: str, spark_will_see: bool = False) -> list[Finding]:
-        """What a run refuses if it is `told` no word for it: `mix` accepted, `rebuild`.
+    def refusals(self, *allowed: str, spark_will_see: bool = False) -> list[Finding]:
+        """What a run refuses unless it is `allowed`: `mix` for accepted mixes, `rebuild`.
 
-        A type that is not certain is left to Spark, if Spark is to start anyhow.
+        A type that is not certain is left to Spark, if Spark is going to start anyway.
         """
-        return [found for entry in self.entries for found in _refusals(entry, told, spark_will_see)]
+        return [found for entry in self.entries for found in _refusals(entry, allowed, spark_will_see)]
 
     def queries(self, verdict: Verdict) -> tuple[str, ...]:
         """The queries with an entry of a verdict that is certain."""
@@ -122,7 +122,7 @@ class _Planner:
 
     @cached_property
     def _written(self) -> Mapping[str, Container[str]]:
-        """What stands in the folders that are no layer: change logs, landings, late rows, failed rows."""
+        """What is expected in the folders that are no layer: change logs, landings, late rows, failed rows."""
         landings = {landing.name for landing in self._project.landings}
         queries = {query.name for query in self._project.queries}
         return {"_changes": self._stored, "_late": self._stored, "_landing": landings, "_failed": queries}
@@ -175,7 +175,7 @@ class _Planner:
         return Entry(model.table, model.path, query, verdict, reasons, note, *self._reached(model.table), outcome)
 
     def _reached(self, table: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The models made of a table, near ones first, and the topics that its rows reach."""
+        """The models derived from a table, near ones first, and the topics that its rows reach."""
         found = [table]
         for name in found:
             found += [reader for reader, read in self._read.items() if name in read and reader not in found]
@@ -198,16 +198,16 @@ def _orphan(layout: Layout, path: Path, name: str) -> Entry:
 
 
 def _is_unsure(entry: Entry, spark_will_see: bool) -> bool:
-    """Whether the only thing in the way is a type that Spark is going to judge."""
+    """Whether the only obstacle is a type that Spark is going to check."""
     bad = [reason for reason in entry.reasons if reason.verdict.name == entry.verdict]
     return spark_will_see and bool(bad) and all(reason.is_unsure for reason in bad)
 
 
-def _refusals(entry: Entry, told: tuple[str, ...], spark_will_see: bool) -> Iterator[Finding]:
+def _refusals(entry: Entry, allowed: tuple[str, ...], spark_will_see: bool) -> Iterator[Finding]:
     reason = entry.first
     if entry.verdict not in _WORDS or reason is None or _is_unsure(entry, spark_will_see):
         return
-    if not _WORDS[entry.verdict].isdisjoint(told):
+    if not _WORDS[entry.verdict].isdisjoint(allowed):
         return
     code = f"plan-{entry.verdict.lower()}"
     way = f"`--rebuild`, which resets {entry.query}"

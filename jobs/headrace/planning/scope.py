@@ -1,4 +1,4 @@
-"""What names mean in a select, and expressions with every name, parameter and macro put in place."""
+"""What names mean in a select, and expressions with every name, parameter and macro replaced."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Columns = Mapping[str, exp.Expr]
 
 _WITHOUT_BRACKETS = ("current_timestamp", "current_date", "localtimestamp", "current_user")
 _NAMING = (exp.Struct, exp.ArraysZip)
-"""Functions that name the fields of what they make after columns."""
+"""Functions that name the fields of their result after columns."""
 _UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")
 
 
 _OF_ALL_BELOW = ("atoms", "makes")
-"""Notes on a node that are about the nodes below it too, as they were when the note was made."""
+"""Notes on a node that are about the nodes below it too, as they were at the time."""
 
 
 class NotUnderstood(HeadraceError):
-    """A query that has no canonical form here; whoever compares it must expect the worst."""
+    """A query that has no canonical form here; comparisons of it must assume the worst."""
 
     def __init__(self, what: str, place: Place | None = None) -> None:
         self.place = place
@@ -66,24 +66,24 @@ class Scope:
     aliases: Mapping[str, exp.Expr] = field(default_factory=dict)
     outer: Scope | None = None
 
-    def no(self, node: exp.Expr, what: str) -> NotUnderstood:
-        """The refusal of a part of a text."""
+    def unsupported(self, node: exp.Expr, what: str) -> NotUnderstood:
+        """The error for a part of a text."""
         return NotUnderstood(what, first_place(node, self.file.statement))
 
 
 class Resolver:
-    """Puts what names stand for in their place; `query` gives the rows of a query inside an expression."""
+    """Replaces names by what they stand for; `query` returns the rows of a query inside an expression."""
 
     def __init__(self, declared: Declared, query: Callable[[exp.Expr, Scope], Rows]) -> None:
         self._declared = declared
         self._query = query
 
     def resolve(self, node: exp.Expr, scope: Scope) -> exp.Expr:
-        """The expression over columns of steps; the one given is not changed."""
+        """The expression over columns of steps; the argument is not changed."""
         if "resolved" in node.meta or "atom" in node.meta:
             return copied(node)
         if isinstance(node, (exp.Star, exp.Column)) and node.is_star and not isinstance(node.parent, exp.Count):
-            raise scope.no(node, "`*` as an argument")
+            raise scope.unsupported(node, "`*` as an argument")
         if isinstance(node, exp.Column):
             return self._column(node, scope)
         if isinstance(node, exp.Placeholder):
@@ -111,7 +111,7 @@ class Resolver:
             return _fields(exp.Column(this=placed(first, scope.file.statement)), rest)
         if not rest and first.name.lower() in _UNITS:
             return exp.Var(this=first.name.lower())
-        raise scope.no(node, f"`{first.name}`, a name whose column is not certain,")
+        raise scope.unsupported(node, f"`{first.name}`, a name whose column is not certain,")
 
     def _inner_query(self, node: exp.Query, scope: Scope) -> exp.Expr:
         query = node.this if isinstance(node, exp.Subquery) else node
@@ -119,8 +119,8 @@ class Resolver:
         made = [*rows.columns.values()]
         for step in rows.step.every():
             made += [each.tree for each in (*step.filters, *(one for part in step.parts.values() for one in part))]
-        told = f"{', '.join(map(terms.key, rows.columns.values()))} from {' '.join(rows.step.keys())}"
-        return terms.column(Atom("query", short(f"query({told})"), made_of=tuple(made)), first_place(node, None))
+        text = f"{', '.join(map(terms.key, rows.columns.values()))} from {' '.join(rows.step.keys())}"
+        return terms.column(Atom("query", short(f"query({text})"), made_of=tuple(made)), first_place(node, None))
 
     def _is_macro(self, node: exp.Func) -> bool:
         names = [node.name] if isinstance(node, exp.Anonymous) else type(node).sql_names()
@@ -128,15 +128,15 @@ class Resolver:
 
     def _macro(self, node: exp.Func, scope: Scope) -> exp.Expr:
         if not isinstance(node, exp.Anonymous):
-            raise scope.no(node, "a macro named as a function of Spark")
+            raise scope.unsupported(node, "a macro named as a function of Spark")
         macro = self._declared.macro_texts[node.name.lower()]
         statement = parsed_macro(macro.text, macro.path)
-        given = [self.resolve(each, scope) for each in node.expressions]
+        arguments = [self.resolve(each, scope) for each in node.expressions]
         values: dict[str, exp.Expr] = {}
         for at, (name, type_, default) in enumerate(_parameters(statement.tree)):
-            value = given[at] if at < len(given) else default
+            value = arguments[at] if at < len(arguments) else default
             if value is None:
-                raise scope.no(node, f"`{node.name}` without `{name}`")
+                raise scope.unsupported(node, f"`{node.name}` without `{name}`")
             values[name] = _resolved(exp.Cast(this=copied(value), to=type_.copy()))
         body = self.resolve(statement.tree.expression.this, Scope(File(statement), sources=(("", values),)))
         returns = next((each.this for each in statement.tree.find_all(exp.ReturnsProperty)), None)
@@ -145,7 +145,7 @@ class Resolver:
 
 @lru_cache(maxsize=1024)
 def parsed(text: str, path: str) -> Statement:
-    """A model's text as a tree that nobody may change."""
+    """A model's text as a tree, which must not be changed."""
     return dialect.parse(text, path, as_written=True)
 
 
@@ -175,7 +175,7 @@ def starred(node: exp.Expr, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
     """The columns that `*` stands for, named as they are written where they are made."""
     star = node.this if isinstance(node, exp.Column) else node
     if star.args.get("replace") or star.args.get("rename"):
-        raise scope.no(node, "`* replace` or `* rename`")
+        raise scope.unsupported(node, "`* replace` or `* rename`")
     without = {each.name.lower() for each in star.args.get("except_") or ()}
     wanted = node.text("table").lower() if isinstance(node, exp.Column) else ""
     for alias, columns in scope.sources:
@@ -223,12 +223,12 @@ def _owned(first: exp.Identifier, rest: list[exp.Identifier], node: exp.Expr, le
             return _fields(_copy(columns[rest[0].name.lower()], place), rest[1:])
     owners = [columns for _, columns in level.sources if name in columns]
     if len(owners) > 1:
-        raise level.no(node, f"`{first.name}`, which could be of two tables,")
+        raise level.unsupported(node, f"`{first.name}`, which could be of two tables,")
     return _fields(_copy(owners[0][name], place), rest) if owners else None
 
 
 def _copy(tree: exp.Expr, place: Place | None) -> exp.Expr:
-    """A column where it is named; the place where its expression is written counts for more."""
+    """A column where it is named; the place where its expression is written has priority."""
     made = copied(tree)
     if "atom" in made.meta and "place" not in made.meta:
         made.meta["place"] = place
@@ -237,13 +237,13 @@ def _copy(tree: exp.Expr, place: Place | None) -> exp.Expr:
 
 def _with_names(node: exp.Expr, scope: Scope) -> exp.Expr:
     """A function that makes a struct, with a name before each column, and columns in the place of a star."""
-    given: list[exp.Expr] = []
+    fields: list[exp.Expr] = []
     for each in node.expressions:
         if each.is_star:
-            given += [_field(name, tree) for name, tree in starred(each, scope)]
+            fields += [_field(name, tree) for name, tree in starred(each, scope)]
         else:
-            given.append(_field(each.name, each) if isinstance(each, exp.Column) else each)
-    made = type(node)(**{**node.args, "expressions": given})
+            fields.append(_field(each.name, each) if isinstance(each, exp.Column) else each)
+    made = type(node)(**{**node.args, "expressions": fields})
     made.meta.update(node.meta)
     return made
 

@@ -43,7 +43,7 @@ _HARMLESS = (
 
 
 def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bool) -> Iterator[Reason]:
-    """What edited header keys mean; a key that nobody has judged is taken for the worst."""
+    """What edited header keys mean; for an unknown key the worst is assumed."""
     old, new = before.by_table[table], now.by_table[table]
     for field in fields(Model):
         if field.name not in (*_FIXED, *_JUDGED, *_HARMLESS) and getattr(old, field.name) != getattr(new, field.name):
@@ -52,17 +52,17 @@ def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bo
     for key, message in _FIXED.items():
         was, is_now = getattr(old, key), getattr(new, key)
         if was != is_now:
-            yield Reason(Verdict.RESET, _place(new, key), message, _told(was), _told(is_now))
+            yield Reason(Verdict.RESET, _place(new, key), message, _text(was), _text(is_now))
     if old.once_per != new.once_per:
         message = "rows that were left out by the old key stay out"
-        yield Reason(Verdict.FORWARD, _place(new, "once_per"), message, _told(old.once_per), _told(new.once_per))
+        yield Reason(Verdict.FORWARD, _place(new, "once_per"), message, _text(old.once_per), _text(new.once_per))
     if _expression(old.close_when, before) != _expression(new.close_when, now):
         message = "keys that were closed may come back without their past, or stay open"
-        yield Reason(Verdict.MIX, _place(new, "close_when"), message, _told(old.close_when), _told(new.close_when))
+        yield Reason(Verdict.MIX, _place(new, "close_when"), message, _text(old.close_when), _text(new.close_when))
     if _expression(old.delete_when, before) != _expression(new.delete_when, now):
         verdict = Verdict.MIX if has_self_read else Verdict.FORWARD
         message = "keys that were deleted by the old rule stay so, with what they had counted"
-        yield Reason(verdict, _place(new, "delete_when"), message, _told(old.delete_when), _told(new.delete_when))
+        yield Reason(verdict, _place(new, "delete_when"), message, _text(old.delete_when), _text(new.delete_when))
     yield from _publish_reasons(old, new)
     yield from _test_reasons(before, now, table)
 
@@ -75,11 +75,11 @@ def topic_reasons(old: Topic, new: Topic) -> Iterator[Reason]:
         yield Reason(Verdict.MIX, place, message, old.topic, new.topic)
     if _judged(old) != _judged(new):
         message = "what landed stays used or rejected as it was judged then"
-        yield Reason(Verdict.FORWARD, place, message, _told(_judged(old)), _told(_judged(new)))
+        yield Reason(Verdict.FORWARD, place, message, _text(_judged(old)), _text(_judged(new)))
     if _timed(old) != _timed(new):
         message = "what landed keeps the event time that it got then"
-        told = (_told(event_times.described(old)), _told(event_times.described(new)))
-        yield Reason(Verdict.FORWARD, place, message, *told)
+        before, after = _text(event_times.describe(old)), _text(event_times.describe(new))
+        yield Reason(Verdict.FORWARD, place, message, before, after)
     if old.seeds != new.seeds:
         yield Reason(Verdict.KEEP, place, _seed_message(new, seed_changes.of(new, _values(old))))
 
@@ -89,9 +89,9 @@ def _seed_message(topic: Topic, changes: SeedChanges) -> str:
     if not topic.seeds:
         return "the rows that landed with the project stay; take them out with records that end their keys"
     counts = {"new": changes.new, "changed": changes.changed, "gone": changes.gone}
-    told = ", ".join(f"{number} {word}" for word, number in counts.items() if number) or "no"
-    left = f"; {len(changes.kept)} that the file has no more stay, as the source allows no null value"
-    return f"{told} keys of the seed land as changes at the next start{left if changes.kept else ''}"
+    counted = ", ".join(f"{number} {word}" for word, number in counts.items() if number) or "no"
+    left = f"; {len(changes.remaining)} that the file has no more stay, as the source allows no null value"
+    return f"{counted} keys of the seed land as changes at the next start{left if changes.remaining else ''}"
 
 
 def _values(topic: Topic) -> dict[str, list[str | None]]:
@@ -134,17 +134,17 @@ def _publish_reasons(old: Model, new: Model) -> Iterator[Reason]:
         message = "rows are sent from now on" if after.start == "latest" else "all its rows are sent"
         if after.start is None:
             message = "a table with rows is only sent if `start:` says which"
-        yield Reason(Verdict.KEEP, place, message, "", _told(after))
+        yield Reason(Verdict.KEEP, place, message, "", _text(after))
     elif before is not None and after is None:
         message = "rows are not sent any more; those that were stay on the topic"
-        yield Reason(Verdict.KEEP, place, message, _told(before))
+        yield Reason(Verdict.KEEP, place, message, _text(before))
     elif before is not None and after is not None:
         if _where(before) != _where(after):
             message = "rows that were sent stay on the old topic; the new one gets those from now on"
-            yield Reason(Verdict.FORWARD, place, message, _told(before), _told(after))
+            yield Reason(Verdict.FORWARD, place, message, _text(before), _text(after))
         elif before != replace(after, start=before.start):
             message = "records look different from now on; those that were sent stay"
-            yield Reason(Verdict.KEEP, place, message, _told(before), _told(after))
+            yield Reason(Verdict.KEEP, place, message, _text(before), _text(after))
 
 
 def _where(publish: Publish) -> tuple[str | None, ...]:
@@ -161,7 +161,7 @@ def _test_reasons(before: Declared, now: Declared, table: str) -> Iterator[Reaso
 
 
 def _sets_aside(model: Model, declared: Declared) -> list[tuple[object, ...]]:
-    """The tests of a model whose failures are not stored, each as what it says."""
+    """The tests of a model whose failures are not stored, each as its meaning."""
     tests = (test for test in model.tests if test.on_failure == "dead_letter")
     return sorted(
         (test.kind, test.column or "", test.to or "", test.field or "", _expression(test.fails, declared))
@@ -180,7 +180,7 @@ def _expression(text: str | None, declared: Declared) -> str:
         return " ".join([text, *macros])
 
 
-def _told(value: object) -> str:
+def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 

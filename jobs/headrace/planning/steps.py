@@ -59,15 +59,15 @@ class Step:
             yield from each.keys()
         yield ")"
 
-    def told(self, depth: int = 0) -> Iterator[str]:
+    def lines(self, depth: int = 0) -> Iterator[str]:
         """The step as lines of text, its inputs indented."""
         indent = "  " * depth
         yield f"{indent}{self.kind} {self.name}"
         for part, terms in self.parts.items():
-            yield from (f"{indent}  {part}: {term.told}" for term in terms)
-        yield from (f"{indent}  where: {term.told}" for term in sorted(self.filters, key=lambda term: term.key))
+            yield from (f"{indent}  {part}: {term.sql}" for term in terms)
+        yield from (f"{indent}  where: {term.sql}" for term in sorted(self.filters, key=lambda term: term.key))
         for each in self.inputs:
-            yield from each.told(depth + 1)
+            yield from each.lines(depth + 1)
 
 
 @dataclass(frozen=True)
@@ -92,15 +92,15 @@ class Form:
     def scans(self) -> list[Step]:
         return [step for step in self.root.every() if step.kind == "scan"]
 
-    def told(self) -> list[str]:
+    def lines(self) -> list[str]:
         """The form as lines of text."""
-        return [*(f"{name} = {term.told}" for name, term in self.columns.items()), *self.root.told()]
+        return [*(f"{name} = {term.sql}" for name, term in self.columns.items()), *self.root.lines()]
 
 
 def pruned(step: Step, needed: frozenset[str]) -> Step:
     """The step with only those of its own columns that something above it names, as Spark would run it."""
-    told = [terms for part, terms in step.parts.items() if part not in MADE]
-    needed |= _names(each.tree for terms in (step.filters, *told) for each in terms)
+    others = [terms for part, terms in step.parts.items() if part not in MADE]
+    needed |= _names(each.tree for terms in (step.filters, *others) for each in terms)
     parts = {
         part: tuple(each for each in terms if part not in MADE or any(atom.name in needed for atom in each.atoms))
         for part, terms in step.parts.items()

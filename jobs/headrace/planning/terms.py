@@ -46,8 +46,8 @@ class Atom:
     def member(self, name: str) -> Atom:
         """A field of this column."""
         is_edited = f"{self.column}.{name}" in self.edited
-        told = f"{self.name.removesuffix(EDITED)}.{name}{EDITED if is_edited else ''}"
-        return replace(self, name=told, column=f"{self.column}.{name}")
+        renamed = f"{self.name.removesuffix(EDITED)}.{name}{EDITED if is_edited else ''}"
+        return replace(self, name=renamed, column=f"{self.column}.{name}")
 
     def __deepcopy__(self, memo: object) -> Atom:
         return self  # it never changes, and a copy of an expression must not copy all that is below it
@@ -55,15 +55,15 @@ class Atom:
 
 @dataclass(frozen=True)
 class Term:
-    """One expression; two with the same key mean the same, `told` is for people."""
+    """One expression; two with the same key mean the same, `sql` is for people."""
 
     key: str
     tree: exp.Expr = field(compare=False, repr=False)
 
     @property
-    def told(self) -> str:
+    def sql(self) -> str:
         """As SQL over the columns of tables."""
-        return told(self.tree)
+        return sql(self.tree)
 
     @property
     def atoms(self) -> frozenset[Atom]:
@@ -72,7 +72,7 @@ class Term:
 
     @property
     def columns(self) -> frozenset[Atom]:
-        """The columns of tables that it is made of in the end."""
+        """The columns of tables that it is ultimately derived from."""
         return frozenset(atom for atom in deep(self.tree) if atom.kind == "column")
 
     def place(self, other: Term | None = None) -> Place | None:
@@ -108,7 +108,7 @@ def atoms(tree: exp.Expr) -> frozenset[Atom]:
 
 
 def in_order(trees: Iterable[exp.Expr]) -> list[Atom]:
-    """The resolved columns of expressions as they are written, each followed by those that it is made of."""
+    """The resolved columns of expressions as they are written, each followed by those that it is derived from."""
     found: dict[str, Atom] = {}
 
     def visit(tree: exp.Expr) -> None:
@@ -124,7 +124,7 @@ def in_order(trees: Iterable[exp.Expr]) -> list[Atom]:
 
 
 def deep(*trees: exp.Expr) -> frozenset[Atom]:
-    """The resolved columns of expressions, and those that these are made of in turn."""
+    """The resolved columns of expressions, and those that these are derived from in turn."""
     found: dict[str, Atom] = {}
     waiting = [*trees]
     while waiting:
@@ -136,7 +136,7 @@ def deep(*trees: exp.Expr) -> frozenset[Atom]:
 
 
 def every(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """Every node of an expression and of what its columns are made of."""
+    """Every node of an expression and of what its columns are derived from."""
     seen: set[str] = set()
     waiting = [tree]
     while waiting:
@@ -147,8 +147,8 @@ def every(tree: exp.Expr) -> Iterator[exp.Expr]:
                 waiting.extend(node.meta["atom"].made_of)
 
 
-def told(tree: exp.Expr) -> str:
-    """An expression as SQL, with what its columns are made of in their place."""
+def sql(tree: exp.Expr) -> str:
+    """An expression as SQL, with its columns replaced by what they are derived from."""
 
     def shown(node: exp.Expr) -> exp.Expr:
         made_of: tuple[exp.Expr, ...] = node.meta["atom"].made_of if "atom" in node.meta else ()
@@ -158,9 +158,9 @@ def told(tree: exp.Expr) -> str:
     return short(spread.unnest().sql(dialect="databricks", comments=False, normalize_functions="lower"))
 
 
-def short(told: str) -> str:
+def short(text: str) -> str:
     """A text itself or, if it is very long, its start and its hash."""
-    return told if len(told) <= _LONG else f"{told[:60]}…{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+    return text if len(text) <= _LONG else f"{text[:60]}…{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def key(node: exp.Expr) -> str:
@@ -185,13 +185,13 @@ def key(node: exp.Expr) -> str:
     return _plain(node)
 
 
-def seconds(told: str) -> str:
+def seconds(text: str) -> str:
     """`1 minute` and `60 seconds` alike; what is no plain duration stays as it is."""
-    words = told.strip().lower().removeprefix("interval").split()
+    words = text.strip().lower().removeprefix("interval").split()
     numbers, units = words[::2], [word.removesuffix("s") for word in words[1::2]]
     plain = all(re.fullmatch(r"\d+(\.\d+)?", number) for number in numbers) and set(units) <= _SECONDS.keys()
     if not words or not plain or len(numbers) != len(units):
-        return told
+        return text
     total = sum(float(number) * _SECONDS[unit] for number, unit in zip(numbers, units, strict=True))
     return f"{total:.6f} seconds"
 
@@ -216,7 +216,7 @@ def _one(value: Any) -> str:
 
 
 def _value(args: dict[str, Any], node: exp.Expr) -> str:
-    """An alias inside an expression names a field, and its case is kept."""
+    """An alias inside an expression names a field, and its case is preserved."""
     return args["alias"].name if isinstance(node, exp.Alias) and args.get("alias") else _one(args.get("expression"))
 
 
@@ -224,8 +224,8 @@ def _call(node: exp.Anonymous) -> str:
     name, arguments = node.name.lower(), [key(each) for each in node.expressions]
     if name in WINDOWS:
         arguments = [
-            repr(seconds(each.name)) if isinstance(each, exp.Literal) and each.is_string else told
-            for each, told in zip(node.expressions, arguments, strict=True)
+            repr(seconds(each.name)) if isinstance(each, exp.Literal) and each.is_string else argument
+            for each, argument in zip(node.expressions, arguments, strict=True)
         ]
     return f"{name}({', '.join(arguments)})"
 
@@ -247,7 +247,7 @@ def _operands(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
 
 
 def _word(node: exp.Expr) -> str:
-    """What a node says by itself, without what is below it."""
+    """The node as a word by itself, without what is below it."""
     if "atom" in node.meta:
         return str(node.meta["atom"].name)
     is_named = isinstance(node, (exp.Identifier, exp.Literal, exp.Anonymous, exp.Var))

@@ -26,8 +26,8 @@ _WRAPPERS = (exp.Window, exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.ArgM
 
 def canonical(type_: str) -> str:
     """A type written without spaces, quotes and capitals, as Spark does in short."""
-    told = re.sub(r"[\s`]", "", type_).lower()
-    return SIMPLE.get(told, told)
+    text = re.sub(r"[\s`]", "", type_).lower()
+    return SIMPLE.get(text, text)
 
 
 def type_of(tree: exp.Expr, column: TypeOf) -> str | None:

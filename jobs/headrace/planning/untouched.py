@@ -1,4 +1,4 @@
-"""What two declarations have in common at first sight, without taking any query apart."""
+"""What two declarations have in common at first sight, without analysing any query."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.project.model import Model
 
 
 class Untouched:
-    """Says for which tables nothing that they are made of has another text."""
+    """Finds the tables that are derived from unchanged texts only."""
 
     def __init__(self, old: Declared, new: Declared) -> None:
         self.old = old
@@ -25,7 +25,7 @@ class Untouched:
         self._found: dict[str, bool] = {}
 
     def is_untouched(self, table: str) -> bool:
-        """Whether nothing that a model is made of has another text."""
+        """Whether a model is derived from unchanged texts only."""
         if table.startswith("bronze."):
             return self.new.topics.get(table) == self.old.topics.get(table)
         if table not in self._found:
@@ -56,14 +56,14 @@ class Untouched:
 
 
 class Rewritten:
-    """Says for which tables only spaces, comments and case are others, in what they are made of and in its headers."""
+    """Finds the tables for which only spaces, comments and case differ, in all texts that they are derived from."""
 
     def __init__(self, untouched: Untouched) -> None:
         self._old, self._new = untouched.old, untouched.new
         self._untouched = untouched
 
     def is_same(self, table: str) -> bool:
-        """Whether no word has changed of all that a table is made of."""
+        """Whether no word has changed of all that a table is derived from."""
         return self._is_same(table, frozenset())
 
     def reads_same(self, model: Model) -> bool:
@@ -85,7 +85,7 @@ class Rewritten:
 
 
 def words(declared: Declared, model: Model) -> list[object]:
-    """All that a query is made of without spaces, comments and the case of keywords and functions.
+    """All that a query consists of, without spaces, comments and the case of keywords and functions.
 
     The case of other names counts: a struct names its fields after columns, and JSON shows them.
     """

@@ -20,14 +20,14 @@ class Verdict(IntEnum):
     MIX = 3
     """What is stored would silently come to mean something else."""
     RESET = 4
-    """What is stored cannot be used, or nobody can say."""
+    """What is stored cannot be used, or that is unknown."""
 
 
 @dataclass(frozen=True)
 class Reason:
     """One difference: where it stands, what it does, and what was there before.
 
-    `is_unsure` says that only the type of a column is not certain without Spark, which refuses it at the start if it
+    `is_unsure` means that only the type of a column is not certain without Spark, which refuses it at the start if it
     is another one.
     """
 

@@ -11,8 +11,8 @@ from headrace.project.draft import Draft
 def applied(findings: Sequence[Finding], draft: Draft) -> list[Finding]:
     """Leave out what headers allow; an allowance that allows nothing is a finding itself."""
     allowed = {(model.path, code) for model in draft.models.values() for code in model.allow}
-    kept = [finding for finding in findings if (finding.place.path, finding.code) not in allowed]
-    return [*kept, *_needless(findings, draft)]
+    remaining = [finding for finding in findings if (finding.place.path, finding.code) not in allowed]
+    return [*remaining, *_needless(findings, draft)]
 
 
 def _needless(findings: Sequence[Finding], draft: Draft) -> Iterator[Finding]:

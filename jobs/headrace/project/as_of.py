@@ -1,6 +1,6 @@
 """Which lookups of versions need only those that hold while a batch arrives: joins as of the arrival of its own rows.
 
-All others need every version that there ever was. Where it is not certain, a lookup is one of those.
+All others need every version, also past ones. Where that is uncertain, a lookup counts as one of those.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PARTS = frozenset({"with_", "expressions", "from_", "kind", "hint", "operation_
 
 
 def marked(draft: Draft) -> Draft:
-    """The draft, in which references to versions say whether they need the past."""
+    """The draft, in which references to versions are marked if they need the past."""
     return replace(draft, files=tuple(replace(file, model=_marked(file.model, draft)) for file in draft.files))
 
 
@@ -54,7 +54,7 @@ def _start(table: exp.Table) -> int:
 
 @dataclass(frozen=True)
 class _AsOf:
-    """Judges what one model does with the versions of a table of its query."""
+    """Analyses how one model uses the versions of a table of its query."""
 
     draft: Draft
     flow: Flow
@@ -64,8 +64,8 @@ class _AsOf:
         """Whether a scope joins a relation as of its rows, or passes it on to scopes that all do."""
         join = next((each for each in scope.expression.args.get("joins") or () if each.alias_or_name == alias), None)
         if join is not None:
-            on, is_kept = join.args.get("on"), join.side.upper() in ("RIGHT", "FULL")
-            return on is not None and not is_kept and any(map(self._ends_later, conjuncts(on)))
+            on, is_preserved = join.args.get("on"), join.side.upper() in ("RIGHT", "FULL")
+            return on is not None and not is_preserved and any(map(self._ends_later, conjuncts(on)))
         readers = [
             (each, name)
             for each in self.flow.tracing.scopes

@@ -18,7 +18,7 @@ BARE_CALLS = frozenset({"current_timestamp", "current_date", "current_time", "lo
 class Call:
     """One call of a function, named as it was typed.
 
-    `has_order` says whether it stands over a window with an order, `has_arguments` whether it got any.
+    `has_order` is whether it is over a window with an order, `has_arguments` whether it has any.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Call:
 class Parameter:
     """One `:name` in a text, at offsets `start`..`end`.
 
-    `is_interval` says that it stands for the number of an interval, `is_list` that it is all of an `in (...)`.
+    `is_interval` is whether it is the number of an interval, `is_list` whether it is all of an `in (...)`.
     """
 
     name: str
@@ -103,7 +103,7 @@ def _has_order(function: exp.Func) -> bool:
 
 
 def _is_parameter(before: Token | None, colon: Token, name: Token) -> bool:
-    """Tell `:name` from a path into a variant and a field of a struct type: those follow a name at once."""
+    """Distinguish `:name` from a path into a variant and a field of a struct type: those directly follow a name."""
     if colon.token_type != TokenType.COLON or name.start != colon.end + 1 or not _is_word(name):
         return False
     if before is None or before.end + 1 != colon.start:

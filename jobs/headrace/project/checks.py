@@ -24,7 +24,7 @@ from headrace.project.event_time_rules import two_event_times
 from headrace.project.join_rules import static_joins
 from headrace.project.lint.concatenated_key import concatenated_keys
 from headrace.project.lint.current_time import clocks_in_streams
-from headrace.project.lint.non_deterministic import chance_in_streams
+from headrace.project.lint.non_deterministic import non_deterministic_streams
 from headrace.project.lint.outer_join import outer_joins
 from headrace.project.lint.processing_time import processing_time_windows
 from headrace.project.lint.second_watermark import second_watermarks
@@ -109,7 +109,7 @@ RULES: tuple[Rule, ...] = (
     second_watermarks,
     concatenated_keys,
     clocks_in_streams,
-    chance_in_streams,
+    non_deterministic_streams,
     processing_time_windows,
 )
 

@@ -1,4 +1,4 @@
-"""Names of Kafka's client properties, kept here as to ask librdkafka for its own takes too long for each command."""
+"""Names of Kafka's client properties, listed here because asking librdkafka takes too long for each command."""
 
 # fmt: off
 JAVA_ALONE = frozenset(

@@ -1,4 +1,4 @@
-"""Kafka client properties as Java names them: which can be used, and what librdkafka is told of them."""
+"""Kafka client properties as Java names them: which can be used, and how they are translated for librdkafka."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SPARKS = frozenset(
         "partition.assignment.strategy", "session.timeout.ms", "share.acknowledgement.mode", "ssl.cipher.suites",
     )
 )
-"""What librdkafka has too, but ours need not: they join no group and read little; OpenSSL names ciphers otherwise."""
+"""What librdkafka has too, but our clients do not need: they join no group and read little; ciphers are OpenSSL's."""
 
 _OURS = frozenset(
     (
@@ -42,7 +42,7 @@ _OURS = frozenset(
         "transaction.timeout.ms", "transactional.id",
     )
 )
-"""What our clients set as their work needs it: with other values, librdkafka refuses to make some of them."""
+"""What our clients set as they need it: with other values, librdkafka refuses to create some of them."""
 
 _LEFT_OUT = (JAVA_ALONE - _RENAMED.keys()) | _SPARKS | _OURS | {"ssl.keystore.location", "ssl.keystore.password"}
 
@@ -114,9 +114,9 @@ def refused(options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def translated(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties as librdkafka takes them, of options of which none is refused.
+    """Return librdkafka's properties for options of which none is refused.
 
-    What only Java's consumers know is left out. What is given by librdkafka's own name goes before what is translated.
+    Properties that only Java's consumers know are left out. librdkafka's own names override translated ones.
     """
     plain = dict(_plain(name, value) for name, value in options.items() if name not in _LEFT_OUT)
     entry = options.get("sasl.jaas.config")
@@ -132,7 +132,7 @@ def _refusal(name: str, value: str) -> str:
         known = ", ".join(f"`{each}`" if each else "empty" for each in values)
         return f"`{value}` is none of {known}.{did_you_mean(value, values) or did_you_mean(value.upper(), values)}"
     if name == "sasl.jaas.config":
-        return _untold(value)
+        return _jaas_refusal(value)
     return ""
 
 
@@ -140,8 +140,8 @@ def _fits(value: str, values: Iterable[str]) -> bool:
     return value.lower() in (each.lower() for each in values)
 
 
-def _untold(entry: str) -> str:
-    """Why the driver's clients cannot have the credentials of a JAAS entry; empty if they can."""
+def _jaas_refusal(entry: str) -> str:
+    """Why the driver's clients cannot use the credentials of a JAAS entry; empty if they can."""
     try:
         jaas.credentials(entry)
     except ValueError as error:
@@ -150,7 +150,7 @@ def _untold(entry: str) -> str:
 
 
 def _plain(name: str, value: str) -> tuple[str, str]:
-    """A property that stands for itself."""
+    """A property that is set by itself, under librdkafka's name."""
     if name == "buffer.memory":
         return _RENAMED[name], str(max(1, int(value) // 1024))
     if name == "ssl.endpoint.identification.algorithm":

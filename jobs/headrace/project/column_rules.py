@@ -16,7 +16,7 @@ from headrace.project.model import Model
 
 ORDER = "_arrival"
 READ = frozenset({"_deleted", "_valid_from", "_valid_to"})
-"""Columns of headrace's own that a model reads, and may keep unless they are its own as well."""
+"""headrace's own columns that a model may read, and may store unless its table has them already."""
 
 _NOT_IN_NAMES = frozenset(" ,;{}()\n\t=")
 """What a name in a Delta table without column mapping cannot hold (Delta protocol, "Column Mapping")."""
@@ -28,9 +28,9 @@ Named = tuple[str, Finding]
 def faults(model: Model, columns: Sequence[str]) -> Iterator[Named]:
     """What is wrong with the names of a stored model's columns."""
     yield from unfit(model, columns)
-    kept = {ORDER} if model.materialized == "upsert" else {ORDER, *READ}
+    allowed = {ORDER} if model.materialized == "upsert" else {ORDER, *READ}
     for column in columns:
-        if column.startswith("_") and column.lower() not in kept:
+        if column.startswith("_") and column.lower() not in allowed:
             other = column.lstrip("_") or "name"
             message = f"{column}: names that start with `_` are headrace's own; write `as {other}`"
             yield column, Finding(Place(model.path), "reserved-column", message)

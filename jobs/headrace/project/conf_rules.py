@@ -11,17 +11,17 @@ from headrace.project.manifest import Manifest
 from headrace.project.model import Target
 
 
-def check(draft: Draft, described: Manifest, target: Target) -> list[Finding]:
+def check(draft: Draft, manifest: Manifest, target: Target) -> list[Finding]:
     """Return what all rules find; the draft has the topics as its files name them."""
     found = [*_shared_topics(target)]
     if not draft.unreadable:  # else a broken file may use or name anything
-        found += [*_unknown_variables(draft, described, target), *_unknown_topics(draft, target)]
+        found += [*_unknown_variables(draft, manifest, target), *_unknown_topics(draft, target)]
     return found
 
 
-def _unknown_variables(draft: Draft, described: Manifest, target: Target) -> Iterator[Finding]:
+def _unknown_variables(draft: Draft, manifest: Manifest, target: Target) -> Iterator[Finding]:
     """Each variable of a target is one of the manifest's, or some file uses it."""
-    known = {IDLE_TICK, *described.vars, *_used(draft)}
+    known = {IDLE_TICK, *manifest.vars, *_used(draft)}
     for name in target.vars.keys() - known:
         message = f"no file uses `:{name}`, and vars in manifest.yml has none of that name."
         place = target.places[f"vars.{name}"]
@@ -52,6 +52,6 @@ def _used(draft: Draft) -> Iterator[str]:
     """The names of all parameters, in texts and where a duration may be one."""
     for file in draft.files:
         yield from (parameter.name for parameter in file.text.parameters)
-        yield from (given for given in (file.model.remember, file.model.every) if isinstance(given, str))
+        yield from (name for name in (file.model.remember, file.model.every) if isinstance(name, str))
     for landing in draft.landings:
         yield from (topic.idle_after for topic in landing.topics if isinstance(topic.idle_after, str))

@@ -1,7 +1,7 @@
 """Rules about micro-batch models whose rows would depend on how events were cut into batches.
 
 A model that runs per micro-batch is a statement about all rows, but runs over those that are new. A row may depend on
-rows with another arrival only through what the model or its query has kept of them, or where it is the same whichever
+rows with another arrival only through what the model or its query has stored of them, or if it is the same whichever
 batch they came in. Everything else gives other rows in three batches than in one, and is a finding.
 """
 
@@ -16,13 +16,13 @@ from sqlglot.optimizer.scope import Scope
 from headrace.errors import Finding
 from headrace.project import graph
 from headrace.project.draft import Draft
+from headrace.project.equivalences import Key, Part
 from headrace.project.model import Model
 from headrace.project.movement import Movement, Rows
 from headrace.project.own_rows import OwnRows
 from headrace.project.selects import aggregates, filters, groups, keys_and_order, looks_ahead, ordered_by, united_with
 from headrace.project.stream_joins import StreamJoin, joins_of
 from headrace.project.stream_rules import SET_OPERATIONS, group_keys
-from headrace.project.ties import Key, Part
 from headrace.project.tracing import Made
 
 GROUPED = (
@@ -128,10 +128,10 @@ class _Judge:
             yield self._finding(part, where, f"{word} {GROUPED}")
 
     def _repeats(self, part: Part, scope: Scope, keys: list[exp.Expr]) -> bool:
-        """Say whether further rows of a group change nothing: the header keeps its first, or its newest."""
+        """Return whether further rows of a group change nothing: the header keeps its first, or its newest."""
         own = self._keys(part, keys)
-        kept = self._model.once_per or self._model.unique_key
-        if not kept or not _same(own, self._movement.ties.output(kept)):
+        key = self._model.once_per or self._model.unique_key
+        if not key or not _same(own, self._movement.equivalences.output(key)):
             return False
         picks = (exp.ArgMin, exp.Min) if self._model.once_per else (exp.ArgMax, exp.Max)
         return all(isinstance(call, picks) and self._is_arrival(part, ordered_by(call)) for call in aggregates(scope))
@@ -155,14 +155,14 @@ class _Judge:
             yield self._finding(part, window, f"`over (...)` {ORDERED if known else RANKED}")
 
     def _picks(self, part: Part, window: exp.Window, keys: list[exp.Expr], order: list[exp.Ordered]) -> bool:
-        """Say whether a window numbers the rows of what the header keeps one of: its first, or its newest."""
-        kept = self._model.once_per or self._model.unique_key
-        if not isinstance(window.this, exp.RowNumber) or not kept or not order:
+        """Return whether a window numbers rows of which the header keeps one: the first, or the newest."""
+        key = self._model.once_per or self._model.unique_key
+        if not isinstance(window.this, exp.RowNumber) or not key or not order:
             return False
         first = not order[0].args.get("desc")
         by_arrival = self._is_arrival(part, order[0].this)
         is_due = (first if self._model.once_per else not first) and all(map(_keeps_first, self._filters_by(window)))
-        return by_arrival and is_due and _same(self._keys(part, keys), self._movement.ties.output(kept))
+        return by_arrival and is_due and _same(self._keys(part, keys), self._movement.equivalences.output(key))
 
     def _filters_by(self, window: exp.Window) -> list[exp.Expr]:
         """The conditions that pick rows by the number that a window gives them."""
@@ -185,7 +185,7 @@ class _Judge:
                     yield self._finding(part, clause, f"`{name}` {LIMITED}")
             query = query.parent
 
-    # what is brought together
+    # what is joined
 
     def _joined(self, part: Part, scope: Scope) -> Iterator[Finding]:
         for join in joins_of(part.flow, scope):
@@ -201,7 +201,7 @@ class _Judge:
                 yield self._finding(part, join.join.this, ANTI_JOINED if join.side == "anti" else JOINED)
 
     def _is_same_event(self, part: Part, join: StreamJoin) -> bool:
-        """Say whether both rows of a join come of one event."""
+        """Return whether both rows of a join come from one event."""
         if any(each.name.lower() == "_arrival" for each in join.join.args.get("using") or ()):
             return True
         return any(
@@ -209,7 +209,7 @@ class _Judge:
         )
 
     def _is_recomputed(self, part: Part, scope: Scope, join: StreamJoin) -> bool:
-        """Say whether each row of the known side, once it comes, makes the rows of an upsert anew that it goes into."""
+        """Return whether each arriving row of the known side recomputes the rows of an upsert that it goes into."""
         if self._model.materialized != "upsert":
             return False
         known, touching = frozenset[str](), frozenset[str]()
@@ -226,7 +226,7 @@ class _Judge:
     def _compares_times(self, part: Part, join: StreamJoin) -> bool:
         for condition in join.conditions():
             for each in condition.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between):
-                sides = [side for side in each.iter_expressions() if self._movement.ties.has_time(part, side)]
+                sides = [side for side in each.iter_expressions() if self._movement.equivalences.has_time(part, side)]
                 if len(join.sides(each)) > 1 and sides:
                     return True
         return False
@@ -261,10 +261,10 @@ class _Judge:
             advice = "keep what waits for the other side in an upsert, or join within a time with a WATERMARK on both"
         yield self._finding(part, operation, f"`{word}` {COMPARED.format(advice=advice)}")
 
-    # what was kept before the batch
+    # what was stored before the batch
 
     def _lookups(self) -> Iterator[Finding]:
-        """What was kept before the batch needs the rows of the batch beside it, in the order in which they came."""
+        """What was stored before the batch is combined with the rows of the batch, in the order in which they came."""
         if self._model.once_per:
             return
         for join in self._movement.state_joins:
@@ -291,9 +291,9 @@ class _Judge:
         return found
 
     def _is_covered(self, keys: tuple[Key, ...], picks: bool = False) -> bool:
-        """Say whether rows with these keys meet what was kept of them before the batch.
+        """Return whether rows with these keys are joined with what was stored of them before the batch.
 
-        Where some rows are picked of several, those that are known must be left out; else what was kept is added to.
+        Where one row of several is picked, known rows must be left out; otherwise the stored rows must be added to.
         """
         for join in self._movement.state_joins:
             if join.is_own and not (self._own_rows.are_left_out() if picks else self._own_rows.are_used()):
@@ -305,10 +305,10 @@ class _Judge:
         return False
 
     def _keys(self, part: Part, expressions: Sequence[exp.Expr]) -> tuple[Key, ...]:
-        return self._movement.ties.keys(part, expressions)
+        return self._movement.equivalences.keys(part, expressions)
 
     def _is_arrival(self, part: Part, expression: exp.Expr | None) -> bool:
-        return expression is not None and self._movement.ties.is_arrival(part, expression)
+        return expression is not None and self._movement.equivalences.is_arrival(part, expression)
 
     def _finding(self, part: Part, node: exp.Expr, message: str) -> Finding:
         return Finding(part.flow.place(node), "cut-dependent", message)
@@ -318,7 +318,7 @@ _NUMBERS = (exp.RowNumber, exp.Rank, exp.DenseRank)
 
 
 def _keeps_first(comparison: exp.Expr) -> bool:
-    """Say whether a comparison holds for the first row of all."""
+    """Return whether a comparison holds for the first row of all."""
     match comparison:
         case exp.EQ(this=exp.Literal(name=number)) | exp.EQ(expression=exp.Literal(name=number)):
             return number == "1"
@@ -334,5 +334,5 @@ def _within(keys: tuple[Key, ...], others: tuple[Key, ...]) -> bool:
 
 
 def _same(keys: tuple[Key, ...], others: tuple[Key, ...]) -> bool:
-    """Say whether two lists of values are the same; what is unsure is taken to be."""
+    """Return whether two lists of values are the same; where that is uncertain, they count as the same."""
     return _within(keys, others) and _within(others, keys)

@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 
 
 def order(needs: Mapping[str, Collection[str]]) -> tuple[str, ...]:
-    """Order names so that each stands after those it needs, by the alphabet where it is free; no cycles allowed."""
+    """Order names so that each comes after those it needs, alphabetically where there is a choice; no cycle allowed."""
     sorter = TopologicalSorter(needs)
     sorter.prepare()
     ordered: list[str] = []
@@ -30,7 +30,7 @@ def cycles(needs: Mapping[str, Collection[str]]) -> list[tuple[str, ...]]:
 
 
 def added(needs: Mapping[str, Collection[str]], more: Mapping[str, Collection[str]]) -> dict[str, tuple[str, ...]]:
-    """Return what of `more` can be needed too without a cycle, of each name; who comes first by the alphabet has it."""
+    """Return which edges of `more` can be added without a cycle, by name; the first by the alphabet have priority."""
     known, found = {name: {*each} for name, each in needs.items()}, dict.fromkeys(more, tuple[str, ...]())
     for name in sorted(more):
         for other in sorted(more[name]):

@@ -34,7 +34,7 @@ class _Row(_Options):
 
 
 def _named(value: Any) -> Any:
-    """Give a test that is only named its options: none."""
+    """Give a test that is only a name its empty options."""
     named = {value: None} if isinstance(value, str) else value
     if not isinstance(named, dict):
         return value
@@ -72,7 +72,7 @@ class _ColumnTest(Shape):
 
     @property
     def only(self) -> tuple[TestKind, _Options]:
-        """The test, and what it says."""
+        """The test, and its options."""
         kinds: tuple[TestKind, ...] = ("unique", "not_null", "accepted_values", "relationships")
         return next((kind, options) for kind in kinds if (options := getattr(self, kind)) is not None)
 

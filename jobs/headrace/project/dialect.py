@@ -18,14 +18,14 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError
 from sqlglot.parsers.databricks import DatabricksParser
 
 from headrace.errors import Finding, InvalidProject, Place, did_you_mean
+from headrace.project import typos
 from headrace.project.files import place_at
-from headrace.project.slips import slips
 
 KEYWORDS = ("select", "from", "where", "group", "having", "order", "join", "left", "inner", "cross", "union", "qualify")
 """Words that a misspelt word before a syntax error is compared with."""
 
 _DIALECT = Databricks()
-logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it warns of, findings say with their places
+logging.getLogger("sqlglot").setLevel(logging.ERROR)  # findings report what it warns of, with places
 
 QUERY_STARTS = ("SELECT", "WITH", "FROM", "(", "VALUES")
 """Words a query can start with."""
@@ -53,9 +53,9 @@ _SPELLED = frozenset((
 
 @dataclass(frozen=True)
 class Statement:
-    """One parsed statement and the tokens it was made of.
+    """One parsed statement and its tokens.
 
-    `ctes` are the names that WITH gives, in lower case; `left_out` are the clauses that sqlglot does not know.
+    `ctes` are the names that WITH declares, in lower case; `left_out` are the clauses that sqlglot does not know.
     """
 
     path: str
@@ -67,7 +67,7 @@ class Statement:
 
     @property
     def has_watermark(self) -> bool:
-        """Say whether a WATERMARK clause was left out."""
+        """Return whether a WATERMARK clause was left out."""
         return any(_is(clause[0], "WATERMARK") for clause in self.left_out)
 
     def place(self, offset: int) -> Place:
@@ -76,7 +76,7 @@ class Statement:
 
 
 class _Parser(DatabricksParser):
-    """Says where it cannot read on; sqlglot's own would log so, and take the whole text for some command."""
+    """Raises where it cannot parse on; sqlglot's own parser would log that, and take the whole text for a command."""
 
     def _parse_as_command(self, start: Token) -> exp.Command:
         self.raise_error("Unexpected token")
@@ -98,10 +98,10 @@ class _Parser(DatabricksParser):
 
 
 class _AsWritten(_Parser):
-    """Takes most functions for a name and arguments.
+    """Parses most functions as a name and arguments.
 
-    To sqlglot the formats `y` and `yyyy` are one, so are the units 'D' and day, which Spark does not know, and of
-    arguments that it does not expect it keeps nothing.
+    sqlglot takes the formats `y` and `yyyy` for the same, and the units 'D', which Spark does not know, and day; it
+    drops arguments that it does not expect.
     """
 
     FUNCTIONS: ClassVar = {name: build for name, build in DatabricksParser.FUNCTIONS.items() if name in _MEANT}
@@ -111,9 +111,9 @@ class _AsWritten(_Parser):
 
 
 def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written: bool = False) -> Statement:
-    """Parse the one statement of a text, which starts with one of some words; else raise InvalidProject.
+    """Parse the one statement of a text, which starts with one of the words `starts`; else raise InvalidProject.
 
-    With `as_written` two functions are of one kind only if they surely mean the same.
+    With `as_written`, two functions have the same node type only if they certainly mean the same.
     """
     tokens: tuple[Token, ...] = ()
     try:
@@ -121,15 +121,15 @@ def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written
         if found := [*_refusals(tokens, text, path, starts)]:
             raise InvalidProject(found)
         clauses = [*_clauses(tokens)]
-        kept = [_plain(tokens, i) for i in range(len(tokens)) if not any(start <= i < end for start, end in clauses)]
+        known = [_plain(tokens, i) for i in range(len(tokens)) if not any(start <= i < end for start, end in clauses)]
         parser = _AsWritten(dialect=_DIALECT) if as_written else _Parser(dialect=_DIALECT)
-        (tree,) = parser.parse(kept, text)
+        (tree,) = parser.parse(known, text)
     except TokenError as error:
         raise InvalidProject([_token_finding(error, text, path)]) from None
     except ParseError as error:
         raise InvalidProject([_parse_finding(error, tokens, text, path)]) from None
     except (SqlglotError, AssertionError, AttributeError):
-        # The parser itself trips over some nonsense, without saying where.
+        # The parser itself fails on some malformed texts, without a position.
         raise InvalidProject([Finding(Place(path), "syntax", "this cannot be read as SQL")]) from None
     except RecursionError:
         raise InvalidProject([Finding(Place(path), "syntax", "nested too deeply; split it into CTEs")]) from None
@@ -178,7 +178,7 @@ def _closing(tokens: Sequence[Token], i: int) -> int:
 
 
 def _plain(tokens: Sequence[Token], i: int) -> Token:
-    """Take `window` for a name, but where it starts the clause `window w as (...)`."""
+    """Take `window` for a name, unless it starts the clause `window w as (...)`."""
     token = tokens[i]
     if token.token_type != TokenType.WINDOW or _follow(tokens, i + 2, "AS", "("):
         return token
@@ -206,11 +206,11 @@ def _refusals(tokens: Sequence[Token], text: str, path: str, starts: Sequence[st
         if token.token_type == TokenType.SEMICOLON:
             message = "one file holds one statement and no `;`; take it out"
             yield Finding(place_at(path, text, token.start), "not-allowed", message)
-    yield from slips(tokens, text, path)
+    yield from typos.findings(tokens, text, path)
 
 
 def _token_finding(error: TokenError, text: str, path: str) -> Finding:
-    """Tell of an open quote or comment; sqlglot says where it starts only in the cause of the error."""
+    """Report an open quote or comment; sqlglot gives its start only in the cause of the error."""
     match = re.search(r"Missing (\S+) from \d+:(\d+)", str(error.__cause__))
     offset = int(match[2]) if match else max(text.rfind("/*"), 0)
     what = f"quote {match[1]}" if match else "comment"
@@ -218,7 +218,7 @@ def _token_finding(error: TokenError, text: str, path: str) -> Finding:
 
 
 def _parse_finding(error: ParseError, tokens: Sequence[Token], text: str, path: str) -> Finding:
-    """Tell where parsing failed; sqlglot blames the word after a misspelt one, so look at that too."""
+    """Report where parsing failed; sqlglot blames the word after a misspelt one, so check the one before too."""
     detail = error.errors[0]
     word = detail["highlight"] or ""
     ends = [token for token in tokens if (token.line, token.col) == (detail["line"], detail["col"])]
@@ -245,7 +245,7 @@ def _is_part(tokens: Sequence[Token], token: Token) -> bool:
 
 
 def _without_streams(tree: exp.Expr) -> tuple[exp.Expr, frozenset[str]]:
-    """Put each table in the place of its STREAM, which hides it from the scope analysis; also name the CTEs."""
+    """Replace each STREAM by its table, which it hides from the scope analysis; also return the names of the CTEs."""
     found = [*tree.find_all(exp.Stream, exp.CTE)]
     for stream in (each for each in found if isinstance(each, exp.Stream)):
         inner = stream.this

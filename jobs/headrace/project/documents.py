@@ -76,7 +76,7 @@ def validate(document: Document, shape: type[ShapeT], at: Keys = (), without: Co
 
 
 def refuse(code: str, message: str) -> PydanticCustomError:
-    """Make the error by which a validator of a Shape gives its own finding."""
+    """Return the error with which a validator of a Shape reports its own finding."""
     return PydanticCustomError("refused", "{message}", {"message": message, "code": code})
 
 
@@ -107,7 +107,7 @@ def _duplicates(node: Node | None, path: str) -> Iterator[Finding]:
 
 
 def _unreadable_values(yaml: YAML, node: Node | None, path: str) -> Iterator[Finding]:
-    """Find scalars that look like more than a text and are not: dates that no calendar has, or `!!int x`."""
+    """Find scalars that are not of the type that they look like: dates that do not exist, or `!!int x`."""
     for scalar in _scalars(node) if node else ():
         try:
             yaml.constructor.construct_object(scalar)
@@ -123,7 +123,7 @@ def _scalars(node: Node) -> Iterator[ScalarNode]:
 
 
 def _value_place(path: str, key: Node | None, value: Node) -> Place:
-    """Where a value starts; one that is empty has no text, and YAML puts it before the next one: it is at its key."""
+    """Where a value starts; an empty one has no text, and YAML places it before the next token, so its key is used."""
     is_empty = value.start_mark.index == value.end_mark.index
     return _place(path, key if is_empty and key is not None else value)
 
@@ -149,8 +149,8 @@ def _syntax_finding(error: MarkedYAMLError, text: str, path: str) -> Finding:
         return Finding(
             place, "jinja", "there are no templates here; write the value itself, and values that differ in conf/"
         )
-    if told := indentation.told(lines, mark.line, mark.column, problem):
-        return Finding(place, "syntax", told)
+    if explanation := indentation.explained(lines, mark.line, mark.column, problem):
+        return Finding(place, "syntax", explanation)
     advice = "; put a text that holds `: ` in quotes" if "mapping values" in problem else ""
     return Finding(place, "syntax", f"this is not YAML: {problem}{advice}")
 
@@ -170,7 +170,7 @@ def _shape_finding(document: Document, shape: type[Shape], at: Keys, detail: Err
 
 
 def _advice(detail: ErrorDetails) -> str:
-    """Reword what pydantic says of Python for somebody who writes YAML."""
+    """Reword pydantic's message, which is about Python, for users who write YAML."""
     message = re.sub(r"valid dictionary( or instance of \w+)?", "mapping (`key: value`)", detail["msg"])
     message = message.replace("valid tuple", "list (`[a, b]`)")
     message = message[0].lower() + message[1:]

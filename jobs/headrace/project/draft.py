@@ -1,4 +1,4 @@
-"""A project as far as it could be read, before it is judged."""
+"""A project as far as it could be read, before it is checked."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _LANDED = tuple(column for column, _ in LANDING_COLUMNS)
 
 @dataclass(frozen=True)
 class Draft:
-    """All that the rules look at.
+    """Everything that the rules check.
 
     `vars` is None where a file that may hold variables is broken. `unreadable` names the tables of broken files,
-    or `bronze` where it is not even sure which sources there are. `var_places` say where variables are given.
+    or `bronze` where it is not even certain which sources there are. `var_places` are where variables are set.
     """
 
     landings: tuple[Landing, ...]
@@ -59,7 +59,7 @@ class Draft:
         return found
 
     def may_exist(self, table: str) -> bool:
-        """Say whether a table exists, or could exist in a file that is broken."""
+        """Return whether a table exists, or could exist in a file that is broken."""
         is_unsure = "bronze" in self.unreadable and table.startswith("bronze.")
         return is_unsure or table in self.tables or table.removesuffix(versions.SUFFIX) in self.unreadable
 
@@ -78,16 +78,16 @@ class Draft:
         return Relation(None)
 
     def sound(self, findings: Iterable[Finding]) -> Draft:
-        """Return what no finding is about and what reads only such; the macros must not call each other in a circle."""
+        """Return what has no findings and reads only such files; the macros must not call each other in a cycle."""
         broken = {finding.place.path for finding in findings}
         own = {file.macro.name for file in self.macros} | {PurePosixPath(path).stem for path in broken}
-        macros = _standing(
+        macros = _with_needs(
             [file for file in self.macros if file.macro.path not in broken],
             lambda file: file.macro.name,
             lambda file: own & {call.name for call in file.calls},
         )
         lost = own - {file.macro.name for file in macros}
-        files = _standing(
+        files = _with_needs(
             [f for f in self.files if f.model.path not in broken and not lost & {call.name for call in f.text.calls}],
             lambda file: file.model.table,
             lambda file: {input_.table for input_ in file.model.inputs} - self.topics.keys(),
@@ -99,8 +99,8 @@ class Draft:
         return model.header_places.get(key, Place(model.path))
 
 
-def _standing(files: Sequence[T], name: Callable[[T], str], needs: Callable[[T], set[str]]) -> tuple[T, ...]:
-    """Leave out what needs something that is not there, until nothing does."""
+def _with_needs(files: Sequence[T], name: Callable[[T], str], needs: Callable[[T], set[str]]) -> tuple[T, ...]:
+    """Leave out files that need one that is missing, until there are none."""
     names = {name(file) for file in files}
-    kept = [file for file in files if needs(file) <= names]
-    return _standing(kept, name, needs) if len(kept) < len(files) else tuple(files)
+    remaining = [file for file in files if needs(file) <= names]
+    return _with_needs(remaining, name, needs) if len(remaining) < len(files) else tuple(files)

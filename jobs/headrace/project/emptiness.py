@@ -1,4 +1,4 @@
-"""When a query gives no rows: what its text says of that, by which of its inputs have none.
+"""When a query returns no rows: what its text shows of that, depending on which of its inputs are empty.
 
 This is what Spark's own optimizer would find out (`PropagateEmptyRelation`), without planning anything.
 """
@@ -15,10 +15,10 @@ from headrace.project.dialect import Statement
 from headrace.project.model import Input
 
 IsEmpty = Callable[[Input], bool]
-"""Whether an input has no rows; one of which that is not known has some."""
+"""Whether an input has no rows; false where that is not known."""
 
 Emptiness = Callable[[IsEmpty], bool]
-"""Whether a query certainly gives no rows, with inputs as they are."""
+"""Whether a query certainly returns no rows, with its inputs as they are."""
 
 AGGREGATES = frozenset(
     {"any", "any_value", "approx_count_distinct", "approx_percentile", "approx_top_k", "approx_top_k_accumulate"}
@@ -30,7 +30,7 @@ AGGREGATES = frozenset(
     | {"regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "skewness", "some", "std", "stddev", "stddev_pop"}
     | {"stddev_samp", "sum", "try_avg", "try_sum", "var_pop", "var_samp", "variance", "vector_avg", "vector_sum"}
 )
-"""Spark's functions that make one row of all rows, beside those that have `_agg` in their names."""
+"""Spark's functions that make one row of all rows, apart from those with `_agg` in their names."""
 
 
 @lru_cache(maxsize=2000)
@@ -41,7 +41,7 @@ def of(text: str, path: str) -> Emptiness:
 
 
 def is_aggregate(name: str) -> bool:
-    """Say whether a function of Spark's gives a row where it is given none."""
+    """Return whether a function of Spark's returns a row for no rows."""
     return name.lower() in AGGREGATES or "_agg" in name.lower()
 
 
@@ -104,7 +104,7 @@ class _Reader:
         while isinstance(node.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
             node = node.parent
         if isinstance(node.parent, exp.Window) and node.arg_key == "this":
-            return False  # over a window, and not one of what the window is made of
+            return False  # the window's function, and not an expression inside its specification
         start, end = call.meta.get("start"), call.meta.get("end")
         typed = "" if start is None or end is None else self._statement.text[start : end + 1].strip("`")
         return isinstance(call, exp.AggFunc) or is_aggregate(typed or call.name or call.sql_name())

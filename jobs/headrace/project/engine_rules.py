@@ -30,13 +30,13 @@ UNSTABLE = frozenset(
     {"any_value", "curdate", "current_date", "current_time", "current_timestamp", "localtimestamp", "now"}
     | {"monotonically_increasing_id", "rand", "randn", "random", "randstr", "shuffle", "uniform", "uuid"}
 )
-"""Functions that may answer differently when a batch is computed again."""
+"""Functions that may return other values when a batch is computed again."""
 
 UNSTABLE_WITHOUT_ORDER = frozenset(
     {"first", "first_value", "last", "last_value", "nth_value", "lag", "lead"}
     | {"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile"}
 )
-"""Functions that do so unless they stand over a window with an order."""
+"""Functions that do so unless they are over a window with an order."""
 
 
 def cycles(draft: Draft) -> Iterator[Finding]:
@@ -83,7 +83,7 @@ def streaming_limits(draft: Draft) -> Iterator[Finding]:
 
 
 def snapshot_limits(draft: Draft) -> Iterator[Finding]:
-    """A snapshot says how often it is taken, and reads tables as they stand."""
+    """A snapshot declares how often it is taken, and reads whole tables."""
     for model in _stored(draft, "snapshot"):
         if model.every is None:
             message = "say how often the rows are taken: `every: 5`, in seconds, or `every: :snapshot_every`"
@@ -109,7 +109,7 @@ def two_landings(draft: Draft) -> Iterator[Finding]:
 
 
 def _most_streamed(draft: Draft, models: Iterable[Model]) -> str | None:
-    """The landing that most of some models stream, of several the first: the others are out of place."""
+    """The landing that most of some models stream, the first if there are several: the others are misplaced."""
     streamed = [dict.fromkeys(landing for _, landing in _landings(draft, model)) for model in models]
     counts = Counter(landing for landings in streamed for landing in landings)
     return max(counts, key=counts.__getitem__, default=None)
@@ -124,7 +124,7 @@ def _landings(draft: Draft, model: Model) -> Iterator[tuple[Input, str]]:
 
 
 def two_queries(draft: Draft) -> Iterator[Finding]:
-    """A query's name means one query: of one engine, and shared by models only where they say so."""
+    """A query's name means one query: of one engine, and shared by models only where they declare it."""
     landings = {landing.query: f"landing {landing.name}" for landing in draft.landings}
     groups: dict[str, list[Model]] = {}
     for model in draft.models.values():
@@ -155,7 +155,7 @@ def unstable_picks(draft: Draft) -> Iterator[Finding]:
 
 
 def samples(file: ModelFile) -> Iterator[Finding]:
-    """Find what takes rows by chance; REPEATABLE does not help, as the order of rows may change."""
+    """Find what takes rows at random; REPEATABLE does not help, as the order of rows may change."""
     statement = file.text.statement
     for token in statement.tokens if statement.tree.find(exp.TableSample) else ():
         if token.token_type == TokenType.TABLE_SAMPLE:

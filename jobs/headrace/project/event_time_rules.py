@@ -1,8 +1,8 @@
 """Rules about event-time columns: rows that enter a step with state, such as a join or a group, may have only one.
 
-Spark marks the column that a WATERMARK stands on, and windows made of it, and passes the mark on through plain columns.
-A step with state looks for the marked column among those that anybody needs. Where it finds two, the query starts, and
-fails at the first row for ever.
+Spark marks the column that a WATERMARK stands on, and windows over it, and passes the mark on through plain columns. A
+step with state looks for the marked column among those that are needed. If it finds two, the query starts, and fails at
+the first row every time.
 """
 
 from __future__ import annotations

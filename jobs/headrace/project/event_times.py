@@ -2,7 +2,7 @@
 
 A name, or a path of names, is a field; `data` may stand before it, as in models. A field may be a number of seconds,
 milliseconds or microseconds since 1970. Any other text is one SQL expression under the rules of `reject:`, over the
-fields, `data`, and what Kafka says of the record.
+fields, `data`, and the record's own columns.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class FieldTime:
 
 @dataclass(frozen=True)
 class SqlTime:
-    """An expression that gives a timestamp."""
+    """An expression that returns a timestamp."""
 
     text: str
 
 
 def of(topic: Topic) -> FieldTime | SqlTime | None:
-    """Return what gives a record's event time; None where it is the record's own."""
+    """Return where a record's event time comes from; None where it is the record's own timestamp."""
     if topic.event_time is None:
         return None
     try:
@@ -57,14 +57,14 @@ def of(topic: Topic) -> FieldTime | SqlTime | None:
     return FieldTime(path, kind, unit)
 
 
-def described(topic: Topic) -> str | None:
+def describe(topic: Topic) -> str | None:
     """Return the declaration in a few words."""
     unit = f" in {topic.event_time_unit}" if topic.event_time_unit else ""
     return topic.event_time and f"{topic.event_time}{unit}"
 
 
 def origins(topic: Topic) -> tuple[str, ...]:
-    """Return the parts of a record that its event time is made of, such as `value.orderDate`."""
+    """Return the parts of a record that its event time is derived from, such as `value.orderDate`."""
     match of(topic):
         case None:
             return ("timestamp",)
@@ -139,7 +139,7 @@ def _near(body: _Body, text: str, known: list[str]) -> str:
 
 
 def _misfit(text: str, kind: str, unit: Unit | None) -> str | None:
-    """Say why a field of a type gives no time, if so."""
+    """Return why a field of this type cannot be a time, if so."""
     is_number = kind in (*WHOLE, "float", "double") or kind.startswith("decimal")
     if unit is not None:
         return None if is_number else f"`{text}` is no number but {kind}; only a number has a unit"
@@ -182,7 +182,7 @@ class _Body:
         return kind
 
     def unknown(self, path: tuple[str, ...]) -> str | None:
-        """What is wrong with a column of an expression, in any case of letters; parts of lists are not looked at."""
+        """What is wrong with a column of an expression, in any case of letters; parts of lists are not checked."""
         first, *rest = path
         known = [*self.members, "data", *COLUMNS]
         if first.lower() not in map(str.lower, known):

@@ -31,7 +31,7 @@ def paths_of(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def with_values(text: str, values: Mapping[str, str]) -> str | None:
-    """Put SQL in the place of the columns of these names, in any case of letters; None if that could mean another.
+    """Replace the columns of these names, in any case of letters, by SQL; None if that could change the meaning.
 
     Where a struct is made, the name of a column may become that of a field; some columns have no place in the text.
     """
@@ -52,7 +52,7 @@ def calls_of(text: str) -> tuple[Call, ...]:
 
 
 def refusal(text: str) -> str | None:
-    """Say why an expression is not allowed: it calls a function that leaves SQL."""
+    """Return why an expression is not allowed, if so: it calls a function that leaves SQL."""
     statement = _statement(text)
     return next((found.message for found in refusals.call_refusals(statement, calls.calls(statement))), None)
 

@@ -22,7 +22,7 @@ def split_required(text: str) -> tuple[str, bool]:
 
 
 def canonical(text: str) -> str:
-    """Return a type in the one way we write it, such as `array<struct<id: bigint>>`; ValueError if it is none."""
+    """Return a type in its canonical form, such as `array<struct<id: bigint>>`; ValueError if it is none."""
     tokens = _tokens(text)
     try:
         written = _type(tokens)

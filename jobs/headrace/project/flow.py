@@ -44,24 +44,24 @@ class Flow:
         return statement.place(min(starts, default=statement.tokens[0].start))
 
     def moves(self, scope: Scope) -> bool:
-        """Say whether a scope reads a stream."""
+        """Return whether a scope reads a stream."""
         branches = scope.set_operation_scopes or ()
         return any(map(self.moves, branches)) or any(self.is_moving(alias, scope) for alias in _aliases(scope))
 
     def is_moving(self, alias: str, scope: Scope) -> bool:
-        """Say whether one relation of a scope is a stream."""
+        """Return whether one relation of a scope is a stream."""
         source = scope.sources.get(alias)
         if isinstance(source, Scope):
             return self.moves(source)
         return isinstance(source, exp.Table) and self.is_streamed(source)
 
     def is_watermarked(self, alias: str, scope: Scope) -> bool:
-        """Say whether one relation of a scope has a watermark, here or further up."""
+        """Return whether one relation of a scope has a watermark, here or further up."""
         node = dict(scope.references).get(alias)
         return (node is not None and self._clause(node) is not None) or self.was_watermarked(alias, scope)
 
     def was_watermarked(self, alias: str, scope: Scope) -> bool:
-        """Say whether a relation comes with a watermark, before the clause that may follow it."""
+        """Return whether a relation comes with a watermark, before the clause that may follow it."""
         source = scope.sources.get(alias)
         if isinstance(source, Scope):
             return self.has_watermark(source)
@@ -71,7 +71,7 @@ class Flow:
         return view is not None and any(view.has_watermark(each) for each in view.tracing.scopes[-1:])
 
     def has_watermark(self, scope: Scope) -> bool:
-        """Say whether any relation of a scope has a watermark."""
+        """Return whether any relation of a scope has a watermark."""
         branches = scope.set_operation_scopes or ()
         return any(map(self.has_watermark, branches)) or any(self.is_watermarked(a, scope) for a in _aliases(scope))
 
@@ -82,12 +82,12 @@ class Flow:
                 yield alias, clause
 
     def is_time(self, expression: exp.Expr) -> bool | None:
-        """Say whether an expression is a window or the event time; None where it is not known what it is."""
+        """Return whether an expression is a window or the event time; None where that is not known."""
         ends = list(self.tracing.ends(expression))
         return any(map(self._is_time_end, ends)) if ends else None
 
     def is_event_time(self, expression: exp.Expr) -> bool:
-        """Say whether Spark knows a value as event time: a plain column of a watermark or a window, no part of it."""
+        """Return whether Spark marks a value as event time: a column of a watermark or a window, and no part of one."""
         expression = expression.unalias()
         if not isinstance(expression, exp.Column):
             return self._is_time_end(Made(expression))
@@ -116,7 +116,7 @@ class Flow:
         return view is not None and any(map(view._is_time_end, view.ends_of(source.column)))
 
     def ends_of(self, column: str) -> Iterator[Source]:
-        """Yield what makes a column of this model, as far as its own text says."""
+        """Yield what makes a column of this model, as far as its own text shows."""
         for source in self.tracing.output(column):
             yield from self.tracing.ends(source.expression) if isinstance(source, Made) else (source,)
 
@@ -152,7 +152,7 @@ class Flow:
         return flow if flow is not None and flow.file.model.materialized == "view" and flow is not self else None
 
     def is_streamed(self, table: exp.Table) -> bool:
-        """Say whether `stream` stands before a table."""
+        """Return whether `stream` stands before a table."""
         start = table.parts[0].meta.get("start", -1)
         return any(each.stream and each.start <= start < each.end for each in self.file.model.inputs)
 

@@ -1,4 +1,4 @@
-"""Who reads whom: reads through views, cycles, and the queries in the order in which they depend on each other."""
+"""Which models read which: reads through views, cycles, and the queries in the order of their dependencies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Read:
 
 
 def by_table(models: Iterable[Model]) -> dict[str, Model]:
-    """Index models by their tables; of two with one name the first counts."""
+    """Index models by their tables; of two with one name, the first is taken."""
     found: dict[str, Model] = {}
     for model in sorted(models, key=lambda model: model.path):
         found.setdefault(model.table, model)
@@ -33,7 +33,7 @@ def by_table(models: Iterable[Model]) -> dict[str, Model]:
 
 
 def views(model: Model, models: Mapping[str, Model]) -> tuple[Model, ...]:
-    """Return the views a model is made of, directly or through other views."""
+    """Return the views that a model reads, directly or through other views."""
     found: dict[str, Model] = {}
     waiting = [model]
     while waiting:
@@ -46,7 +46,7 @@ def views(model: Model, models: Mapping[str, Model]) -> tuple[Model, ...]:
 
 
 def reads(model: Model, models: Mapping[str, Model]) -> tuple[Read, ...]:
-    """Return what a model reads once its views are inlined: stored tables, bronze, and what nobody knows."""
+    """Return what a model reads once its views are inlined: stored tables, bronze, and unknown names."""
     return tuple(dict.fromkeys(_reads(model, models, True, ())))
 
 
@@ -63,7 +63,7 @@ def queries(models: Iterable[Model]) -> tuple[Query, ...]:
 
 
 def with_readers(queries: Iterable[Query], models: Iterable[Model], names: Iterable[str]) -> tuple[str, ...]:
-    """Some of the queries, given in order, and all that stream from them: these cannot go on with other tables."""
+    """Some of the ordered queries, and all that stream from them: these cannot continue with other tables."""
     known, found = by_table(models), set(names)
     in_order = list(queries)
     for query in in_order:
@@ -80,13 +80,13 @@ def cycle_findings(models: Iterable[Model]) -> Iterator[Finding]:
     cycles = dag.cycles(edges)
     for cycle in cycles:
         steps = [*zip(cycle, (*cycle[1:], cycle[0]), strict=True)]
-        told = ", ".join(f"{reader} reads {table} ({edges[reader][table]})" for reader, table in steps)
-        yield Finding(min(edges[reader][table] for reader, table in steps), "cycle", f"{told}; take one read out")
+        text = ", ".join(f"{reader} reads {table} ({edges[reader][table]})" for reader, table in steps)
+        yield Finding(min(edges[reader][table] for reader, table in steps), "cycle", f"{text}; take one read out")
     for cycle in [] if cycles else dag.cycles(_query_edges(known, edges)):
         steps = [*zip(cycle, (*cycle[1:], cycle[0]), strict=True)]
         places = [_query_edges(known, edges)[reader][query] for reader, query in steps]
-        told = ", ".join(f"{step[0]} needs {step[1]} ({place})" for step, place in zip(steps, places, strict=True))
-        yield Finding(min(places), "cycle", f"queries wait for each other: {told}; give the models one `query:`")
+        text = ", ".join(f"{step[0]} needs {step[1]} ({place})" for step, place in zip(steps, places, strict=True))
+        yield Finding(min(places), "cycle", f"queries wait for each other: {text}; give the models one `query:`")
 
 
 def _reads(model: Model, models: Mapping[str, Model], stream: bool, path: tuple[str, ...]) -> Iterator[Read]:
@@ -102,7 +102,7 @@ def _edges(known: Mapping[str, Model]) -> dict[str, dict[str, Place]]:
     """Map each model to the models it needs, with the place of the read.
 
     A model needs what it streams, what it looks up in other queries, and the versions of its own query's tables.
-    Without `stream`, a member of its own query is the state before the batch, and nothing to wait for.
+    Without `stream`, a member of its own query is the state before the batch, and no dependency.
     """
     edges: dict[str, dict[str, Place]] = {table: {} for table in known}
     for table, model in known.items():
@@ -117,7 +117,7 @@ def _edges(known: Mapping[str, Model]) -> dict[str, dict[str, Place]]:
 
 
 def _related(known: Mapping[str, Model], edges: Mapping[str, Mapping[str, Place]]) -> Mapping[str, Mapping[str, Place]]:
-    """The same with the tables that data tests look into, where that makes no cycle: of one query, they come first."""
+    """The edges with the tables that data tests look into, unless that makes a cycle: in a query, these come first."""
     more = {table: dict(needed) for table, needed in edges.items()}
     for model in known.values():
         for test in model.tests:

@@ -21,7 +21,7 @@ from headrace.project.shapes import Allowances, Every, Expression, Texts, TopicN
 
 @dataclass(frozen=True)
 class Header:
-    """What a model says of itself; `places` are those of its keys, nested ones with dots."""
+    """What a model declares of itself; `places` are those of its keys, nested ones with dots."""
 
     description: str
     keys: HeaderKeys
@@ -116,12 +116,12 @@ def _blank(text: str) -> str:
     return re.sub(r"[^\n]", " ", text)
 
 
-def _publish(given: _Publish | None) -> Publish | None:
-    if given is None:
+def _publish(shape: _Publish | None) -> Publish | None:
+    if shape is None:
         return None
-    whole = given.value["json"] if [*given.value] == ["json"] else None
-    value = () if whole else tuple(given.value.items())
-    return Publish(given.key, value, given.topic.name, given.topic.column, given.tombstone_when, given.start, whole)
+    whole = shape.value["json"] if [*shape.value] == ["json"] else None
+    value = () if whole else tuple(shape.value.items())
+    return Publish(shape.key, value, shape.topic.name, shape.topic.column, shape.tombstone_when, shape.start, whole)
 
 
 def _places(document: Document) -> dict[str, Place]:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 _KEY = re.compile(r"[ ]*(?:- +)*(?P<key>[^\s:#\[{&*!|>'\"%@`-][^:]*?|'[^']*'|\"[^\"]*\") *:(?P<value>\s.*)?$")
 
 
-def told(lines: Sequence[str], line: int, column: int, problem: str) -> str | None:
-    """Say why the key of a line, counted from 0, does not fit; None if the problem is another."""
+def explained(lines: Sequence[str], line: int, column: int, problem: str) -> str | None:
+    """Return why the key of a line, counted from 0, does not fit; None if the problem is something else."""
     text = lines[line] if line < len(lines) else ""
     if "'\\t'" in problem:
         return f"{_named(text)} is indented with a tab; write spaces"

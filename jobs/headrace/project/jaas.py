@@ -1,4 +1,4 @@
-"""`sasl.jaas.config` read as Kafka's Java client reads it, and its credentials told to librdkafka."""
+"""`sasl.jaas.config` parsed as Kafka's Java client does, and its credentials as librdkafka's properties."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-# The signs of Java's StreamTokenizer as JaasConfig of kafka-clients 3.9 and 4.3 sets it up: a number is no text there.
+# The tokens of Java's StreamTokenizer as JaasConfig of kafka-clients 3.9 and 4.3 sets it up: a number is no text.
 _TOKEN = re.compile(
     r"""  [\x00- ]+ | /\*.*?(?:\*/|\Z) | /[^\r\n]*
         | (?P<mark>["']) (?P<quoted>(?:\\.|(?!(?P=mark))[^\\\r\n])*) (?P=mark)?
@@ -29,11 +29,11 @@ class _Token:
 
 @dataclass(frozen=True)
 class _Module:
-    """A login module: its options as librdkafka calls them, those it needs, and a pattern of those we cannot tell."""
+    """A login module: librdkafka's properties by option, required options, and a pattern of those with no property."""
 
-    told: Mapping[str, str]
+    properties: Mapping[str, str]
     needed: tuple[str, ...] = ()
-    untold: str = "(?!)"
+    unsupported: str = "(?!)"
     fixed: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -50,27 +50,28 @@ _TICKET = {
 }
 _MODULES = {
     "PlainLoginModule": _Module(_NAME_AND_PASSWORD, ("username", "password")),
-    "ScramLoginModule": _Module(_NAME_AND_PASSWORD, ("username", "password"), untold="tokenauth"),
+    "ScramLoginModule": _Module(_NAME_AND_PASSWORD, ("username", "password"), unsupported="tokenauth"),
     "OAuthBearerLoginModule": _Module(_CLIENT, ("clientId", "clientSecret"), ".*", {"sasl.oauthbearer.method": "oidc"}),
     "Krb5LoginModule": _Module(_TICKET),
 }
 
 
 def credentials(text: str) -> dict[str, str]:
-    """Return what librdkafka needs of a JAAS entry; a ValueError, which repeats no secret, if that cannot be told."""
+    """Return librdkafka's properties for a JAAS entry; a ValueError, which repeats no secret, if there are none."""
     name, options = _entry(text)
     module = _MODULES.get(name.rpartition(".")[2])
     if module is None:
         raise ValueError(f"the driver's client knows no login module but {', '.join(_MODULES)}")
     if missing := [key for key in module.needed if key not in options]:
         raise ValueError(f"it gives no {' and no '.join(missing)}")
-    if any(re.fullmatch(module.untold, key) for key in options.keys() - module.told.keys()):
-        raise ValueError(f"of this module, the driver's client knows no options but {', '.join(module.told)}")
-    return {**module.fixed, **{module.told[key]: value for key, value in options.items() if key in module.told}}
+    if any(re.fullmatch(module.unsupported, key) for key in options.keys() - module.properties.keys()):
+        raise ValueError(f"of this module, the driver's client knows no options but {', '.join(module.properties)}")
+    translated = {module.properties[key]: value for key, value in options.items() if key in module.properties}
+    return {**module.fixed, **translated}
 
 
 def _entry(text: str) -> tuple[str, dict[str, str]]:
-    """The class and the options of the one login module that a text gives."""
+    """The class and the options of the one login module of a text."""
     tokens = [*_tokens(text)]
     if len(tokens) < 2 or not tokens[0].text or (tokens[1].text or "").lower() not in _FLAGS:
         raise ValueError("it begins with the class of a login module, then `required`")
@@ -93,11 +94,11 @@ def _options(tokens: Sequence[_Token]) -> Iterator[tuple[str, str]]:
 def _tokens(text: str) -> Iterator[_Token]:
     for found in _TOKEN.finditer(text):
         if found["mark"]:
-            yield _Token(_ESCAPE.sub(_meant, found["quoted"]))
+            yield _Token(_ESCAPE.sub(_unescaped, found["quoted"]))
         elif found["word"] or found["sign"]:
             yield _Token(found["word"], found["sign"])
 
 
-def _meant(escape: re.Match[str]) -> str:
-    said = escape[1]
-    return chr(int(said, 8)) if said[0] in "01234567" else _LETTERS.get(said, said)
+def _unescaped(escape: re.Match[str]) -> str:
+    escaped = escape[1]
+    return chr(int(escaped, 8)) if escaped[0] in "01234567" else _LETTERS.get(escaped, escaped)

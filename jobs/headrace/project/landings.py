@@ -20,7 +20,7 @@ from headrace.project.model import LANDING_COLUMNS, Field, Landing, Seed, Topic
 from headrace.project.shapes import Every, Expression, Name, TopicName, Type, canonical_type, is_name
 
 RESERVED = ("dead_letters", "late_rows", "failed_rows")
-"""Relations that bronze has of itself."""
+"""Relations that bronze always has."""
 
 _STARTS = (
     "start at `earliest`, `latest`, an offset, `{partition: offset}` or a time such as `2024-01-31T12:00:00Z`; "
@@ -32,7 +32,7 @@ _STARTS = (
 class LandingFile:
     """What could be read of one file, what is wrong with it, and the tables that are therefore unknown.
 
-    `unreadable` holds `bronze.<name>` of each broken topic, or `bronze` where not even the names are sure.
+    `unreadable` holds `bronze.<name>` of each broken topic, or `bronze` where not even the names are certain.
     """
 
     landing: Landing | None
@@ -41,7 +41,7 @@ class LandingFile:
 
 
 def read(root: Path, path: str) -> LandingFile:
-    """Read one file of sql/bronze/; a broken topic does not spoil the others."""
+    """Read one file of sql/bronze/; a broken topic does not affect the others."""
     try:
         document = documents.parse(read_text(root, path), path)
         file = documents.validate(document, FileShape)
@@ -136,43 +136,43 @@ def _topic(root: Path, document: Document, name: str) -> Topic:
     at = ("topics", name)
     found = [*_name_findings(document, name)]
     try:
-        given = documents.validate(document, TopicShape, at)
+        shape = documents.validate(document, TopicShape, at)
     except InvalidProject as error:
         raise InvalidProject([*found, *error.findings]) from None
-    found += _reject_findings(document, name, given)
-    start = _start(given.start, given.topic or name)
+    found += _reject_findings(document, name, shape)
+    start = _start(shape.start, shape.topic or name)
     if start is None:
-        near = did_you_mean(str(given.start), ("earliest", "latest"))
+        near = did_you_mean(str(shape.start), ("earliest", "latest"))
         found.append(Finding(document.value_place(*at, "start"), "bad-value", f"{_STARTS}.{near}"))
     if start is None:
         raise InvalidProject(found)
-    topic = _as_given(document, name, given, start)
+    topic = _as_topic(document, name, shape, start)
     found += event_times.findings(topic, document.value_place(*at, "event_time"))
     if found:
         raise InvalidProject(found)
-    return replace(topic, seeds=_seeds(root, document, topic, given.seed))
+    return replace(topic, seeds=_seeds(root, document, topic, shape.seed))
 
 
-def _as_given(document: Document, name: str, given: TopicShape, start: str | int | dict[str, int]) -> Topic:
-    at, time = ("topics", name), given.event_time
+def _as_topic(document: Document, name: str, shape: TopicShape, start: str | int | dict[str, int]) -> Topic:
+    at, time = ("topics", name), shape.event_time
     return Topic(
         name=name,
-        topic=given.topic or name,
+        topic=shape.topic or name,
         place=document.key_place(*at),
-        description=given.description,
-        fields=tuple(Field(field, *fieldtypes.split_required(text)) for field, text in given.body.fields_.items()),
-        scalar=given.body.scalar,
+        description=shape.description,
+        fields=tuple(Field(field, *fieldtypes.split_required(text)) for field, text in shape.body.fields_.items()),
+        scalar=shape.body.scalar,
         event_time=time.field if isinstance(time, EventTimeShape) else time,
         event_time_unit=time.unit if isinstance(time, EventTimeShape) else None,
-        reject=tuple(given.reject.items()),
-        null_key=given.null_key is not None,
-        null_value=given.null_value is not None,
+        reject=tuple(shape.reject.items()),
+        null_key=shape.null_key is not None,
+        null_value=shape.null_value is not None,
         start=start,
-        partitions=given.partitions,
-        idle_after=given.idle_after,
+        partitions=shape.partitions,
+        idle_after=shape.idle_after,
         places={
-            **{key: document.value_place(*at, key) for key in given.model_fields_set},
-            **{f"reject.{reason}": document.value_place(*at, "reject", reason) for reason in given.reject},
+            **{key: document.value_place(*at, key) for key in shape.model_fields_set},
+            **{f"reject.{reason}": document.value_place(*at, "reject", reason) for reason in shape.reject},
         },
     )
 
@@ -193,10 +193,10 @@ def _name_findings(document: Document, name: str) -> Iterator[Finding]:
         yield Finding(document.key_place("topics", name), "bad-name", f"`{name}` {what}; `topic:` gives Kafka's name")
 
 
-def _reject_findings(document: Document, name: str, given: TopicShape) -> Iterator[Finding]:
-    known = [*given.body.fields_, "data", *(column for column, _ in LANDING_COLUMNS)]
+def _reject_findings(document: Document, name: str, shape: TopicShape) -> Iterator[Finding]:
+    known = [*shape.body.fields_, "data", *(column for column, _ in LANDING_COLUMNS)]
     lowered = {column.lower() for column in known}
-    for reason, text in given.reject.items():
+    for reason, text in shape.reject.items():
         for column in expressions.columns_of(text):
             if column.lower() not in lowered:
                 place = document.value_place("topics", name, "reject", reason)
@@ -205,7 +205,7 @@ def _reject_findings(document: Document, name: str, given: TopicShape) -> Iterat
 
 
 def _start(value: Any, topic: str) -> str | int | dict[str, int] | None:
-    """Return where a source starts, or None for what is no start; `{topic: {partition: offset}}` is as good."""
+    """Return where a source starts, or None if that is invalid; `{topic: {partition: offset}}` is accepted too."""
     if isinstance(value, Mapping):
         return offsets_of(value[topic] if [*value] == [topic] and isinstance(value[topic], Mapping) else value)
     if isinstance(value, int):
@@ -231,7 +231,7 @@ def _is_offset(value: Any) -> bool:
 def _moment(text: str) -> str | None:
     """Return an ISO time with its zone, or None for what is no time; without a zone it is UTC, whatever the machine's.
 
-    Python also takes `20240115` for a date, which is more likely an offset in quotes.
+    Python also parses `20240115` as a date, which is more likely an offset in quotes.
     """
     if not re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         return None

@@ -1,4 +1,4 @@
-"""What `headrace ls` tells of a project: every source and model, its query, and what flows in and out."""
+"""What `headrace ls` shows of a project: every source and model, its query, and what flows in and out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loading a project: every file is read, and everything that is wrong is said at once."""
+"""Loading a project: every file is read, and everything that is wrong is reported at once."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from headrace.project import (
     landings,
     macros,
     manifest,
+    misplaced_yaml,
     modelfile,
     target,
     versions,
@@ -28,19 +29,18 @@ from headrace.project.manifest import Manifest
 from headrace.project.model import Kafka, Landing, Model, Project, Target
 from headrace.project.modelfile import Location
 from headrace.project.settings import Settings
-from headrace.project.strays import findings as strays_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 _UNDESCRIBED = Manifest(folders={(): Settings(materialized="view")})
-"""Stands for a broken manifest, so that models are not blamed for what it would have said."""
+"""Stands for a broken manifest, so that models get no findings for settings that it would have had."""
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What is wrong with a project, and those of its models that are right and read nothing that is wrong.
+    """What is wrong with a project, and those of its models that are valid and read only valid ones.
 
     `sound` is None where the manifest or the target cannot be read, or the models wait for each other.
     """
@@ -62,7 +62,7 @@ def load(root: Path, target_name: str, ignored: Collection[str] = ()) -> Project
 
 
 def survey(root: Path, target_name: str, ignored: Collection[str] = ()) -> Survey:
-    """Read every file of a project, and return what is wrong together with what is right."""
+    """Read every file of a project, and return what is wrong together with what is valid."""
     root, found = manifest.find_root(root), list[Finding]()
     chosen = _attempt(found, target.read, root, target_name, os.environ)
     described = _attempt(found, manifest.read, root)
@@ -71,7 +71,7 @@ def survey(root: Path, target_name: str, ignored: Collection[str] = ()) -> Surve
         found += conf_rules.check(draft, described, chosen)
         draft = _for_target(draft, described, chosen)
     found += landings.clashes(draft.landings)
-    # What a model is comes from the manifest too, so without it no rule would know what it judges.
+    # The kind of a model may come from the manifest, so without it no rule would know what it checks.
     found += checks.check(draft) if described is not None else ()
     findings = tuple(sorted({finding for finding in found if finding.code not in ignored}))
     if chosen is None or described is None or any(finding.code == "cycle" for finding in findings):
@@ -128,7 +128,7 @@ def _apart(model: Model, target: Target) -> Model:
 
 
 def _attempt(found: list[Finding], read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
-    """Return what could be read, or None with the findings put to the others."""
+    """Return what could be read, or None, with its findings added to the others."""
     try:
         return read(*args, **kwargs)
     except InvalidProject as error:
@@ -137,9 +137,9 @@ def _attempt(found: list[Finding], read: Callable[P, T], *args: P.args, **kwargs
 
 
 def _draft(root: Path, described: Manifest, found: list[Finding]) -> Draft:
-    strays = [*strays_of(root, described.sql_paths)]
-    found += strays
-    landed, unsure = _landings(root, described, found, {stray.place.path for stray in strays})
+    misplaced = [*misplaced_yaml.findings(root, described.sql_paths)]
+    found += misplaced
+    landed, unsure = _landings(root, described, found, {finding.place.path for finding in misplaced})
     locations = _locations(root, described, found)
     read = [file for at in locations if (file := _attempt(found, modelfile.read, root, at, described)) is not None]
     readable = {file.model.path for file in read}
@@ -154,10 +154,10 @@ def _draft(root: Path, described: Manifest, found: list[Finding]) -> Draft:
 
 
 def _landings(
-    root: Path, described: Manifest, found: list[Finding], strays: Collection[str]
+    root: Path, described: Manifest, found: list[Finding], misplaced: Collection[str]
 ) -> tuple[tuple[Landing, ...], frozenset[str]]:
     folders = [f"{folder}/bronze" for folder in described.sql_paths]
-    read = [landings.read(root, path) for path in files.find(root, folders, "*.y*ml") if path not in strays]
+    read = [landings.read(root, path) for path in files.find(root, folders, "*.y*ml") if path not in misplaced]
     landed = tuple(file.landing for file in read if file.landing is not None)
     found += (finding for file in read for finding in file.findings)
     return landed, frozenset[str]().union(*(file.unreadable for file in read))

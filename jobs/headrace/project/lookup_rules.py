@@ -32,7 +32,7 @@ def lookups_before_the_batch(draft: Draft) -> Iterator[Finding]:
     for model in draft.models.values():
         if model.materialized not in ("append", "upsert") or model.run != "micro_batch":
             continue
-        if not any(input_.stream for input_ in model.inputs):  # told as such; the word may stand at this very table
+        if not any(input_.stream for input_ in model.inputs):  # has a finding of its own; this table may need the word
             continue
         for read in graph.reads(model, draft.models):
             other = draft.models.get(read.table)
@@ -63,7 +63,7 @@ def _message(other: Model) -> str:
 
 @dataclass(frozen=True)
 class _Carried:
-    """Whether what a model looks up of its query is made complete by the changes of the batch."""
+    """Whether what a model looks up in its own query is completed by the changes of the batch."""
 
     draft: Draft
     model: Model

@@ -77,7 +77,7 @@ def _parsed(text: str, path: str) -> Statement:
 
 
 def _in_words(finding: Finding, text: str) -> Finding:
-    """Say what is due where a macro cannot be read before its `return`: a type, or another part of the form."""
+    """Report what is expected where a macro cannot be read before its `return`: a type, or another part of the form."""
     before = sum(len(line) + 1 for line in text.split("\n")[: finding.place.line - 1])
     offset = before + finding.place.column - 1
     word = _WORD.match(text, offset)
@@ -104,8 +104,8 @@ def _cycles(files: Sequence[MacroFile]) -> Iterator[Finding]:
     places = {(file.macro.name, call.name): call.place for file in files for call in file.calls}
     for cycle in dag.cycles(_needs(files)):
         edges = [*zip(cycle, (*cycle[1:], cycle[0]), strict=True)]
-        told = ", ".join(f"{name} calls {called} ({places[name, called]})" for name, called in edges)
-        yield Finding(places[edges[0]], "cycle", f"macros may not call each other in a circle: {told}")
+        cycle_text = ", ".join(f"{name} calls {called} ({places[name, called]})" for name, called in edges)
+        yield Finding(places[edges[0]], "cycle", f"macros may not call each other in a circle: {cycle_text}")
 
 
 def _duplicates(files: Iterable[MacroFile]) -> Iterator[Finding]:
@@ -124,6 +124,6 @@ def _refusals(statement: Statement, name: str) -> Iterator[Finding]:
         yield Finding(place, "not-allowed", f"a macro is temporary: `{FORM}`")
     elif tree.expression.find(exp.Query, exp.Table):
         yield Finding(place, "not-allowed", "a macro computes from its arguments and reads no table")
-    elif (given := tree.this.this.name) != name or not is_name(name):
-        message = f"file {name}.sql must hold a function of that name, in lower case, and holds {given}"
+    elif (declared := tree.this.this.name) != name or not is_name(name):
+        message = f"file {name}.sql must hold a function of that name, in lower case, and holds {declared}"
         yield Finding(place, "bad-name", message)

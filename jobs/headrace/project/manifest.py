@@ -21,7 +21,7 @@ FILE_NAME = "manifest.yml"
 LAYERS = ("silver", "gold")
 Folder = tuple[str, ...]
 _MAY_BE_MISSING = {"macro-paths": "macros", "test-paths": "tests/models"}
-"""Folders that not every project has, by the names that are theirs if the file does not say otherwise."""
+"""Folders that not every project has, with their default names."""
 _LAYER_FOLDERS = tuple((layer,) for layer in LAYERS)
 
 
@@ -126,11 +126,11 @@ def _at(value: Any, folder: Folder) -> Any:
 
 def _path_findings(root: Path, document: Document, file: FileShape) -> Iterator[Finding]:
     """Paths that the file names lead to folders of the project."""
-    given = {"sql-paths": file.sql_paths, "macro-paths": file.macro_paths, "test-paths": file.test_paths}
-    for key in given.keys() & document.value.keys():
-        if not given[key]:
+    paths_by_key = {"sql-paths": file.sql_paths, "macro-paths": file.macro_paths, "test-paths": file.test_paths}
+    for key in paths_by_key.keys() & document.value.keys():
+        if not paths_by_key[key]:
             yield Finding(document.value_place(key), "bad-value", f"`{key}` is empty; name a folder of the project")
-        for index, path in enumerate(given[key]):
+        for index, path in enumerate(paths_by_key[key]):
             if path != _MAY_BE_MISSING.get(key) and (message := _folder_fault(root, path)):
                 yield Finding(document.value_place(key, index), "bad-value", f"`{key}`: {message}")
 

@@ -156,8 +156,8 @@ class Landing:
     @property
     def clock(self) -> Topic:
         """The relation that has a row for each landing batch, ticks included."""
-        told = "When each landing batch landed, those included that only make time pass; one row per landing batch."
-        return Topic(f"{self.name}_clock", CLOCK_TOPIC, self.place, told)
+        text = "When each landing batch landed, those included that only make time pass; one row per landing batch."
+        return Topic(f"{self.name}_clock", CLOCK_TOPIC, self.place, description=text)
 
     @property
     def relations(self) -> tuple[Topic, ...]:
@@ -170,7 +170,7 @@ class Publish:
     """Where a model's rows go in Kafka: topic (or the column that names it), key and JSON value.
 
     `value` are fields and their columns; instead of them, `value_column` may hold the whole value as JSON text.
-    `start` says what becomes of rows that were there before the model was published: `earliest` sends them too.
+    `start` defines what happens to rows from before the model was published: `earliest` sends them too.
     """
 
     key: str
@@ -186,7 +186,7 @@ class Publish:
 
 @dataclass(frozen=True)
 class DataTest:
-    """One demand on a model's rows.
+    """One requirement on a model's rows.
 
     `fails` is a SQL condition that is true of a failing row: all of it for a row by itself, and for `unique` and
     `relationships` the rows that are looked at. `to` and `field` are where a relationship must find the value.
@@ -206,7 +206,7 @@ class DataTest:
 class Input:
     """One table reference in a model's text; `start`..`end` are offsets in `Model.text`.
 
-    The span covers the word `stream` (if any) and the dotted name, without the alias. `versions` says that the text
+    The span covers the word `stream` (if any) and the dotted name, without the alias. `versions` means that the text
     reads the versions of the table, `<table>_versions`; `past`, that it needs those of the past too.
     """
 
@@ -238,12 +238,12 @@ class LiteralParameter:
 class Model:
     """One SQL file: one query, one table.
 
-    `delete_when` removes a key's row; `close_when` removes it for ever: later rows of that key are ignored.
+    `delete_when` removes a key's row; `close_when` removes it permanently: later rows of that key are ignored.
     `columns` are declared types by name; `output_columns` are the names the text gives, if that is certain.
-    `extra_columns` says whether the result may have columns beside the declared ones; `allow` are the findings that
+    `extra_columns` is whether the result may have columns beside the declared ones; `allow` are the findings that
     the header allows, with the reason of each.
     `log` is the text that is logged of a row, a column or another expression, up to 20 rows a batch.
-    `on_error` says what becomes of a row that makes the SQL fail: it stops the query, or is set aside.
+    `on_error` is what happens to a row that makes the SQL fail: it stops the query, or is set aside.
     `remember` is for how many seconds of event time a streaming model finds its own rows: a number or a parameter.
     `every` is the number of seconds between two snapshots, or the variable that holds it.
     """
@@ -325,7 +325,7 @@ class Kafka:
 
 @dataclass(frozen=True)
 class Mail:
-    """How letters are sent: an SMTP server, and in whose name."""
+    """How e-mails are sent: the SMTP server, and the sender."""
 
     host: str
     sender: str
@@ -351,8 +351,8 @@ class InputBounds:
 class Target:
     """One file of conf/: where the project runs. Times are seconds.
 
-    A target that is like another reads the same topics and writes nothing that the other has: its data directory is
-    its own, and `suffix` is part of every name that Kafka sees. `broker_of` is the data directory of the other.
+    A target that is like another reads the same topics and shares nothing that it writes: it has its own data
+    directory, and `suffix` is part of every name in Kafka. `broker_of` is the data directory of the other.
     `places` are those of its keys in conf/, nested ones with dots.
     """
 
@@ -375,7 +375,7 @@ class Target:
 
     @property
     def identity(self) -> str:
-        """What tells this target from others in Kafka."""
+        """The name that distinguishes this target from others in Kafka."""
         return f"{self.name}{self.suffix}"
 
 

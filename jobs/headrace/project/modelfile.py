@@ -20,7 +20,7 @@ from headrace.project.sqltext import SqlText
 
 @dataclass(frozen=True)
 class Location:
-    """What the path of a model file says: `<sql path>/<layer>/<domain>/.../<name>.sql`."""
+    """What the path of a model file declares: `<sql path>/<layer>/<domain>/.../<name>.sql`."""
 
     path: str
     layer: Layer
@@ -77,7 +77,7 @@ def read(root: Path, location: Location, manifest: Manifest) -> ModelFile:
 
 
 def settle_engines(files: Sequence[ModelFile]) -> tuple[ModelFile, ...]:
-    """Let models that read a view with a WATERMARK run in the streaming engine, but for those told how to run."""
+    """Let models that read a view with a WATERMARK run in the streaming engine, unless their settings have `run`."""
     known = graph.by_table(file.model for file in files)
     watermarked = {file.model.path for file in files if file.text.has_watermark}
 

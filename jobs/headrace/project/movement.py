@@ -1,8 +1,8 @@
-"""What the relations of a micro-batch model hold: rows of the batch, rows from before it, or both.
+"""Which rows the relations of a micro-batch model hold: rows of the batch, rows from before it, or both.
 
-A model that runs per micro-batch sees its streams as the rows that are new. What lies before them it only knows from
+A model that runs per micro-batch sees its streams as the rows that are new. What came before them it only knows from
 tables that its query has filled: its own, those built from it, and those that it streams as well. The text of a model
-is judged with the views that it reads put in their places.
+is analysed with the views that it reads inlined.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from headrace.project import graph
+from headrace.project.equivalences import Equivalences, Key, Part
 from headrace.project.flow import Flow
 from headrace.project.model import Model
 from headrace.project.scopes import table_name
 from headrace.project.stream_joins import StreamJoin, joins_of
-from headrace.project.ties import Key, Part, Ties
 
 
 @dataclass(frozen=True)
 class Rows:
-    """What a relation holds: rows of the batch; rows that the model itself has kept; rows of a table before the batch.
+    """What a relation holds: rows of the batch, rows that the model itself has stored, older rows of another table.
 
     `own` is the model's own table or one that is built from it, `past` one that the model streams as well.
     """
@@ -35,12 +35,12 @@ class Rows:
 
     @property
     def before(self) -> bool:
-        """Say whether there are rows from before the batch among them."""
+        """Return whether there are rows from before the batch among them."""
         return self.own or self.past
 
     @property
     def only_new(self) -> bool:
-        """Say whether these are rows of the batch and no others."""
+        """Return whether these are rows of the batch and no others."""
         return self.new and not self.before
 
     def united(self, other: Rows) -> Rows:
@@ -48,7 +48,7 @@ class Rows:
         return Rows(self.new or other.new, self.own or other.own, self.past or other.past)
 
     def joined(self, other: Rows, side: str) -> Rows:
-        """Return whose rows a join gives: an outer join those of its side, an inner one those that move."""
+        """Return whose rows a join returns: an outer join those of its side, an inner one those that move."""
         if side in ("left", "semi", "anti"):
             return Rows(self.new or other.new, self.own, self.past)
         if side == "right":
@@ -66,10 +66,10 @@ STILL = Rows()
 
 @dataclass(frozen=True)
 class StateJoin:
-    """A place where rows of the batch meet rows from before it; `keys` are what they meet by, None if that is unsure.
+    """A place where rows of the batch meet rows from before it; `keys` are what they meet by, None if uncertain.
 
     `is_lookup` is true where there are only rows from before the batch on the other side, `is_own` where these are what
-    the model itself has kept.
+    the model itself has stored.
     """
 
     part: Part
@@ -110,14 +110,14 @@ class Movement:
         yield from (part for part in self.parts if part.moves)
 
     def of_scope(self, part: Part, scope: Scope) -> Rows:
-        """Say what a CTE, a subquery or a whole text gives."""
+        """Return what a CTE, a subquery or a whole text holds."""
         if scope.set_operation_scopes:
             branches = [self.of_scope(part, branch) for branch in scope.set_operation_scopes]
             return reduce(Rows.united, branches)
         return self.combined(part, scope)
 
     def combined(self, part: Part, scope: Scope) -> Rows:
-        """Say what all that a select reads is together; it is asked for by each rule, and by each reader above."""
+        """Return what all relations of a select hold together; cached, as each rule and each reader above needs it."""
         if (part, scope) not in self._combined:
             self._combined[part, scope] = self._combine(part, scope)
         return self._combined[part, scope]
@@ -130,7 +130,7 @@ class Movement:
         return rows
 
     def of_alias(self, part: Part, scope: Scope, alias: str) -> Rows:
-        """Say what one relation of a select holds."""
+        """Return what one relation of a select holds."""
         source = scope.sources.get(alias)
         if isinstance(source, Scope):
             return self.of_scope(part, source)
@@ -139,7 +139,7 @@ class Movement:
         return STILL
 
     def of_aliases(self, part: Part, scope: Scope, aliases: tuple[str, ...]) -> Rows:
-        """Say what some relations of a select hold together, as far as they are joined."""
+        """Return what some relations of a select hold together, as far as they are joined."""
         rows = self.of_alias(part, scope, aliases[0]) if aliases else STILL
         for join in joins_of(part.flow, scope):
             if join.right in aliases[1:]:
@@ -147,7 +147,7 @@ class Movement:
         return rows
 
     def streams(self, part: Part, scope: Scope) -> frozenset[str]:
-        """Name the tables that a CTE, a subquery or a whole text streams."""
+        """Return the tables that a CTE, a subquery or a whole text streams."""
         found = set[str]()
         for branch in scope.set_operation_scopes or ():
             found |= self.streams(part, branch)
@@ -156,7 +156,7 @@ class Movement:
         return frozenset(found)
 
     def streams_of_alias(self, part: Part, scope: Scope, alias: str) -> frozenset[str]:
-        """Name the tables that one relation of a select streams."""
+        """Return the tables that one relation of a select streams."""
         source = scope.sources.get(alias)
         if isinstance(source, Scope):
             return self.streams(part, source)
@@ -171,12 +171,12 @@ class Movement:
     @property
     def own_tables(self) -> set[str]:
         """The model's own table, and those of its query that are built from it."""
-        return {table for table, rows in self._kept.items() if rows.own}
+        return {table for table, rows in self._stored.items() if rows.own}
 
     @cached_property
-    def ties(self) -> Ties:
-        """What the model's values are made of."""
-        return Ties(self.parts)
+    def equivalences(self) -> Equivalences:
+        """What the model's values are derived from."""
+        return Equivalences(self.parts)
 
     def _of_table(self, part: Part, node: exp.Table) -> Rows:
         table = table_name(node)
@@ -185,11 +185,11 @@ class Movement:
             view = Part(self._flows[table], streamed)
             scopes = view.flow.tracing.scopes
             return self.of_scope(view, scopes[-1]) if scopes else STILL
-        return Rows(new=True) if streamed else self._kept.get(table, STILL)
+        return Rows(new=True) if streamed else self._stored.get(table, STILL)
 
     @cached_property
-    def _kept(self) -> dict[str, Rows]:
-        """What tables hold, of those from which the model may know what lay before the batch."""
+    def _stored(self) -> dict[str, Rows]:
+        """What tables hold, of those from which the model may know what came before the batch."""
         found = {self.model.table: Rows(own=True)}
         streamed = {read.table for read in graph.reads(self.model, self._models) if read.stream}
         origins = self._origins(self.model.table)
@@ -203,7 +203,7 @@ class Movement:
 
     @cached_property
     def _built_from_it(self) -> set[str]:
-        """The tables of the query that are made of this one."""
+        """The tables of the query that are derived from this one."""
         found, waiting = set[str](), [self.model.table]
         while waiting:
             table = waiting.pop()
@@ -217,7 +217,7 @@ class Movement:
         return found
 
     def _origins(self, table: str) -> frozenset[str]:
-        """The bronze tables whose rows a stored table is made of, in the end."""
+        """The bronze tables that a stored table is ultimately derived from."""
         found, seen, waiting = set[str](), set[str](), [table]
         while waiting:
             model = self._models.get(waiting.pop())
@@ -257,10 +257,10 @@ class Movement:
         sides = {"right"} if is_right else {"left"}
         pairs = [(each.left, each.right) for each in join.equalities()]
         moving = [one for pair in pairs for one in pair if join.sides(one) == sides and len(_columns(pair)) > 1]
-        return self.ties.keys(part, moving)
+        return self.equivalences.keys(part, moving)
 
     def _looked_into(self, part: Part, scope: Scope) -> Iterator[StateJoin]:
-        """Subqueries over what lay before the batch, in a select over rows of the batch."""
+        """Subqueries over rows from before the batch, in a select over rows of the batch."""
         if not self.combined(part, scope).new:
             return
         for inner in scope.subquery_scopes:
@@ -275,7 +275,7 @@ class Movement:
         if isinstance(inner.expression.find_ancestor(exp.In, exp.Exists), exp.In):
             return None
         sides = [side for equality in inner.find_all(exp.EQ) for side in (equality.left, equality.right)]
-        return self.ties.keys(part, [each for each in sides if isinstance(each, exp.Column)])
+        return self.equivalences.keys(part, [each for each in sides if isinstance(each, exp.Column)])
 
 
 def _columns(pair: tuple[exp.Expr, exp.Expr]) -> list[exp.Column]:

@@ -1,7 +1,7 @@
-"""What a micro-batch model does with the rows it has kept: whether it leaves out what it knows, and whether it adds up.
+"""What a micro-batch model does with the rows it has stored: whether it leaves out known rows, and whether it adds up.
 
-A group or a window over a batch goes on from what lay before only if something of that goes into the result. Where a
-batch is to give one row of several, such as with `distinct`, the rows that are known must be left out.
+A group or a window over a batch continues from earlier rows only if something of these goes into the result. Where a
+batch is to give one row of several, such as with `distinct`, the known rows must be left out.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
+from headrace.project.equivalences import Part
 from headrace.project.flow import Flow
 from headrace.project.movement import Movement
 from headrace.project.selects import filters
 from headrace.project.stream_joins import joins_of
-from headrace.project.ties import Part
 from headrace.project.tracing import Made
 
 
@@ -26,11 +26,11 @@ class OwnRows:
         self._movement = movement
 
     def are_left_out(self) -> bool:
-        """Say whether a row is dropped for what the model has kept: by an anti join, `not exists` or a condition."""
+        """Return whether a row is dropped because of stored ones: by an anti join, `not exists` or a condition."""
         return any(self._drops(part, scope) for part, scope in self._selects())
 
     def are_used(self) -> bool:
-        """Say whether anything that the model has kept goes into its rows, or decides which there are."""
+        """Return whether anything that the model has stored goes into its rows, or decides which there are."""
         return self.are_left_out() or any(
             self._is_own(part.flow, each) for part, scope in self._selects() for each in scope.expression.expressions
         )
@@ -43,10 +43,10 @@ class OwnRows:
         joins = joins_of(part.flow, scope)
         if any(join.side == "anti" and self._movement.of_alias(part, scope, join.right).own for join in joins):
             return True
-        return any(self._tells_new(part, scope, each) for each in filters(scope))
+        return any(self._selects_new(part, scope, each) for each in filters(scope))
 
-    def _tells_new(self, part: Part, scope: Scope, condition: exp.Expr) -> bool:
-        """Say whether a condition may hold for what is new alone; one that wants a kept row to be there does not."""
+    def _selects_new(self, part: Part, scope: Scope, condition: exp.Expr) -> bool:
+        """Return whether a condition may hold for new rows alone; one that requires a stored row does not."""
         wanted = not isinstance(condition, exp.Not)
         inner = condition.this.unnest() if isinstance(condition, exp.Not) else condition
         if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null) and not wanted:

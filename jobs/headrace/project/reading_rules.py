@@ -73,7 +73,7 @@ def missing_parameters(draft: Draft) -> Iterator[Finding]:
 
 
 def missing_streams(draft: Draft) -> Iterator[Finding]:
-    """Something moves each stored model, and what is marked as moving does move."""
+    """Each stored model reads a stream, and what is marked as a stream is one."""
     for file in draft.files:
         model = file.model
         if model.materialized in ("append", "upsert") and not _streams(model):
@@ -102,17 +102,17 @@ def _misnamed(table: exp.Table, relation: Relation, statement: Statement) -> Ite
         return
     try:
         named = expressions.columns_of(statement.text[words[0].start : words[-1].end + 1])
-    except ValueError:  # with a parameter, say; Spark knows
+    except ValueError:  # with a parameter, for example; Spark checks it
         return
     known = {*map(str.lower, relation.columns), *scopes.FREE_NAMES, *(part.name.lower() for part in table.parts)}
     for word in words:
-        is_kept = relation.bookkeeping and word.text.startswith("_")
-        if word.text in named and word.text.lower() not in known and not is_kept:
+        is_bookkeeping = relation.bookkeeping and word.text.startswith("_")
+        if word.text in named and word.text.lower() not in known and not is_bookkeeping:
             yield word
 
 
 def _event_time(table: exp.Table, statement: Statement) -> tuple[Token, ...]:
-    """What stands between WATERMARK and DELAY after a table, without the name that `as` gives."""
+    """What stands between WATERMARK and DELAY after a table, without the alias."""
     if "start" not in table.parts[0].meta or table.alias_column_names:
         return ()
     end = tables.input_of(table, statement).end

@@ -1,4 +1,4 @@
-"""Queries that are made anew beside the running ones: where they stand, which they are, how far they have come."""
+"""Queries that are rebuilt beside the running ones: where they are stored, which they are, how far they have come."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.project.model import Query
 
 @dataclass(frozen=True)
 class Rebuild:
-    """What stands beside: queries that belong together, named after the first of them.
+    """One rebuild: queries that belong together, named after the first of them.
 
     `batches` are the last batches of the running queries that have been caught up with; `filled_at` is when they
     were, None before.
@@ -30,45 +30,45 @@ class Rebuild:
         return f"{first} with {', '.join(rest)}, which stream it," if rest else first
 
     @property
-    def told(self) -> str:
-        """How far it has come, and what to do next."""
+    def progress(self) -> str:
+        """How far it has come, and what to do next, as a message."""
         name = self.queries[0]
         if self.filled_at is None:
             return f"{self.title} is being made anew; `headrace rebuild {name}` goes on, with --drop it is removed"
         return f"{self.title} stands beside since {self.filled_at}; `headrace rebuild {name} --swap` swaps it"
 
     def folder(self, layout: Layout) -> Path:
-        """Where it stands."""
+        """Where it is stored."""
         return layout.rebuilds / self.queries[0]
 
     def write(self, layout: Layout) -> None:
-        """Note it; a reader sees the whole note or none."""
+        """Save it; a reader sees the whole file or none."""
         folder = self.folder(layout)
         folder.mkdir(parents=True, exist_ok=True)
-        draft = folder / "rebuild.tmp"
-        draft.write_text(json.dumps(asdict(self)), "utf-8")
-        draft.replace(folder / _NAME)
+        temporary = folder / "rebuild.tmp"
+        temporary.write_text(json.dumps(asdict(self)), "utf-8")
+        temporary.replace(folder / _NAME)
 
 
 def known(layout: Layout) -> tuple[Rebuild, ...]:
-    """All that stand beside."""
+    """All rebuilds in progress."""
     return tuple(_read(file) for file in sorted(layout.rebuilds.glob(f"*/{_NAME}")))
 
 
 def find(layout: Layout, query: str) -> Rebuild | None:
-    """The one that a query belongs to."""
+    """The rebuild that a query belongs to."""
     return next((rebuild for rebuild in known(layout) if query in rebuild.queries), None)
 
 
 def beside(layout: Layout, rebuild: Rebuild, queries: Iterable[Query]) -> Beside:
-    """The data directory as the rebuilt ones of these queries see it."""
+    """The data directory as the rebuilt queries among these see it."""
     tables = (model.table for query in queries if query.name in rebuild.queries for model in query.models)
     return Beside(layout.data_dir, rebuild.folder(layout), frozenset(rebuild.queries), frozenset(tables))
 
 
 def _read(file: Path) -> Rebuild:
-    told = json.loads(file.read_text("utf-8"))
-    return Rebuild(tuple(told["queries"]), told["filled_at"], dict(told["batches"]))
+    stored = json.loads(file.read_text("utf-8"))
+    return Rebuild(tuple(stored["queries"]), stored["filled_at"], dict(stored["batches"]))
 
 
 _NAME = "rebuild.json"

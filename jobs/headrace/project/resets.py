@@ -1,6 +1,6 @@
 """A reset removes what a query has stored, and leaves a note for the next start: where to begin.
 
-A journal says what is to be removed before anything goes, and whoever comes after a process that died does the rest:
+A journal records what is to be removed before anything is, and the next process completes what one that died has begun:
 half of a checkpoint would not start, and without the note rows would be sent twice.
 """
 
@@ -43,7 +43,7 @@ def reset(layout: Layout, query: str, paths: Iterable[Path], note: ResetNote) ->
 
 
 def finish(layout: Layout) -> None:
-    """Do what is left of a reset that was begun; the runner's lock must be held."""
+    """Complete a reset that was begun; the runner's lock must be held."""
     if not layout.reset.exists():
         return
     begun = json.loads(layout.reset.read_text())
@@ -73,5 +73,5 @@ def stored(layout: Layout, query: Query) -> Iterator[Path]:
             yield layout.late(model.table)
 
 
-def _write(file: Path, told: Mapping[str, object]) -> None:
-    durable.write(file, json.dumps(told))
+def _write(file: Path, content: Mapping[str, object]) -> None:
+    durable.write(file, json.dumps(content))

@@ -1,4 +1,4 @@
-"""Which columns a query gives, and which it names that cannot exist; silent where it is not certain."""
+"""Which columns a query returns, and which it names that cannot exist; silent where that is not certain."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def scopes_of(tree: exp.Expr) -> list[Scope]:
     try:
         return traverse_scope(tree)
     except (SqlglotError, AttributeError, RecursionError):
-        # Some nonsense parses and then trips the analysis; Spark will say what is wrong with it.
+        # Some malformed queries parse but cannot be analysed; Spark will report what is wrong with them.
         return []
 
 
 class Scopes:
-    """Answers about the scopes of one query, each computed once."""
+    """Facts about the scopes of one query, each computed once."""
 
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
@@ -171,7 +171,7 @@ def levels(scope: Scope) -> Iterator[Scope]:
 
 
 def _aliases(scope: Scope) -> Iterator[str]:
-    """Yield the names a select gives to its columns; most of its clauses may use them."""
+    """Yield the aliases of a select's columns; most of its clauses may use them."""
     for projection in scope.expression.expressions:
         if isinstance(projection, exp.Aliases):
             yield from (name.name for name in projection.expressions)

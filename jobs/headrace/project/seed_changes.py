@@ -15,19 +15,21 @@ Landed = Mapping[str, Sequence[str | None]]
 
 @dataclass(frozen=True)
 class SeedChanges:
-    """What lands of a topic, and the keys that are in the file no more and stay, as their end cannot be told."""
+    """What lands of a topic, and the keys that are gone from the file and remain, as the source cannot end them."""
 
     seeds: tuple[Seed, ...]
     new: int
     changed: int
     gone: int
-    kept: tuple[str, ...]
+    remaining: tuple[str, ...]
 
 
 def of(topic: Topic, landed: Landed) -> SeedChanges:
     """Compare a topic's file with what has landed of it. Of a key that differs, all lines land."""
     due = _by_key(topic.seeds)
-    differing = [key for key, seeds in due.items() if _told(seed.value for seed in seeds) != _told(landed.get(key, ()))]
+    differing = [
+        key for key, seeds in due.items() if _canonical(seed.value for seed in seeds) != _canonical(landed.get(key, ()))
+    ]
     lines = sorted((seed for key in differing for seed in due[key]), key=lambda seed: seed.line)
     missing = [key for key, values in landed.items() if key not in due and [*values] != [None]]
     ended = _ends(missing, topic.seeds) if topic.null_value else ()
@@ -36,9 +38,9 @@ def of(topic: Topic, landed: Landed) -> SeedChanges:
 
 
 def digest(seeds: Iterable[Seed]) -> str:
-    """What tells one content of a file from another."""
-    told = json.dumps([[seed.key, seed.value] for seed in seeds])
-    return hashlib.sha256(told.encode()).hexdigest()[:24]
+    """A hash of a file's content."""
+    content = json.dumps([[seed.key, seed.value] for seed in seeds])
+    return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 
 def _by_key(seeds: Iterable[Seed]) -> dict[str, list[Seed]]:
@@ -54,12 +56,12 @@ def _ends(keys: Sequence[str], seeds: Sequence[Seed]) -> tuple[Seed, ...]:
     return tuple(Seed(last + number, key, None) for number, key in enumerate(keys, 1))
 
 
-def _told(values: Iterable[str | None]) -> list[str | None]:
-    """Values such that two of the same meaning are equal: the order of fields means nothing."""
-    return [None if value is None else _canonical(value) for value in values]
+def _canonical(values: Iterable[str | None]) -> list[str | None]:
+    """Values in a canonical form, so that two of the same meaning are equal: the order of fields does not matter."""
+    return [None if value is None else _canonical_json(value) for value in values]
 
 
-def _canonical(value: str) -> str:
+def _canonical_json(value: str) -> str:
     try:
         return json.dumps(json.loads(value, parse_float=str), sort_keys=True)
     except ValueError:

@@ -15,7 +15,7 @@ from headrace.project.model import Project, Query
 _TERM = re.compile(r"(?P<at>@)?(?:(?P<up>\d*)\+)?(?P<what>[^+@]+)(?:\+(?P<down>\d*))?")
 
 Words = Mapping[str, frozenset[str]]
-"""What each table answers to."""
+"""The names by which each table can be selected."""
 
 
 def select(project: Project, selectors: Sequence[str], excludes: Sequence[str] = ()) -> frozenset[str]:

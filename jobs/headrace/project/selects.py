@@ -41,7 +41,7 @@ def branches(scope: Scope) -> Iterator[Scope]:
 
 
 def groups(scope: Scope) -> bool:
-    """Say whether a select makes one row of several."""
+    """Return whether a select makes one row of several."""
     select = scope.expression
     return bool(select.args.get("distinct") or select.args.get("group") or next(aggregates(scope), None))
 
@@ -74,7 +74,7 @@ def keys_and_order(scope: Scope, window: exp.Window) -> tuple[list[exp.Expr], li
 
 
 def looks_ahead(window: exp.Window) -> bool:
-    """Say whether a window has rows in view that come after the row it stands at."""
+    """Return whether a window has rows in view that come after the row it stands at."""
     spec = window.args.get("spec")
     call = window.this.this if isinstance(window.this, (exp.IgnoreNulls, exp.RespectNulls)) else window.this
     return isinstance(call, exp.Lead) or (spec is not None and spec.args.get("end_side") == "FOLLOWING")

@@ -1,4 +1,4 @@
-"""How a model runs, as its header and the folders of manifest.yml say it."""
+"""How a model runs, as its header and the folders of manifest.yml declare it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _materialized(value: Any) -> Any:
 
 
 class Settings(Shape):
-    """What a header, or a folder in manifest.yml, may say of how models run."""
+    """What a header, or a folder in manifest.yml, may declare about how models run."""
 
     materialized: Annotated[Kind | None, BeforeValidator(_materialized, json_schema_input_type=Kind | None)] = None
     query: Name | None = None
@@ -39,9 +39,9 @@ class Settings(Shape):
 
     def over(self, wider: Settings) -> Settings:
         """Return these settings completed by wider ones; tags and meta add up, others replace."""
-        given = {name: getattr(self, name) for name in Settings.model_fields if name in self.model_fields_set}
+        own = {name: getattr(self, name) for name in Settings.model_fields if name in self.model_fields_set}
         sums = {"tags": tuple(dict.fromkeys((*wider.tags, *self.tags))), "meta": {**wider.meta, **self.meta}}
-        return wider.model_copy(update={**given, **sums})
+        return wider.model_copy(update={**own, **sums})
 
 
 class FolderSettings(Settings):

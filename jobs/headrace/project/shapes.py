@@ -16,7 +16,7 @@ SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def is_name(text: str) -> bool:
-    """Say whether a text can name a model, a source, a macro or a query."""
+    """Return whether a text can name a model, a source, a macro or a query."""
     return re.fullmatch(r"[a-z][a-z0-9_]{0,62}", text) is not None
 
 
@@ -41,7 +41,7 @@ def _expression(text: str) -> str:
 
 
 def canonical_type(text: str) -> str:
-    """Return a type as we write it; what is none is a finding."""
+    """Return a type in its canonical form; a text that is no type is a finding."""
     try:
         return fieldtypes.canonical(text)
     except ValueError as error:
@@ -67,7 +67,7 @@ def _reason(text: str) -> str:
 
 
 def seconds(value: Any) -> float:
-    """Read a duration; what is none is a finding."""
+    """Parse a duration; a text that is none is a finding."""
     match = re.fullmatch(_DURATION, str(value))
     if match is None:
         raise refuse("bad-value", "a duration is a number and a unit: `500ms`, `1s`, `2m`")
@@ -75,7 +75,7 @@ def seconds(value: Any) -> float:
 
 
 def bootstrap_fault(text: str) -> str | None:
-    """Say why a text tells no client where Kafka is, if it does not."""
+    """Return why a text is no address of Kafka, if it is none."""
     addresses = [re.fullmatch(_ADDRESS, address.strip()) for address in text.split(",")]
     if text == "embedded" or all(match and 0 < int(match[1]) < 65536 for match in addresses):
         return None
@@ -83,7 +83,7 @@ def bootstrap_fault(text: str) -> str | None:
 
 
 def folder_fault(text: str) -> str | None:
-    """Say why a text is no path of a folder, if it is none; `~/` is the home folder."""
+    """Return why a text is no path of a folder, if it is none; `~/` is the home folder."""
     if not text.strip():
         return "the path is empty; name a folder"
     if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", text):
@@ -113,7 +113,7 @@ def _every(value: Any) -> Any:
 Allowed = Literal[
     "concatenated-key", "current-time", "cut-dependent", "processing-time", "unbounded-join", "unbounded-state"
 ]
-"""Codes of findings that a header may allow: the model runs, and somebody has thought about it."""
+"""Codes of findings that a header may allow: the model runs, and the author has decided that it is right."""
 
 Allowances = dict[Allowed, Annotated[str, AfterValidator(_reason)]]
 Name = Annotated[str, AfterValidator(_name)]

@@ -1,4 +1,4 @@
-"""What the text of a model says: tables it reads, parameters, calls, output columns."""
+"""What the text of a model contains: tables it reads, parameters, calls, output columns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SqlText:
 
     @property
     def has_watermark(self) -> bool:
-        """Say whether the query has a WATERMARK clause."""
+        """Return whether the query has a WATERMARK clause."""
         return self.statement.has_watermark
 
     @property

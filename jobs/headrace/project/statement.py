@@ -13,7 +13,7 @@ from headrace.project.model import Input, Model
 
 
 def view_name(table: str, stream: bool) -> str:
-    """The temporary view a table is bound to; as long as the words it stands for, so columns stay true."""
+    """The temporary view a table is bound to; as long as the words it replaces, so that columns stay correct."""
     name = table.replace(".", "_")
     return f"stream_{name}" if stream else name
 
@@ -46,7 +46,7 @@ class Statement:
 
 
 Edit = tuple[int, int, str]
-"""What stands at offsets of a model's text instead of what is there."""
+"""A replacement of part of a model's text: start, end, and the new text."""
 
 
 def bind(
@@ -58,7 +58,7 @@ def bind(
 
 
 def literals(model: Model, values: Mapping[str, Any]) -> Iterator[Edit]:
-    """Parameters as the literals that Spark wants there: `interval :gap seconds`, and a list in `in (:list)`."""
+    """Parameters as literals where Spark requires them: `interval :gap seconds`, and a list in `in (:list)`."""
     for parameter in model.intervals:
         if parameter.name in values:
             yield parameter.start, parameter.end, f"'{values[parameter.name]}'"

@@ -34,11 +34,11 @@ class StreamJoin:
         return kind if kind in ("semi", "anti") else str(self.join.side or "").lower() or "inner"
 
     def moves(self, *aliases: str) -> bool:
-        """Say whether any of some relations is a stream."""
+        """Return whether any of some relations is a stream."""
         return any(self.flow.is_moving(alias, self.scope) for alias in aliases)
 
     def is_watermarked(self, *aliases: str) -> bool:
-        """Say whether any of some relations has a watermark."""
+        """Return whether any of some relations has a watermark."""
         return any(self.flow.is_watermarked(alias, self.scope) for alias in aliases)
 
     @property
@@ -58,19 +58,19 @@ class StreamJoin:
         return [each for each in self.conditions() if isinstance(each, (exp.EQ, exp.NullSafeEQ))]
 
     def sides(self, condition: exp.Expr) -> set[str]:
-        """Return which sides a condition speaks of."""
+        """Return which sides a condition refers to."""
         owners = {self.flow.tracing.owner(column, self.scope) for column in condition.find_all(exp.Column)}
         right = {self.right.lower()}
         return {"right" if owner in right else "left" for owner in owners if owner is not None}
 
     def has_equality(self) -> bool:
-        """Say whether an equality ties both sides."""
+        """Return whether an equality connects both sides."""
         if self.join.args.get("using") or self.join.method.lower() == "natural":
             return True
         return any(isinstance(each, exp.EQ) and len(self.sides(each)) > 1 for each in self.conditions())
 
     def has_time_bound(self) -> bool:
-        """Say whether a range, or an equality of times or windows, bounds how far apart rows may be."""
+        """Return whether a range, or an equality of times or windows, bounds how far apart rows may be."""
         if any(isinstance(each, _RANGES) and len(self.sides(each)) > 1 for each in self.conditions()):
             return True
         equal = [each for each in self.conditions() if isinstance(each, exp.EQ) and len(self.sides(each)) > 1]

@@ -1,4 +1,4 @@
-"""Rules about what Spark's streaming engine cannot do, in the words of SQL, each with the way out."""
+"""Rules about what Spark's streaming engine cannot do, in terms of SQL, each with an alternative."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def streaming_flows(draft: Draft) -> Iterator[tuple[Model, Flow]]:
 
 
 def streaming_files(draft: Draft) -> Iterator[Flow]:
-    """Yield each text that a model of the streaming engine is made of, once."""
+    """Yield each text that a model of the streaming engine consists of, once."""
     flows = {flow.file.model.path: flow for _, flow in streaming_flows(draft)}
     yield from flows.values()
 
@@ -89,7 +89,7 @@ def stream_set_operations(draft: Draft) -> Iterator[Finding]:
 
 
 def session_windows(draft: Draft) -> Iterator[Finding]:
-    """Sessions belong to a key, and are told once they are over."""
+    """Sessions belong to a key, and are emitted once they are over."""
     for model, flow in streaming_flows(draft):
         for scope in _moving(flow):
             keys = group_keys(scope)

@@ -18,7 +18,7 @@ def inputs(statement: Statement) -> tuple[Input, ...]:
 
 
 def named_tables(tree: exp.Expr) -> Iterator[exp.Table]:
-    """Yield what FROM and JOIN name; neither what the parser made up for a pipe nor names in hints."""
+    """Yield what FROM and JOIN name; neither what the parser generates for a pipe nor names in hints."""
     for table in tree.find_all(exp.Table):
         is_typed = isinstance(table.this, exp.Func) or "start" in table.parts[0].meta
         if is_typed and table.find_ancestor(exp.Hint) is None:
@@ -26,7 +26,7 @@ def named_tables(tree: exp.Expr) -> Iterator[exp.Table]:
 
 
 def is_stored(table: exp.Table, statement: Statement) -> bool:
-    """Say whether a table is neither a CTE nor a function."""
+    """Return whether a table is neither a CTE nor a function."""
     return isinstance(table.this, exp.Identifier) and (bool(table.db) or table.name.lower() not in statement.ctes)
 
 

@@ -89,15 +89,15 @@ def read(root: Path, name: str, environ: Mapping[str, str]) -> Target:
         raise UsageError(f"no target {name}: conf/{name}.yml does not exist.{did_you_mean(name, names)}{known}")
     _check_environment(environ)
     path = f"conf/{name}.yml"
-    given = documents.parse(read_text(root, path), path)
-    other = _other(root, given, names, environ)
-    document = _overridden(_completed(given, other), environ)
+    own = documents.parse(read_text(root, path), path)
+    other = _other(root, own, names, environ)
+    document = _overridden(_completed(own, other), environ)
     file = documents.validate(_resolved(document, root, environ), FileShape)
     data_dir = _data_dir(root, name, file)
     if other and environ.get(DATA_DIR_VARIABLE):
         data_dir = Path(f"{data_dir}-{name}")  # the folder itself is the other's
     broker_of = _data_dir(root, other.name, other.file) if other else None
-    found = [*_like_findings(given, file, data_dir, broker_of), *_option_findings(document, file)]
+    found = [*_like_findings(own, file, data_dir, broker_of), *_option_findings(document, file)]
     if found:
         raise InvalidProject(found)
     return Target(

@@ -14,7 +14,7 @@ _OPAQUE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[^\n]*|/
 _TEMPLATE = re.compile(r"\{\{-?\s*(\w*)|\{%|\{#")
 
 _QUOTED = re.compile(r"\{\{-?\s*(ref|source|config|var|this|env_var|target)\b")
-"""In a text in quotes only what is clearly meant: dbt's users put `'{{ var("name") }}'` in quotes."""
+"""In quoted texts only what is clearly a template: dbt's users put `'{{ var("name") }}'` in quotes."""
 
 _INSTEAD = {
     "ref": "write the table itself: `stream silver.orders`, or `silver.orders` to look it up",

@@ -1,4 +1,4 @@
-"""Names of Kafka's topics: which Kafka takes, and which are kept from the files of a project."""
+"""Names of Kafka's topics: which Kafka accepts, and which the files of a project may not use."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ PROGRESS_TOPIC = "headrace-progress"
 
 
 def progress_topic(target: Target) -> str:
-    """Name the topic that holds how far a target's models are published."""
+    """Return the topic that holds how far a target's models are published."""
     return f"{PROGRESS_TOPIC}{target.suffix}"
 
 
 def is_topic_name(name: str) -> bool:
-    """Say whether Kafka takes a name for a topic."""
+    """Return whether Kafka accepts a name for a topic."""
     return re.fullmatch(r"[a-zA-Z0-9._-]{1,249}", name) is not None and name not in (".", "..")
 
 
 def fault(name: str) -> str | None:
-    """Say why a file of the project may not name a topic so, if it may not."""
+    """Return why a file of the project may not name a topic so, if it may not."""
     if not is_topic_name(name):
         return "a topic's name is 1 to 249 letters, digits, `.`, `_` and `-`, and neither `.` nor `..`"
     if name == TICK_TOPIC:

@@ -35,7 +35,7 @@ Source = Stored | Made
 
 
 class Tracing:
-    """Answers for one statement; where something is not certain, the answer is empty."""
+    """Traces the columns of one statement; where something is not certain, the result is empty."""
 
     def __init__(self, statement: Statement, lookup: Lookup) -> None:
         self._statement = statement

@@ -21,18 +21,18 @@ COLUMNS = (VALID_FROM, VALID_TO)
 
 
 def base(table: str, models: Mapping[str, Model]) -> Model | None:
-    """Return the upsert of whose versions a name is; None if it is none, or that of a model itself."""
+    """Return the upsert whose versions a name stands for; None for any other name, also that of a model."""
     model = models.get(table.removesuffix(SUFFIX)) if table.endswith(SUFFIX) and table not in models else None
     return model if model is not None and has_versions(model) else None
 
 
 def has_versions(model: Model) -> bool:
-    """Say whether a model's changes have an order of arrival, as far as its text tells."""
+    """Return whether a model's changes have an order of arrival, as far as its text shows."""
     return model.materialized == "upsert" and "_arrival" in (model.output_columns or ("_arrival",))
 
 
 def resolved(files: Sequence[ModelFile]) -> tuple[ModelFile, ...]:
-    """The files, with each read of versions as one of the upsert itself that wants them."""
+    """The files, with each read of versions as a read of the upsert itself with `versions` set."""
     models = {file.model.table: file.model for file in files}
     return tuple(
         replace(file, model=replace(file.model, inputs=resolved_inputs(file.model.inputs, models))) for file in files
@@ -40,7 +40,7 @@ def resolved(files: Sequence[ModelFile]) -> tuple[ModelFile, ...]:
 
 
 def resolved_inputs(inputs: Iterable[Input], models: Mapping[str, Model]) -> tuple[Input, ...]:
-    """Some references, with each of versions as one of the upsert itself that wants them."""
+    """Some references, with each of versions as one of the upsert itself with `versions` set."""
     found = ((ref, base(ref.table, models)) for ref in inputs)
     return tuple(ref if model is None else replace(ref, table=model.table, versions=True) for ref, model in found)
 

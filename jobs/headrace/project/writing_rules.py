@@ -67,7 +67,7 @@ def open_contracts(draft: Draft) -> Iterator[Finding]:
 
 
 def unnamed_columns(draft: Draft) -> Iterator[Finding]:
-    """Each column of a result has a name: most that Spark makes up of an expression are none that a table can have."""
+    """Each column of a result has a name: a table cannot have most of those that Spark generates for expressions."""
     for file in draft.files:
         flow = draft.flows[file.model.table]
         if file.model.output_columns is not None or flow.file is not file:
@@ -80,7 +80,7 @@ def unnamed_columns(draft: Draft) -> Iterator[Finding]:
 
 
 def upserts_without_key(draft: Draft) -> Iterator[Finding]:
-    """An upsert says what its key is and, per micro-batch, gives the order of its changes."""
+    """An upsert declares its key and, per micro-batch, the order of its changes."""
     for model in draft.models.values():
         if model.materialized != "upsert":
             continue
@@ -105,7 +105,7 @@ def logs_without_order(draft: Draft) -> Iterator[Finding]:
 
 
 def unknown_output_columns(draft: Draft) -> Iterator[Finding]:
-    """Keys, published columns and conditions are made of the model's own columns."""
+    """Keys, published columns and conditions use the model's own columns."""
     for model in draft.models.values():
         if (columns := _known_columns(draft, model)) is None:
             continue
@@ -116,7 +116,7 @@ def unknown_output_columns(draft: Draft) -> Iterator[Finding]:
 
 
 def undeclared_columns(draft: Draft) -> Iterator[Finding]:
-    """A closed contract has every column, but for bookkeeping."""
+    """A closed contract has every column, except bookkeeping."""
     for model in draft.models.values():
         declared = {column.lower() for column in model.columns}
         for column in _known_columns(draft, model) or ():
@@ -149,8 +149,8 @@ def unknown_fields(draft: Draft) -> Iterator[Finding]:
         for test in model.tests:
             table, field = test.to or "", test.field or ""
             relation = draft.relation(table)
-            is_kept = relation.bookkeeping and field.startswith("_")
-            if relation.columns is None or is_kept or _is_view(draft, table):
+            is_bookkeeping = relation.bookkeeping and field.startswith("_")
+            if relation.columns is None or is_bookkeeping or _is_view(draft, table):
                 continue
             if field.lower() not in map(str.lower, relation.columns):
                 message = f"`{field}` is no column of {table}.{did_you_mean(field, relation.columns)}"
@@ -169,13 +169,13 @@ def _field_place(draft: Draft, model: Model, test: DataTest) -> Place:
 
 
 def _place_of(column: exp.Expr, flow: Flow) -> Place:
-    """Where a column stands; words such as `null` know no place, but their select does."""
+    """Where a column stands; words such as `null` have no place, but their select does."""
     has_place = any("start" in each.meta for each in column.walk())
     return flow.place(column if has_place else column.parent_select or column)
 
 
 def _known_columns(draft: Draft, model: Model) -> tuple[str, ...] | None:
-    """The names that a model's text gives to columns, those left out that have none; None if that is not certain."""
+    """The names of a model's columns by its text, without columns that have none; None if that is not certain."""
     if model.output_columns is not None:
         return model.output_columns
     return result_columns.names(result_columns.of(draft.flows[model.table].tracing.scopes))

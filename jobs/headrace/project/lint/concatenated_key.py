@@ -1,4 +1,4 @@
-"""A key of columns that are glued together: two keys may give one text."""
+"""A key of concatenated columns: two keys may give one text."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from headrace.project.model import Model
 from headrace.project.stream_rules import group_keys
 from headrace.project.tracing import Made, Source
 
-_GLUE = (exp.Concat, exp.ConcatWs, exp.DPipe)
+_CONCATENATIONS = (exp.Concat, exp.ConcatWs, exp.DPipe)
 
 
 def concatenated_keys(draft: Draft) -> Iterator[Finding]:
-    """A key is a list of columns; glued texts of two different keys may be the same."""
+    """A key is a list of columns; the concatenated texts of two different keys may be the same."""
     for file in draft.files:
         flow, model = draft.flows[file.model.table], file.model
-        if flow.file is not file or not any(map(_may_glue, (model, *graph.views(model, draft.models)))):
+        if flow.file is not file or not any(map(_may_concatenate, (model, *graph.views(model, draft.models)))):
             continue
         for key, column in _key_columns(model):
-            if any(_is_glued(source) for _, source in flow.all_ends_of(column)):
+            if any(_is_concatenated(source) for _, source in flow.all_ends_of(column)):
                 advice = "to_json(array(a, b))" if key == "publish.key" else f"{key.split('.')[0]}: [a, b]"
                 message = f"`{column}` glues columns together, so two keys may give one text; write `{advice}`"
                 yield Finding(draft.place(model, key), "concatenated-key", message)
         for part in _keys_in_text(flow):
-            if any(_is_glued(source) for _, source in flow.all_ends(part)):
+            if any(_is_concatenated(source) for _, source in flow.all_ends(part)):
                 message = "a key of glued columns: two keys may give one text; name the columns one by one"
                 yield Finding(flow.place(part), "concatenated-key", message)
 
@@ -53,13 +53,13 @@ def _keys_in_text(flow: Flow) -> Iterator[exp.Expr]:
                 yield from (equal.left, equal.right)
 
 
-def _may_glue(model: Model) -> bool:
+def _may_concatenate(model: Model) -> bool:
     text = model.text.lower()
     return "concat" in text or "||" in text
 
 
-def _is_glued(source: Source) -> bool:
+def _is_concatenated(source: Source) -> bool:
     if not isinstance(source, Made):
         return False
-    glue = source.expression
-    return isinstance(glue, _GLUE) and len({column.sql() for column in glue.find_all(exp.Column)}) > 1
+    call = source.expression
+    return isinstance(call, _CONCATENATIONS) and len({column.sql() for column in call.find_all(exp.Column)}) > 1

@@ -12,7 +12,7 @@ CLOCKS = frozenset({"current_timestamp", "current_date", "current_time", "curdat
 
 
 def clocks_in_streams(draft: Draft) -> Iterator[Finding]:
-    """A model in the streaming engine tells the same when it is built again from the same rows."""
+    """A model in the streaming engine gives the same rows when it is built again from the same input."""
     for file in streaming_files(draft):
         for call in file.file.text.calls:
             if call.name in CLOCKS or (call.name == "unix_timestamp" and not call.has_arguments):

@@ -1,4 +1,4 @@
-"""A function of chance in a model of the streaming engine."""
+"""A non-deterministic function in a model of the streaming engine."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from headrace.project.draft import Draft
 from headrace.project.engine_rules import samples
 from headrace.project.stream_rules import streaming_files
 
-CHANCE = frozenset({"monotonically_increasing_id", "rand", "randn", "random", "randstr", "shuffle", "uniform", "uuid"})
+FUNCTIONS = frozenset(
+    {"monotonically_increasing_id", "rand", "randn", "random", "randstr", "shuffle", "uniform", "uuid"}
+)
 
 
-def chance_in_streams(draft: Draft) -> Iterator[Finding]:
+def non_deterministic_streams(draft: Draft) -> Iterator[Finding]:
     """A batch that runs again gives the same rows."""
     for file in streaming_files(draft):
         yield from samples(file.file)
         for call in file.file.text.calls:
-            if call.name in CHANCE:
+            if call.name in FUNCTIONS:
                 message = f"`{call.name}` differs when a batch runs again; make the value from columns, such as a hash"
                 yield Finding(call.place, "non-deterministic", message)

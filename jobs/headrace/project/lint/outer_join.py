@@ -1,4 +1,4 @@
-"""An outer join of streams that never knows that no partner comes."""
+"""An outer join of streams that can never decide that no partner comes."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from headrace.project.stream_joins import of_streams
 
 
 def unbounded_joins(draft: Draft) -> Iterator[Finding]:
-    """Two streams are joined within a time, else both are kept for ever."""
+    """Two streams are joined within a time, otherwise both are stored permanently."""
     for join in of_streams(draft):
         if not join.has_equality():
             message = "two streams without an equality between them fail at the first row; join on a key"

@@ -18,7 +18,7 @@ _WATERMARK = "watermark <time> delay of interval <how late>"
 
 
 def unbounded_aggregates(draft: Draft) -> Iterator[Finding]:
-    """A group ends at some time, else its state stays for ever; who knows when, where the time is misspelt."""
+    """A group ends at some time, otherwise its state stays permanently; models with a misspelt time are left out."""
     misspelt = {finding.place.path for finding in unknown_event_times(draft)}
     for model, flow in streaming_flows(draft):
         if misspelt & {part.path for part in (model, *graph.views(model, draft.models))}:
@@ -27,8 +27,9 @@ def unbounded_aggregates(draft: Draft) -> Iterator[Finding]:
             if not _is_aggregate(scope) or not flow.moves(scope):
                 continue
             if message := _endless(flow, scope):
-                is_kept = model.output_mode == "update"
-                yield Finding(flow.place(scope.expression), "unbounded-state" if is_kept else "cannot-stream", message)
+                is_update = model.output_mode == "update"
+                place = flow.place(scope.expression)
+                yield Finding(place, "unbounded-state" if is_update else "cannot-stream", message)
 
 
 def _endless(flow: Flow, scope: Scope) -> str | None:

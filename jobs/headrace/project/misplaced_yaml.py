@@ -25,22 +25,22 @@ _DBT_KEYS = {
 
 
 def findings(root: Path, sql_paths: Iterable[str]) -> Iterator[Finding]:
-    """Find them all, each with the place where headrace reads such things."""
+    """Find these files, each with the place where headrace reads such settings."""
     for folder in sql_paths:
         for path in files.find(root, [folder], "**/*.y*ml"):
             inner = PurePosixPath(path).relative_to(PurePosixPath(folder))
-            yield from _stray(root, path, is_bronze=inner.parts[:-1] == ("bronze",))
+            yield from _findings_of(root, path, is_bronze=inner.parts[:-1] == ("bronze",))
 
 
-def _stray(root: Path, path: str, is_bronze: bool) -> Iterator[Finding]:
+def _findings_of(root: Path, path: str, is_bronze: bool) -> Iterator[Finding]:
     try:
         text = files.read_text(root, path)
     except InvalidProject as error:
-        yield from () if is_bronze else error.findings  # bronze tells it too
+        yield from () if is_bronze else error.findings  # the reader of bronze reports it
         return
     keys = {match[1]: match.start() for match in _KEY.finditer(text)}
-    if told := [(at, _DBT_KEYS[key]) for key, at in keys.items() if key in _DBT_KEYS and "landing" not in keys]:
-        for at, instead in told:
+    if dbt_keys := [(at, _DBT_KEYS[key]) for key, at in keys.items() if key in _DBT_KEYS and "landing" not in keys]:
+        for at, instead in dbt_keys:
             yield Finding(place_at(path, text, at), "dbt-word", f"this is a property file of dbt; here {instead}")
     elif not is_bronze:
         message = "no YAML is read here; sources stand in sql/bronze/<domain>.yml, settings in a model's first comment"

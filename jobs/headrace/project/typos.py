@@ -1,7 +1,7 @@
-"""Slips of the pen in SQL: stray commas, brackets without a partner, characters that only look like SQL.
+"""Typing mistakes in SQL: stray commas, unbalanced brackets, characters that only look like SQL.
 
-sqlglot lets most stray commas pass, and Spark takes the keyword after one for a column: to it `select a, from t` has
-a column `from` named `t`, and no table. So they are found by tokens, before anything is parsed.
+sqlglot accepts most stray commas, and Spark takes the keyword after one for a column: to it `select a, from t` has a
+column `from` named `t`, and no table. So they are found by tokens, before anything is parsed.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _NAMES = frozenset((TokenType.VAR, TokenType.IDENTIFIER))
 _OPENING = {TokenType.L_PAREN: TokenType.R_PAREN, TokenType.L_BRACKET: TokenType.R_BRACKET}
 
 _MEANT = dict(zip("\u2018\u2019\u201c\u201d\uff0c\uff08\uff09\uff1b\u2013\u2014\u2212", "'''',();---", strict=True))
-"""Characters that word processors write, by those that SQL knows."""
+"""Characters that word processors insert, with those of SQL that are meant."""
 
 
-def slips(tokens: Sequence[Token], text: str, path: str) -> Iterator[Finding]:
-    """Find all of them, each at its place."""
+def findings(tokens: Sequence[Token], text: str, path: str) -> Iterator[Finding]:
+    """Find all typing mistakes, each at its place."""
     found = [*_commas(tokens, text), *_brackets(tokens, text), *_characters(text)]
     for offset, message in found:
         yield Finding(place_at(path, text, offset), "syntax", message)
