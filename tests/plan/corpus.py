@@ -1,4 +1,4 @@
-"""The edit corpus: shapes of models, and what each edit of one does to what is live."""
+"""The edit corpus: shapes of models, and what each edit of one means for what is live."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ class Shape:
     files: Mapping[str, str]
     schemas: Schemas
     given: Sequence[Any]
-    told: Mapping[str, Mapping[str, Any]]
+    declared: Mapping[str, Mapping[str, Any]]
 
     @property
     def edits(self) -> Iterator[Edit]:
-        for name, told in self.told.items():
-            yield Edit(self, name, self._edited(told), told["verdict"], told["truth"])
+        for name, edit in self.declared.items():
+            yield Edit(self, name, self._edited(edit), edit["verdict"], edit["truth"])
 
-    def _edited(self, told: Mapping[str, Any]) -> Mapping[str, str]:
+    def _edited(self, edit: Mapping[str, Any]) -> Mapping[str, str]:
         own = next(path for path in self.files if path.endswith(f"/{self.model.split('.')[1]}.sql"))
-        path = told.get("file", own)
+        path = edit.get("file", own)
         text = self.files[path]
-        for each in (told, *([told["also"]] if "also" in told else [])):
+        for each in (edit, *([edit["also"]] if "also" in edit else [])):
             assert each["from"] in text, (self.name, each["from"])
-            text = text.replace(each["from"], each["to"], -1 if told.get("all") else 1)
+            text = text.replace(each["from"], each["to"], -1 if edit.get("all") else 1)
         return {**self.files, path: text}
 
 
@@ -84,7 +84,7 @@ def judged(old: Project, new: Project, schemas: Schemas, table: str) -> Outcome:
 
 
 def _shape(path: Path) -> Shape:
-    told = YAML(typ="safe").load(path)
-    schemas = {told["model"]: told["types"], **told.get("types_of", {})}
-    files = {**SHARED, **told["files"]}
-    return Shape(path.stem, told["model"], files, schemas, told.get("given", GIVEN), told["edits"])
+    content = YAML(typ="safe").load(path)
+    schemas = {content["model"]: content["types"], **content.get("types_of", {})}
+    files = {**SHARED, **content["files"]}
+    return Shape(path.stem, content["model"], files, schemas, content.get("given", GIVEN), content["edits"])

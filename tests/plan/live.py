@@ -63,7 +63,7 @@ class Live:
         self.project = self._load(files)
 
     def start(self, project: Project | None = None) -> None:
-        """Note what a start notes."""
+        """Record what a start records."""
         chosen = project or self.project
         queries = [query.name for query in chosen.queries] + [landing.query for landing in chosen.landings]
         tables = {model.table: SCHEMAS.get(model.table, SCHEMAS["silver.totals"]) for model in chosen.models}

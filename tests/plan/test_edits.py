@@ -14,7 +14,7 @@ from tests.plan.trial import Trials
 pytestmark = pytest.mark.spark
 
 HARMLESS = {"SAME": {"right"}, "KEEP": {"right", "kept"}}
-"""What may come of an edit that nobody has to be asked about."""
+"""What may come of an edit that needs no confirmation."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What truly comes of an edit: texts run over landed batches, on real tables and checkpoints.
+"""What an edit really results in: texts run over landed batches, on real tables and checkpoints.
 
 The old text processes what lands first, then the new text goes on with the rest on the same tables and checkpoint.
 What it adds is compared with what the new text adds if it has been there from the start.
@@ -36,7 +36,7 @@ _BATCHES = TypeAdapter(tuple[Batch, ...])
 _FIRST, _REST = (0, 1), (3,)
 """The batches after which all is processed: the old text has the first two, the new one the others."""
 _AT_ONCE = 2
-"""How many trials run beside each other: a small batch is mostly planning, which keeps one core busy."""
+"""How many trials run at the same time: a small batch is mostly planning, which keeps one core busy."""
 
 Rows = Counter[str]
 
@@ -61,7 +61,7 @@ class Old:
 
 @dataclass(frozen=True)
 class Found:
-    """What the plan says of an edit, and what comes of it.
+    """The plan's verdict on an edit, and what really results.
 
     `right`: both texts give the same. `kept`: what is added is what the new text adds. Else `wrong`; or it `fails`, and
     then `error` says how.
@@ -87,7 +87,7 @@ class Trials:
         self._found = {edit.title: self._workers.submit(self._found_of, edit) for edit in chosen}
 
     def close(self) -> None:
-        """Wait for the trials that have begun, and begin no other."""
+        """Wait for the trials that have started, and start no others."""
         self._workers.shutdown(cancel_futures=True)
 
     def old(self, shape: Shape) -> Old:

@@ -33,14 +33,14 @@ select {batch} as landing_batch, '{topic}' as topic, 0 as partition, {offset} as
 
 @pytest.fixture(autouse=True)
 def verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where Spark's verdicts are kept: nothing that another test or command has asked is known."""
+    """Where Spark's verdicts are cached: none from other tests or commands is known."""
     monkeypatch.setattr(usercache, "user_cache_path", lambda name: tmp_path / name)
     return tmp_path / "headrace" / "verdicts"
 
 
 @dataclass(frozen=True)
 class Store:
-    """Writes the tables of a project as the runner would, each row given as a DataFusion SELECT."""
+    """Writes the tables of a project as the runner would, each row as a DataFusion SELECT."""
 
     project: Project
     layout: Layout

@@ -25,19 +25,19 @@ from tests.waiting import wait_for
 
 def remember(data: Path, ports: Ports, pid: int | None) -> None:
     """Write a state file as a start or a stop does."""
-    kept = {"port": ports.broker, "controller_port": ports.controller, "pid": pid}
-    (data / "broker.json").write_text(json.dumps(kept))
+    state = {"port": ports.broker, "controller_port": ports.controller, "pid": pid}
+    (data / "broker.json").write_text(json.dumps(state))
 
 
 @pytest.fixture
 def taken() -> Iterator[int]:
-    """A port that somebody listens on."""
+    """A port that is in use."""
     with socket.create_server((kafka.HOST, 0)) as server:
         yield server.getsockname()[1]
 
 
 def pretend_server(monkeypatch: pytest.MonkeyPatch, last_words: str) -> list[Ports]:
-    """Replace Kafka by a process that says something and ends; return the ports it is given."""
+    """Replace Kafka by a process that prints something and ends; return the ports that it gets."""
     prepared: list[Ports] = []
 
     def spawn(data: Path) -> int:
@@ -108,7 +108,7 @@ def test_free_ports_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("clash", ["broker", "controller"])
-def test_taken_port_is_changed_and_told(
+def test_taken_port_is_changed_and_reported(
     tmp_path: Path, taken: int, clash: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     remember(tmp_path, Ports(taken, 21002) if clash == "broker" else Ports(21001, taken), None)
@@ -134,7 +134,7 @@ def test_child_sees_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(kafka.child_environment()) == {"PATH", "LC_ALL", "TZ"}
 
 
-def test_failed_start_tells_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_start_names_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend_server(monkeypatch, "the disk is on fire")
     with pytest.raises(EnvironmentFault, match="the disk is on fire"):
         Broker(tmp_path).start(daemon=False)

@@ -26,8 +26,8 @@ def test_other_seed_other_halves() -> None:
 
 
 def test_run_has_its_own_users() -> None:
-    told = [json.loads(record.value or "") for record in some("mine")]
-    assert all(half[user].endswith("-mine") for half in told for user in ("user1", "user2"))
+    halves = [json.loads(record.value or "") for record in some("mine")]
+    assert all(half[user].endswith("-mine") for half in halves for user in ("user1", "user2"))
 
 
 def test_both_kinds_of_halves_come() -> None:

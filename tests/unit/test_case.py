@@ -16,7 +16,9 @@ PATH = "tests/models/shipment_ready/one.yml"
 ORDER = "{key: a, value: {id: a, items: []}}"
 
 
-def told(project_files: ProjectFiles, given: str = f"[{{orders: [{ORDER}]}}]", expect: str = "{rows: []}") -> list[str]:
+def findings_of(
+    project_files: ProjectFiles, given: str = f"[{{orders: [{ORDER}]}}]", expect: str = "{rows: []}"
+) -> list[str]:
     """The findings of a case, each as `line:column code message`."""
     project_files.write(PATH, f"model: gold.shipment_ready\ngiven: {given}\nexpect: {expect}\n")
     try:
@@ -27,7 +29,7 @@ def told(project_files: ProjectFiles, given: str = f"[{{orders: [{ORDER}]}}]", e
 
 
 def test_right_case_has_no_finding(project_files: ProjectFiles) -> None:
-    assert told(project_files) == []
+    assert findings_of(project_files) == []
 
 
 @pytest.mark.parametrize(
@@ -43,13 +45,13 @@ def test_right_case_has_no_finding(project_files: ProjectFiles) -> None:
     ],
 )
 def test_fault_of_a_record_is_one_finding(given: str, expected: str, project_files: ProjectFiles) -> None:
-    (found,) = told(project_files, given)
+    (found,) = findings_of(project_files, given)
     assert found.startswith(expected)
 
 
 @pytest.mark.parametrize("key", ["a", "1", "~", "!!binary YQ=="])
 def test_keys_of_records_are_of_these_kinds(key: str, project_files: ProjectFiles) -> None:
-    assert told(project_files, f"[{{orders: [{{key: {key}, value: 1}}]}}]") == []
+    assert findings_of(project_files, f"[{{orders: [{{key: {key}, value: 1}}]}}]") == []
 
 
 @pytest.mark.parametrize(
@@ -69,8 +71,8 @@ def test_keys_of_records_are_of_these_kinds(key: str, project_files: ProjectFile
 )
 def test_expectation_of_nothing_is_refused(expect: str, code: str, project_files: ProjectFiles) -> None:
     """At the end of the case, and after a batch."""
-    (at_end,) = told(project_files, expect=expect)
-    (after_batch,) = told(project_files, given=f"[{{orders: [{ORDER}], expect: {expect}}}]")
+    (at_end,) = findings_of(project_files, expect=expect)
+    (after_batch,) = findings_of(project_files, given=f"[{{orders: [{ORDER}], expect: {expect}}}]")
     assert [found.split()[1] for found in (at_end, after_batch)] == [f"{code}:", f"{code}:"]
 
 
@@ -78,14 +80,14 @@ def test_expectation_of_nothing_is_refused(expect: str, code: str, project_files
     "expect", ["{rows: []}", "{dead_letters: []}", "{state: {silver.open_orders: []}}", "{log: []}"]
 )
 def test_none_at_all_can_be_expected(expect: str, project_files: ProjectFiles) -> None:
-    assert told(project_files, expect=expect) == []
+    assert findings_of(project_files, expect=expect) == []
 
 
 def test_no_cut_is_refused(project_files: ProjectFiles) -> None:
-    (found,) = told(project_files, given=f"[{{orders: [{ORDER}]}}]\ncuts: []")
+    (found,) = findings_of(project_files, given=f"[{{orders: [{ORDER}]}}]\ncuts: []")
     assert found.startswith("3:7 bad-value: `cuts`")
 
 
 def test_faults_of_batches_and_expectations_come_at_once(project_files: ProjectFiles) -> None:
-    found = told(project_files, "[{ordrs: [{key: a, value: 1}]}]", "{state: {silver.orders: []}}")
+    found = findings_of(project_files, "[{ordrs: [{key: a, value: 1}]}]", "{state: {silver.orders: []}}")
     assert [each.split()[1] for each in found] == ["unknown-topic:", "unknown-table:"]

@@ -1,4 +1,4 @@
-"""What `check` tells of the case files of a project."""
+"""What `check` reports about the case files of a project."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ expect: {rows: []}
 READY = "tests/models/shipment_ready/one.yml"
 ORDERS = "sql/silver/shipping/orders.sql"
 
-Told = Callable[[], list[str]]
+Check = Callable[[], list[str]]
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where right cases are kept."""
+    """Where valid cases are cached."""
     monkeypatch.setattr(usercache, "user_cache_path", lambda name: tmp_path / "cache" / name)
     return tmp_path / "cache"
 
 
 @pytest.fixture
-def told(project_files: ProjectFiles) -> Told:
+def check(project_files: ProjectFiles) -> Check:
     """Finds what is wrong with the cases now, each as `path:line:column code`."""
     project_files.write(READY, READY_CASE)
 
-    def tell() -> list[str]:
+    def run() -> list[str]:
         found = casefiles.findings(loader.survey(project_files.root, "local"))
         return sorted(f"{finding.place} {finding.code}" for finding in found)
 
-    return tell
+    return run
 
 
 @pytest.fixture
@@ -56,8 +56,8 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def test_check_tells_of_cases_with_all_else(
-    project_files: ProjectFiles, told: Told, capsys: pytest.CaptureFixture[str]
+def test_check_reports_cases_with_all_else(
+    project_files: ProjectFiles, check: Check, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project_files.edit(READY, "expect:", "expct: 1\nexpect:")
     project_files.edit("sql/gold/shipping/shipment_ready.sql", ":limit", ":limits")
@@ -70,31 +70,31 @@ def test_check_tells_of_cases_with_all_else(
 
 
 def test_check_of_right_cases_is_quiet(
-    project_files: ProjectFiles, told: Told, capsys: pytest.CaptureFixture[str]
+    project_files: ProjectFiles, check: Check, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ended("-C", str(project_files.root), "check", "--offline") == 0
     assert capsys.readouterr().err == "3 models, no findings\n"
 
 
-def test_folder_of_a_renamed_model_is_one_finding(project_files: ProjectFiles, told: Told) -> None:
+def test_folder_of_a_renamed_model_is_one_finding(project_files: ProjectFiles, check: Check) -> None:
     sql = project_files.root / "sql/gold/shipping/shipment_ready.sql"
     sql.rename(sql.with_name("shipments_ready.sql"))
-    assert told() == ["tests/models/shipment_ready:1:1 unknown-model"]
+    assert check() == ["tests/models/shipment_ready:1:1 unknown-model"]
 
 
-def test_all_else_in_such_a_folder_is_told(project_files: ProjectFiles, told: Told) -> None:
+def test_all_else_in_such_a_folder_is_reported(project_files: ProjectFiles, check: Check) -> None:
     project_files.write("tests/models/ready/one.yml", READY_CASE.replace("orders:", "order:"))
-    assert told() == ["tests/models/ready/one.yml:2:10 unknown-topic", "tests/models/ready:1:1 unknown-model"]
+    assert check() == ["tests/models/ready/one.yml:2:10 unknown-topic", "tests/models/ready:1:1 unknown-model"]
 
 
-def test_case_beside_the_folders_is_told(project_files: ProjectFiles, told: Told) -> None:
+def test_case_beside_the_folders_is_reported(project_files: ProjectFiles, check: Check) -> None:
     project_files.write("tests/models/shipment_ready.yml", READY_CASE)
-    assert told() == ["tests/models/shipment_ready.yml:1:1 wrong-folder"]
+    assert check() == ["tests/models/shipment_ready.yml:1:1 wrong-folder"]
 
 
-def test_other_ending_of_yaml_is_read(project_files: ProjectFiles, told: Told) -> None:
+def test_other_ending_of_yaml_is_read(project_files: ProjectFiles, check: Check) -> None:
     project_files.write("tests/models/shipment_ready/two.yaml", READY_CASE.replace("orders:", "order:"))
-    assert told() == ["tests/models/shipment_ready/two.yaml:2:10 unknown-topic"]
+    assert check() == ["tests/models/shipment_ready/two.yaml:2:10 unknown-topic"]
 
 
 @pytest.mark.parametrize(
@@ -108,27 +108,27 @@ def test_other_ending_of_yaml_is_read(project_files: ProjectFiles, told: Told) -
     ],
 )
 def test_case_is_not_blamed_for_a_broken_file(
-    path: str, old: str, new: str, project_files: ProjectFiles, told: Told
+    path: str, old: str, new: str, project_files: ProjectFiles, check: Check
 ) -> None:
     project_files.edit(path, old, new)
-    assert told() == []
+    assert check() == []
 
 
-def test_mistakes_of_its_own_are_told_beside_a_broken_model(project_files: ProjectFiles, told: Told) -> None:
+def test_mistakes_of_its_own_are_reported_beside_a_broken_model(project_files: ProjectFiles, check: Check) -> None:
     project_files.edit(ORDERS, "bronze.orders", "bronze.order")
     project_files.edit(READY, "key:", "kye:")
-    assert told() == [f"{READY}:2:20 unknown-key"]
+    assert check() == [f"{READY}:2:20 unknown-key"]
 
 
-def test_right_case_is_not_read_again(told: Told, read: list[str], project_files: ProjectFiles) -> None:
-    assert (told(), told(), read) == ([], [], [READY])
+def test_right_case_is_not_read_again(check: Check, read: list[str], project_files: ProjectFiles) -> None:
+    assert (check(), check(), read) == ([], [], [READY])
     project_files.edit(READY, "key: a", "key: b")
-    assert (told(), read) == ([], [READY, READY])
+    assert (check(), read) == ([], [READY, READY])
 
 
-def test_wrong_case_is_read_again(told: Told, read: list[str], project_files: ProjectFiles) -> None:
+def test_wrong_case_is_read_again(check: Check, read: list[str], project_files: ProjectFiles) -> None:
     project_files.edit(READY, "orders:", "order:")
-    assert (told(), told() != [], read) == ([f"{READY}:2:10 unknown-topic"], True, [READY, READY])
+    assert (check(), check() != [], read) == ([f"{READY}:2:10 unknown-topic"], True, [READY, READY])
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_wrong_case_is_read_again(told: Told, read: list[str], project_files: Pr
     ],
 )  # fmt: skip
 def test_right_case_is_read_again_when_its_project_changes(
-    path: str, old: str, new: str, expected: str, project_files: ProjectFiles, told: Told, read: list[str]
+    path: str, old: str, new: str, expected: str, project_files: ProjectFiles, check: Check, read: list[str]
 ) -> None:
     project_files.write(
         READY,
@@ -150,15 +150,15 @@ def test_right_case_is_read_again_when_its_project_changes(
         "given: [{orders: [{key: a, value: 1}], manufactured: []}]\n"
         "expect: {published: [], history: {silver.open_orders: {a: []}}}\n",
     )
-    assert told() == []
+    assert check() == []
     project_files.edit(path, old, new)
-    assert ([line.split()[1] for line in told()], len(read)) == ([expected] if expected else [], 2)
+    assert ([line.split()[1] for line in check()], len(read)) == ([expected] if expected else [], 2)
 
 
-def test_edit_of_a_query_reads_no_case_again(told: Told, read: list[str], project_files: ProjectFiles) -> None:
-    told()
+def test_edit_of_a_query_reads_no_case_again(check: Check, read: list[str], project_files: ProjectFiles) -> None:
+    check()
     project_files.edit("sql/gold/shipping/shipment_ready.sql", "item_count >", "item_count >=")
-    assert (told(), read) == ([], [READY])
+    assert (check(), read) == ([], [READY])
 
 
 def test_old_scenes_are_forgotten(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,13 +169,13 @@ def test_old_scenes_are_forgotten(cache: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("text", [b"", b"3 4", b"\xff"])
-def test_broken_memory_is_no_fault(text: bytes, cache: Path, told: Told) -> None:
-    told()
-    (kept,) = (cache / "headrace/cases").iterdir()
-    kept.write_bytes(text)
-    assert told() == []
+def test_broken_cache_is_no_fault(text: bytes, cache: Path, check: Check) -> None:
+    check()
+    (entry,) = (cache / "headrace/cases").iterdir()
+    entry.write_bytes(text)
+    assert check() == []
 
 
-def test_memory_that_cannot_be_kept_is_no_fault(cache: Path, told: Told) -> None:
+def test_cache_that_cannot_be_written_is_no_fault(cache: Path, check: Check) -> None:
     cache.write_text("no folder")
-    assert told() == []
+    assert check() == []

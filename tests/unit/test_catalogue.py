@@ -77,7 +77,7 @@ def test_every_link_of_the_page_leads_to_a_table(project):
     assert ({link.removeprefix("#") for link in seen.links}, tables - {*seen.ids}) == (tables, set())
 
 
-def test_page_tells_sql_columns_owner_tests_and_freshness(project):
+def test_page_shows_sql_columns_owner_tests_and_freshness(project):
     tests = [{"model": "gold.shipment_ready", "name": "goes_out", "description": "It goes out."}]
     types = {"gold.shipment_ready": {"order_id": "string"}}
     seen = Page(rendered(project, tests=tests, types=types, fresh={"gold.shipment_ready": NOW}))
@@ -133,17 +133,17 @@ def test_manifest_has_sources_and_columns(project):
 
 def test_run_results_have_the_form_of_dbt():
     results = [artifacts.Result("model.x.a", "error", 1.5, 3, "it broke")]
-    told = artifacts.run_results(results, 2.0)
-    (result,) = told["results"]
-    assert told["metadata"]["dbt_schema_version"].endswith("/run-results/v6.json")
+    document = artifacts.run_results(results, 2.0)
+    (result,) = document["results"]
+    assert document["metadata"]["dbt_schema_version"].endswith("/run-results/v6.json")
     assert (result["status"], result["message"], result["execution_time"]) == ("error", "it broke", 1.5)
-    assert (result["adapter_response"], told["elapsed_time"]) == ({"rows_affected": 3}, 2.0)
+    assert (result["adapter_response"], document["elapsed_time"]) == ({"rows_affected": 3}, 2.0)
 
 
-def test_run_tells_how_each_model_fared(project):
+def test_run_records_how_each_model_ended(project):
     landing, group = QueryStatus("ingest_shipping", "landing"), QueryStatus("shipping", "micro_batch", "failed", rows=7)
-    told = ProjectStatus(RunnerStatus("small", "local"), NOW, (landing, replace(group, last_error="it broke")))
-    running._record(project, told, 2.5)
+    status = ProjectStatus(RunnerStatus("small", "local"), NOW, (landing, replace(group, last_error="it broke")))
+    running._record(project, status, 2.5)
     written = json.loads((project.target.data_dir / "target/run_results.json").read_text("utf-8"))
     assert [(result["unique_id"], result["status"], result["message"]) for result in written["results"]] == [
         ("model.small.gold_shipment_ready", "error", "it broke"),

@@ -125,7 +125,7 @@ def test_duration_of_memory_has_a_number(project_files, name, expected):
     assert [finding.split(" ")[1] for finding in project_files.findings()] == [expected]
 
 
-def test_duration_of_a_target_is_told_there(project_files):
+def test_duration_of_a_target_is_reported_there(project_files):
     project_files.edit("manifest.yml", "limit: 2", "idle_tick: 5, limit: 2")
     project_files.write("conf/local.yml", "data_dir: data\nvars: {idle_tick: 5s}\n")
     assert project_files.findings() == ["conf/local.yml:2:8 bad-value"]

@@ -32,7 +32,7 @@ def test_recorded_archive_is_used(tmp_path: Path) -> None:
     assert all(f"-XX:SharedArchiveFile={archive.path()}" in archive.options() for archive in ARCHIVES)
 
 
-def test_recording_process_is_told_where_to_write(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recording_process_gets_the_path_to_write(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(BROKER.variable, "/tmp/here")
     assert "-XX:ArchiveClassesAtExit=/tmp/here" in BROKER.options() and SPARK.options() == ()
 
@@ -51,7 +51,7 @@ def test_what_fails_leaves_no_archive(tmp_path: Path, command: list[str], troubl
     assert [*tmp_path.rglob("*classes-*")] == []
 
 
-def test_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "share").write_text("a file")
     assert "share" in str(classes.record([sys.executable, "-c", WRITES], tmp_path))
 

@@ -71,8 +71,8 @@ def versioned(stdout: int) -> tuple[int, str]:
 )
 def test_misuse_is_one_line_and_code_2(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     code = ended(*words)
-    said = capsys.readouterr()
-    assert (code, said.out, said.err.count("\n"), said.err.startswith("headrace: ")) == (ExitCode.USAGE, "", 1, True)
+    out, err = capsys.readouterr()
+    assert (code, out, err.count("\n"), err.startswith("headrace: ")) == (ExitCode.USAGE, "", 1, True)
 
 
 @pytest.mark.parametrize("words", [(), ("broker",), ("produce", "shipping")])
@@ -94,7 +94,7 @@ def test_finding_shows_its_line_from_anywhere(option, project_files, capsys):
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (OSError(errno.ENOSPC, "No space left on device", "/d/x"), "headrace: /d/x: No space left on device; free "),
         (FileNotFoundError(errno.ENOENT, "No such file or directory", "/proc/x"), "headrace: /proc/x: No such file"),
@@ -102,10 +102,10 @@ def test_finding_shows_its_line_from_anywhere(option, project_files, capsys):
     ],
     ids=str,
 )
-def test_unforeseen_failure_is_one_line(error, said, monkeypatch, capsys):
+def test_unforeseen_failure_is_one_line(error, message, monkeypatch, capsys):
     code = failing(monkeypatch, error)
-    told = capsys.readouterr().err
-    assert (code, told.count("\n"), told.startswith(said)) == (ExitCode.ENVIRONMENT, 1, True)
+    stderr = capsys.readouterr().err
+    assert (code, stderr.count("\n"), stderr.startswith(message)) == (ExitCode.ENVIRONMENT, 1, True)
 
 
 def test_error_of_ours_has_its_traceback(monkeypatch):
@@ -120,9 +120,9 @@ def test_gone_reader_is_no_failure():
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a file that is always full")
-def test_full_output_is_told():
-    code, said = versioned(os.open("/dev/full", os.O_WRONLY))
-    assert (code, said.count("\n"), said.startswith("headrace: No space left")) == (ExitCode.ENVIRONMENT, 1, True)
+def test_full_output_is_reported():
+    code, stderr = versioned(os.open("/dev/full", os.O_WRONLY))
+    assert (code, stderr.count("\n"), stderr.startswith("headrace: No space left")) == (ExitCode.ENVIRONMENT, 1, True)
 
 
 def test_failure_costs_no_kafka_client():

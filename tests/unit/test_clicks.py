@@ -42,10 +42,10 @@ def test_products_are_named_first() -> None:
 
 
 def test_some_browsers_view_often_and_some_are_verified() -> None:
-    told = lines(some())
-    views = Counter(line["browserHash"] for line in told if str(line["logger_name"]).endswith(".ViewProductEvent"))
+    events = lines(some())
+    views = Counter(line["browserHash"] for line in events if str(line["logger_name"]).endswith(".ViewProductEvent"))
     assert max(views.values()) >= 5
-    assert any(str(line["logger_name"]).endswith(".BrowserCaptchaVerified") for line in told)
+    assert any(str(line["logger_name"]).endswith(".BrowserCaptchaVerified") for line in events)
 
 
 @pytest.mark.parametrize(

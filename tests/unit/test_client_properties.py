@@ -1,4 +1,4 @@
-"""Kafka client properties: which can be used, and what librdkafka is told of them."""
+"""Kafka client properties: which can be used, and how they are translated for librdkafka."""
 
 from __future__ import annotations
 
@@ -210,8 +210,8 @@ def test_names_are_those_that_librdkafka_knows() -> None:
 
 
 def _taken(name: str) -> bool:
-    """Whether librdkafka can be told a property: the next one, which it does not know, keeps a client from starting."""
+    """Whether librdkafka accepts a property: the next one, which it does not know, keeps a client from starting."""
     with pytest.raises(KafkaException) as caught:
         Producer({name: "", "no.such": ""})
-    said = caught.value.args[0].str()
-    return not any(sign in said for sign in (f'No such configuration property: "{name}"', "dedicated", "Java "))
+    reason = caught.value.args[0].str()
+    return not any(sign in reason for sign in (f'No such configuration property: "{name}"', "dedicated", "Java "))

@@ -64,7 +64,7 @@ def test_broken_file_may_use_a_variable(project_files):
     assert project_files.findings() == [f"{READY}:4:1 unknown-key"]
 
 
-def test_variable_is_told_where_the_target_has_it_from(project_files):
+def test_variable_is_reported_where_the_target_has_it_from(project_files):
     project_files.write(CONF, "data_dir: data\nvars: {limt: 5}\n")
     project_files.write("conf/dev.yml", "like: local\nvars: {lmit: 5}\n")
     with pytest.raises(InvalidProject) as caught:

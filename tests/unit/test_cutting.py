@@ -18,7 +18,7 @@ def test_each_cut_has_every_batch_in_order(count: int, most: int | None) -> None
         assert all(cutting.parts)
 
 
-def test_cuts_are_those_that_are_told() -> None:
+def test_cuts_are_those_that_are_requested() -> None:
     whole, alone, random, restarted = cuttings(range(9), Random(1))
     assert (len(whole.parts), len(alone.parts), random.restarts, restarted.restarts) == (1, 9, False, True)
     assert 1 < len(restarted.parts) < 9

@@ -33,7 +33,7 @@ def arrivals(count: int) -> list[Arrival]:
     return [Arrival(AT, "gold.calls", f"row {n} " + "long " * 40) for n in range(count)]
 
 
-def test_headline_tells_runner_and_age() -> None:
+def test_headline_shows_runner_and_age() -> None:
     assert drawn(status_view(project(BUSY), 80))[0] == "demo · local · running · pid 42 · up 1:02:05"
 
 
@@ -64,12 +64,12 @@ def test_narrow_screen_drops_columns_not_digits() -> None:
     assert ("kept" in header, "123456" in line) == (False, True)
 
 
-def test_trouble_tells_its_error_in_one_line() -> None:
+def test_trouble_shows_its_error_in_one_line() -> None:
     failed = replace(BUSY, state="failed", last_error="no broker\n\tat kafka")
     assert drawn(status_view(project(failed), 80))[-1] == "orders: no broker at kafka"
 
 
-def test_old_error_of_running_query_is_not_told() -> None:
+def test_old_error_of_running_query_is_not_reported() -> None:
     assert not any("boom" in line for line in drawn(status_view(project(replace(BUSY, last_error="boom")), 80)))
 
 

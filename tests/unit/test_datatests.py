@@ -13,7 +13,7 @@ def read(yaml: str) -> tuple[DataTest, ...]:
     return header.read(f"/*\nOne row.\n\n{yaml}\n*/", "m.sql").tests
 
 
-def told(yaml: str) -> list[tuple[str, str, str]]:
+def summary(yaml: str) -> list[tuple[str, str, str]]:
     return [(test.name, test.fails, test.on_failure) for test in read(yaml)]
 
 
@@ -41,7 +41,7 @@ def told(yaml: str) -> list[tuple[str, str, str]]:
     ],
 )
 def test_test_is_read(yaml, expected):
-    assert told(yaml) == [expected]
+    assert summary(yaml) == [expected]
 
 
 def test_relationship_names_table_and_field():
@@ -87,7 +87,7 @@ def test_broken_test_has_a_finding(yaml, expected):
         ("check", "Known here: unique, not_null, accepted_values, relationships."),
     ],
 )
-def test_unknown_test_is_told_with_the_nearest(word, advice):
+def test_unknown_test_is_reported_with_the_nearest(word, advice):
     with pytest.raises(InvalidProject) as caught:
         read(f"tests: {{columns: {{a: [{word}]}}}}")
     assert caught.value.findings[0].message.endswith(advice)

@@ -1,4 +1,4 @@
-"""The documents say what is so: commands and options, examples, model files, reject reasons, links."""
+"""The documents are correct: commands and options, examples, model files, reject reasons, links."""
 
 from __future__ import annotations
 
@@ -80,15 +80,16 @@ def test_section_starts_as_the_help_does(name: str) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_section_has_every_option(name: str) -> None:
-    told = set(re.findall(r"`(-[-\w]+)", sections()[name]))
+    documented = set(re.findall(r"`(-[-\w]+)", sections()[name]))
     options = [option for option in ALL[name].params if option.param_type_name == "option"]
-    assert {word for option in options for word in (*option.opts, *option.secondary_opts)} - {"--help", "-h"} <= told
+    words = {word for option in options for word in (*option.opts, *option.secondary_opts)}
+    assert words - {"--help", "-h"} <= documented
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_section_has_no_option_too_many(name: str) -> None:
-    told = set(re.findall(r"^\| `(-[^|]*)` \|", sections()[name], flags=re.MULTILINE))
-    words = {word for cell in told for word in re.findall(r"-[-\w]+", cell)}
+    documented = set(re.findall(r"^\| `(-[^|]*)` \|", sections()[name], flags=re.MULTILINE))
+    words = {word for cell in documented for word in re.findall(r"-[-\w]+", cell)}
     options = {word for option in ALL[name].params for word in option.opts}
     assert words <= options | {"-h", "--help"}
 
@@ -155,7 +156,7 @@ def test_page_stays_short(page: str, most: int) -> None:
     assert len(text_of(page).splitlines()) <= most
 
 
-def test_every_reject_reason_is_told_in_its_order() -> None:
+def test_every_reject_reason_is_documented_in_its_order() -> None:
     nodes = parsed("jobs/headrace/landing/body.py").body  # read, not imported: that would need pyspark
     assigned = {ast.unparse(node.targets[0]): node.value for node in nodes if isinstance(node, ast.Assign)}
     table = text_of("docs/sources.md").split("## Reject reasons")[1].split("| the topic's own")[0]
@@ -163,22 +164,22 @@ def test_every_reject_reason_is_told_in_its_order() -> None:
 
 
 @pytest.mark.parametrize("key", HeaderKeys.model_fields)
-def test_every_header_key_is_told(key: str) -> None:
+def test_every_header_key_is_documented(key: str) -> None:
     assert f"`{key}`" in text_of("docs/models.md").split("## Header keys")[1].split("## Kinds")[0]
 
 
 @pytest.mark.parametrize("key", [field.alias or name for name, field in TopicKeys.model_fields.items()])
-def test_every_key_of_a_topic_is_told(key: str) -> None:
+def test_every_key_of_a_topic_is_documented(key: str) -> None:
     assert f"`{key}`" in text_of("docs/sources.md").split("## Reject reasons")[0]
 
 
 @pytest.mark.parametrize("column", [name for name, _ in LANDING_COLUMNS])
-def test_every_landing_column_is_told(column: str) -> None:
+def test_every_landing_column_is_documented(column: str) -> None:
     assert f"`{column}`" in text_of("docs/sources.md").split("## What lands")[1]
 
 
 @pytest.mark.parametrize("module", sorted({rule.__module__ for rule in checks.RULES}))
-def test_every_code_of_the_rules_is_told(module: str) -> None:
+def test_every_code_of_the_rules_is_documented(module: str) -> None:
     calls = [node for node in ast.walk(parsed(f"jobs/{module.replace('.', '/')}.py")) if isinstance(node, ast.Call)]
     findings = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "Finding"]
     codes = {part.value for call in findings for part in ast.walk(call.args[1]) if isinstance(part, ast.Constant)}

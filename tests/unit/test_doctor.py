@@ -1,4 +1,4 @@
-"""What the doctor finds, and that it tells what to do."""
+"""What the doctor finds, and that it advises what to do."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_java_needs_the_vector_module(
     assert doctor.java(Facts(tmp_path)).ok is ok
 
 
-def test_missing_java_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_java_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def no_java() -> Java:
         raise EnvironmentFault("No Java on the PATH.")
 
@@ -118,8 +118,8 @@ def test_answering_broker_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_secured_broker_is_asked_by_librdkafkas_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "AdminClient", FakeClient)
     assert doctor.broker(Facts(tmp_path, "kafka.example:9092", SECURED)).ok
-    told = {name: value for name, value in FakeClient.config.items() if name.startswith(("sasl", "ssl", "max"))}
-    assert told == {
+    configured = {name: value for name, value in FakeClient.config.items() if name.startswith(("sasl", "ssl", "max"))}
+    assert configured == {
         "sasl.mechanism": "PLAIN",
         "sasl.username": "ana",
         "sasl.password": "x",
@@ -128,14 +128,14 @@ def test_secured_broker_is_asked_by_librdkafkas_names(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("bootstrap", ["127.0.0.1:1", "embedded"])
-def test_options_that_make_no_client_are_told(tmp_path: Path, bootstrap: str) -> None:
+def test_options_that_make_no_client_are_reported(tmp_path: Path, bootstrap: str) -> None:
     missing = {**SECURED, "ssl.truststore.location": str(tmp_path / "ca.pem")}
     found = doctor.broker(Facts(tmp_path, bootstrap, missing))
     assert (found.ok, found.fix) == (False, "Correct `kafka.options` in conf/.")
     assert found.detail.startswith("`kafka.options` cannot be used: ") and "ssl.ca.location" in found.detail
 
 
-def test_options_that_the_broker_refuses_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_that_the_broker_refuses_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "ANSWER_SECONDS", 2.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=_speak_plainly, args=(server,), daemon=True).start()

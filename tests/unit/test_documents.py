@@ -83,7 +83,7 @@ def test_findings_stand_at_key_or_value(text, expected):
         ("name: !!bool x", (1, 7)),
     ],
 )
-def test_value_that_is_none_is_told_where_it_stands(text, expected):
+def test_value_that_is_none_is_reported_where_it_stands(text, expected):
     assert findings(text) == [(*expected, "bad-value")]
 
 
@@ -106,7 +106,7 @@ def test_all_dates_that_are_none_are_found():
         ("name: x\ninner: ~", (2, 8)),
     ],
 )
-def test_empty_value_is_told_at_its_key(text, expected):
+def test_empty_value_is_reported_at_its_key(text, expected):
     assert findings(text) == [(*expected, "bad-value")]
 
 
@@ -126,7 +126,7 @@ def test_empty_value_is_told_at_its_key(text, expected):
         ("name:x", (1, 1), "put a space behind the colon"),
     ],
 )
-def test_line_that_does_not_fit_is_told_by_its_key(text, place, words):
+def test_line_that_does_not_fit_is_reported_by_its_key(text, place, words):
     with pytest.raises(InvalidProject) as caught:
         documents.validate(documents.parse(text, "a.yml"), Outer)
     (found,) = caught.value.findings

@@ -27,9 +27,9 @@ Caused by: java.io.IOException: No space left on device
 """
 
 
-def foreign(module: str, name: str, said: str) -> Exception:
+def foreign(module: str, name: str, message: str) -> Exception:
     """An error of a library that may not be loaded."""
-    return type(name, (Exception,), {"__module__": module})(said)
+    return type(name, (Exception,), {"__module__": module})(message)
 
 
 def of_system(number: int, path: str | None = None) -> OSError:
@@ -71,7 +71,7 @@ def test_failure_of_users_world_is_one_line(error: Exception, wanted: str) -> No
         (KafkaError._ALL_BROKERS_DOWN, "All broker connections are down"),
     ],
 )
-def test_what_kafka_says_is_told(code: int, said: str) -> None:
+def test_what_kafka_says_is_reported(code: int, said: str) -> None:
     assert said in str(told(KafkaException(KafkaError(code))))
 
 
@@ -87,7 +87,7 @@ def test_what_kafka_says_is_told(code: int, said: str) -> None:
     ],
     ids=str,
 )
-def test_error_of_ours_is_not_told(error: Exception) -> None:
+def test_error_of_ours_is_not_reported(error: Exception) -> None:
     assert told(error) is None
 
 

@@ -1,4 +1,4 @@
-"""What Ivy is told: which repository, which jars, which proxy."""
+"""How Ivy is configured: which repository, which jars, which proxy."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ def test_no_proxy_no_flags() -> None:
 
 def test_silent_download_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ivy, "STALLED_AFTER", 0.0)
-    command = [sys.executable, "-c", "input()"]  # waits for ever
+    command = [sys.executable, "-c", "input()"]  # waits forever
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process, Progress(disable=True) as progress:
         assert ivy._follow(process, progress, progress.add_task("x"), tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("output", "expected"),
     [
         ("", None),
         (
@@ -96,5 +96,5 @@ def test_silent_download_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("Error occurred during initialization of VM\n", "Error occurred during initialization of VM"),
     ],
 )
-def test_most_telling_line_is_told(said: str, told: str | None) -> None:
-    assert ivy._trouble(said) == told
+def test_most_informative_line_is_reported(output: str, expected: str | None) -> None:
+    assert ivy._trouble(output) == expected

@@ -52,7 +52,7 @@ def test_entry_may_be_written_in_many_ways(text):
     assert credentials(text) == {"sasl.username": "ana", "sasl.password": "x"}
 
 
-def test_client_of_oauth_is_told():
+def test_client_of_oauth_is_translated():
     assert credentials(f"{OAUTH} clientId=ana clientSecret='x' scope=\"a b\";") == {
         "sasl.oauthbearer.method": "oidc",
         "sasl.oauthbearer.client.id": "ana",
@@ -61,7 +61,7 @@ def test_client_of_oauth_is_told():
     }
 
 
-def test_ticket_of_kerberos_is_told():
+def test_ticket_of_kerberos_is_translated():
     found = credentials(
         'com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true keyTab="/k" principal="a@B";'
     )
@@ -93,7 +93,7 @@ def test_ticket_of_kerberos_is_told():
         ("software.amazon.msk.auth.iam.IAMLoginModule required;", "no login module but"),
     ],
 )
-def test_what_cannot_be_told_is_an_error(text, reason):
+def test_what_cannot_be_translated_is_an_error(text, reason):
     with pytest.raises(ValueError, match=reason) as caught:
         credentials(text)
     assert not any(part in str(caught.value) for part in ("ana", "s3", "krt"))

@@ -68,7 +68,7 @@ def test_java_that_fails_is_a_fault(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "major"),
+    ("banner", "major"),
     [
         ('openjdk version "17.0.15" 2025-04-15', 17),
         ('Picked up JAVA_TOOL_OPTIONS: -Dx=1\njava version "21" 2023-09-19 LTS', 21),
@@ -77,8 +77,8 @@ def test_java_that_fails_is_a_fault(tmp_path: Path) -> None:
         ("Unable to locate a Java Runtime.", None),
     ],
 )
-def test_banner_tells_the_major_version(said: str, major: int | None) -> None:
-    assert major_version(said) == major
+def test_banner_shows_the_major_version(banner: str, major: int | None) -> None:
+    assert major_version(banner) == major
 
 
 def test_modules_come_without_versions(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_column_is_followed_to_its_kafka_field(found):
     ]
 
 
-def test_own_state_is_told_as_such(found):
+def test_own_state_is_marked_as_such(found):
     tree = [*lineage.tree(found, found.columns["silver.open_orders.item_count"], found.parents())]
     assert sum("silver.open_orders.item_count" in line and "(its rows before the batch)" in line for line in tree) == 1
 

@@ -1,4 +1,4 @@
-"""What `ls` tells of a project."""
+"""What `ls` shows of a project."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ def test_sources_come_before_models_in_running_order(project_files):
     ]
 
 
-def test_row_tells_what_flows_in_and_out(project_files):
+def test_row_shows_what_flows_in_and_out(project_files):
     rows = {row["model"]: row for row in listing.describe(project_files.load())}
     fields = ("layer", "domain", "engine", "query", "inputs", "outputs")
-    told = {model: [row[field] for field in fields] for model, row in rows.items()}
-    assert told["bronze.orders"] == (
+    shown = {model: [row[field] for field in fields] for model, row in rows.items()}
+    assert shown["bronze.orders"] == (
         ["bronze", "shipping", "landing", "ingest_shipping", ["kafka:orders"], ["bronze.orders"]]
     )
-    assert told["silver.orders"] == ["silver", "shipping", None, None, ["bronze.orders"], []]
+    assert shown["silver.orders"] == ["silver", "shipping", None, None, ["bronze.orders"], []]
     outputs = ["gold.shipment_ready", "kafka:shipping"]
-    assert told["gold.shipment_ready"] == (
+    assert shown["gold.shipment_ready"] == (
         ["gold", "shipping", "micro_batch", "shipping", ["silver.open_orders"], outputs]
     )
 
 
-def test_streams_are_told_from_lookups(project_files):
+def test_streams_are_distinguished_from_lookups(project_files):
     rows = {row["model"]: row for row in listing.describe(project_files.load())}
     assert rows["silver.open_orders"]["inputs"] == ["silver.orders", "silver.open_orders"]
     assert rows["silver.open_orders"]["streams"] == ["silver.orders"]
@@ -42,7 +42,7 @@ def test_column_that_names_the_topic_is_shown(project_files):
     assert listing.describe(project_files.load())[-1]["outputs"] == ["gold.shipment_ready", "kafka:{order_id}"]
 
 
-def test_clock_is_told_where_it_is_read(project_files):
+def test_clock_is_listed_where_it_is_read(project_files):
     path = "sql/silver/shipping/late.sql"
     text = "/*\nLandings, one row each.\n*/\nselect landed_at, is_tick, _arrival from stream bronze.shipping_clock\n"
     project_files.write(path, text)

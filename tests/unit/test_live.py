@@ -22,12 +22,12 @@ def looks(count: int) -> Callable[[float], bool]:
 
 
 def watched(*states: QueryStatus, terminal: bool) -> str:
-    told = iter(states)
+    coming = iter(states)
     console = Console(file=io.StringIO(), force_terminal=terminal, width=80, height=24, color_system=None)
     last = [states[-1]]
 
     def status() -> ProjectStatus:
-        return ProjectStatus(RunnerStatus("demo", "local", 1, AT, "running"), AT, (next(told, last[0]),))
+        return ProjectStatus(RunnerStatus("demo", "local", 1, AT, "running"), AT, (next(coming, last[0]),))
 
     watch(console, status, lambda: [Arrival(AT, "gold.calls", "a row")], looks(len(states)))
     return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]

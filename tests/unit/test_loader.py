@@ -130,7 +130,7 @@ def test_folders_in_a_domain_are_free(project_files):
     assert project_files.load().model("gold.new").domain == "shipping"
 
 
-def test_kind_of_a_model_must_be_said(project_files):
+def test_kind_of_a_model_must_be_declared(project_files):
     project_files.edit("manifest.yml", "  gold: {+materialized: append}\n", "")
     assert project_files.findings() == [f"{READY}:1:1 missing-key"]
 

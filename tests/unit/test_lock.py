@@ -12,12 +12,12 @@ from headrace.environment.lock import runner_lock
 from headrace.errors import Locked
 
 
-def test_second_runner_is_told_who_holds_it(tmp_path: Path) -> None:
+def test_second_runner_learns_who_holds_it(tmp_path: Path) -> None:
     with runner_lock(tmp_path), pytest.raises(Locked, match=f"pid {os.getpid()}"), runner_lock(tmp_path):
         pass
 
 
-def test_full_disk_is_told_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_reported_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 

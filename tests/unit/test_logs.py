@@ -1,4 +1,4 @@
-"""Events in a file and on stderr, of which either may not take them for a while."""
+"""Events in a file and on stderr, either of which may fail for a while."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ DISK_FULL = OSError(errno.ENOSPC, "No space left on device")
 
 
 @pytest.fixture
-def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """What logs to the file of a folder; the file is closed in the end."""
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """A function that logs to the file of a folder; the file is closed in the end."""
     made: list[logs._File] = []
 
     def file(*words: Any, **options: Any) -> logs._File:
@@ -42,45 +42,45 @@ def raising(*_: Any) -> None:
 
 
 def test_event_is_in_file_and_on_stderr(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], say: Callable[..., None]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], log: Callable[..., None]
 ) -> None:
-    say("started", queries=3)
+    log("started", queries=3)
     assert (lines(tmp_path), "started" in capsys.readouterr().err) == (["started"], True)
 
 
-def test_full_disk_is_told_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], say: Callable[..., None]
+def test_full_disk_is_reported_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], log: Callable[..., None]
 ) -> None:
     with monkeypatch.context() as full:
         full.setattr(RotatingFileHandler, "shouldRollover", raising)
         for number in range(3):
-            say("batch", number=number)
-    say("batch", number=3)
-    told = capsys.readouterr().err
-    assert (lines(tmp_path), told.count(" batch "), told.count(" unwritten ")) == (["batch"], 4, 1)
-    assert (told.count(" written "), "Traceback" in told) == (1, False)
+            log("batch", number=number)
+    log("batch", number=3)
+    stderr = capsys.readouterr().err
+    assert (lines(tmp_path), stderr.count(" batch "), stderr.count(" unwritten ")) == (["batch"], 4, 1)
+    assert (stderr.count(" written "), "Traceback" in stderr) == (1, False)
 
 
 def test_gone_reader_of_stderr_ends_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, say: Callable[..., None]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: Callable[..., None]
 ) -> None:
     monkeypatch.setattr(sys.stderr, "write", raising)
-    say("batch")
+    log("batch")
     assert lines(tmp_path) == ["batch"]
 
 
-def test_each_change_is_said() -> None:
-    said: list[tuple[str, str | None]] = []
+def test_each_change_is_logged() -> None:
+    events: list[tuple[str, str | None]] = []
     causes: list[Exception | None] = [None, DISK_FULL, DISK_FULL, PermissionError("no"), None, None]
 
     def write() -> None:
         if cause := causes.pop(0):
             raise cause
 
-    attempt = Attempt(write, Path("x"), lambda event, file, cause=None: said.append((event, cause)))
+    attempt = Attempt(write, Path("x"), lambda event, file, cause=None: events.append((event, cause)))
     while causes:
         attempt()
-    assert said == [("unwritten", str(DISK_FULL)), ("unwritten", "no"), ("written", None)]
+    assert events == [("unwritten", str(DISK_FULL)), ("unwritten", "no"), ("written", None)]
 
 
 def test_error_of_ours_comes_out() -> None:

@@ -63,7 +63,7 @@ def test_state_with_its_changes_is_right(project_files, query):
     assert codes(project_files, query) == []
 
 
-def test_lookup_in_a_view_is_told_once(project_files):
+def test_lookup_in_a_view_is_reported_once(project_files):
     view = "sql/silver/shipping/made_orders.sql"
     project_files.write("sql/silver/shipping/made.sql", MADE)
     text = f"/*\nOne row.\n*/\nwith o as ({ORDERS}) select o.* from o left semi join silver.made using (order_id)"

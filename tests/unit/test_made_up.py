@@ -105,7 +105,7 @@ def test_nulls_come_where_they_are_allowed(project: Project) -> None:
     assert None in {body["size"] for body in bodies(made(project))}
 
 
-def test_event_times_lag_no_more_than_told(project: Project) -> None:
+def test_event_times_lag_no_more_than_declared(project: Project) -> None:
     lags = [
         batch.at - record.timestamp
         for batch in made(project, lag=30)

@@ -53,7 +53,7 @@ def outcomes(notices: list[dict[str, Any]], path: Path, post: Any) -> list[str |
         ledger.close()
 
 
-def test_letter_tells_what_is_paid(office: Office, path: Path) -> None:
+def test_letter_shows_what_is_paid(office: Office, path: Path) -> None:
     outcomes([notice("a", 0)], path, office.post)
     (found,) = office.letters
     assert (found["From"], found["To"], found["Subject"]) == (
@@ -170,10 +170,10 @@ def test_dry_run_shows_and_remembers_nothing(office: Office, path: Path) -> None
     outcomes([notice("a", 0)], path, office.post)
     out = StringIO()
     ledger = Ledger.copy_of(path)
-    told = [d.outcome for d in deliver([notice("a", 0), notice("b", 1), notice("b", 2)], ledger, Shown(out))]
+    results = [d.outcome for d in deliver([notice("a", 0), notice("b", 1), notice("b", 2)], ledger, Shown(out))]
     ledger.close()
     after = Ledger.at(path)
-    assert (told, after.counts(), out.getvalue().count("Subject: Your order b")) == (
+    assert (results, after.counts(), out.getvalue().count("Subject: Your order b")) == (
         [None, "sent", None],
         {"sent": 1},
         1,
@@ -181,7 +181,7 @@ def test_dry_run_shows_and_remembers_nothing(office: Office, path: Path) -> None
     after.close()
 
 
-def test_full_disk_is_told(path: Path) -> None:
+def test_full_disk_is_reported(path: Path) -> None:
     ledger = Ledger.at(path)
     ledger._connection.execute("pragma max_page_count = 5")
     with pytest.raises(EnvironmentFault, match=r"order-emails\.sqlite: database or disk is full; see whether"):
@@ -192,7 +192,7 @@ def test_full_disk_is_told(path: Path) -> None:
 
 
 @pytest.mark.parametrize("open_ledger", [Ledger.at, Ledger.copy_of])
-def test_file_that_is_no_ledger_is_told(open_ledger: Callable[[Path], Ledger], path: Path) -> None:
+def test_file_that_is_no_ledger_is_reported(open_ledger: Callable[[Path], Ledger], path: Path) -> None:
     path.parent.mkdir()
     path.write_text("Dear Ada King, " * 100, "utf-8")
     with pytest.raises(EnvironmentFault, match="it is no ledger"):
@@ -200,7 +200,7 @@ def test_file_that_is_no_ledger_is_told(open_ledger: Callable[[Path], Ledger], p
 
 
 @pytest.mark.parametrize("open_ledger", [Ledger.at, Ledger.copy_of])
-def test_ledger_that_cannot_be_opened_is_told(open_ledger: Callable[[Path], Ledger], path: Path) -> None:
+def test_ledger_that_cannot_be_opened_is_reported(open_ledger: Callable[[Path], Ledger], path: Path) -> None:
     path.mkdir(parents=True)
     with pytest.raises(EnvironmentFault, match="unable to open database file"):
         open_ledger(path)

@@ -35,7 +35,7 @@ def test_yaml_that_nothing_reads_is_a_finding(project_files, path, text, expecte
         ("{# a note #} select 1", "macros/"),
     ],
 )
-def test_template_is_told_with_what_to_write(text, words):
+def test_template_is_reported_with_what_to_write(text, words):
     (found,) = jinja(text, "m.sql")
     assert words in found.message
 
@@ -45,6 +45,6 @@ def test_braces_in_texts_and_comments_are_no_templates(text):
     assert list(jinja(text, "m.sql")) == []
 
 
-def test_template_in_a_macro_is_told(project_files):
+def test_template_in_a_macro_is_reported(project_files):
     project_files.write("macros/f.sql", "{% macro f(x) %} {{ x }} {% endmacro %}")
     assert project_files.findings() == [f"macros/f.sql:1:{column} jinja" for column in (1, 18, 26)]

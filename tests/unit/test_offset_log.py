@@ -1,4 +1,4 @@
-"""How far a batch of the streaming engine reads, as Spark's offset log tells it."""
+"""How far a batch of the streaming engine reads, by Spark's offset log."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ def offset(version: int, index: int) -> str:
     return json.dumps({"sourceVersion": 1, "reservoirId": "x", "reservoirVersion": version, "index": index})
 
 
-def test_last_version_is_told_per_source(tmp_path: Path) -> None:
+def test_last_version_is_read_per_source(tmp_path: Path) -> None:
     (tmp_path / "offsets").mkdir()
     lines = ["v2", "{}", f"a:{offset(3, -1)}", f"b:{offset(3, -100)}", f"c:{offset(3, 0)}", "d:-"]
     (tmp_path / "offsets" / "7").write_text("\n".join(lines))

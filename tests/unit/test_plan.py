@@ -1,4 +1,4 @@
-"""Plans of whole projects: what is live is what a start has noted, and tables that somebody has written."""
+"""Plans of whole projects: what is live is what a start has recorded, and tables that exist."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_readers_of_mixed_rows_go_forward(live: Live) -> None:
     assert verdicts(found)["gold.news"] == "FORWARD"
 
 
-def test_downstream_and_topics_are_told(live: Live) -> None:
+def test_downstream_and_topics_are_reported(live: Live) -> None:
     entry = live.entry("silver.totals")
     assert (entry.downstream, entry.topics) == (("gold.news",), ("news",))
 
@@ -113,14 +113,14 @@ def test_type_that_only_spark_knows_is_left_to_spark_by_a_run(live: Live) -> Non
     assert found.refusals(spark_will_see=True) == []
 
 
-def test_type_that_spark_has_told_is_believed(live: Live) -> None:
+def test_type_that_spark_has_reported_is_trusted(live: Live) -> None:
     edited = live.edited(NEWS_FILE, "select id, total,", "select id, total / 3 as total,")
     same, other = ({"gold.news": {**SCHEMAS["gold.news"], "total": type_}} for type_ in ("bigint", "double"))
     assert verdicts(live.plan(edited, **same))["gold.news"] == "KEEP"
     assert verdicts(live.plan(edited, **other))["gold.news"] == "RESET"
 
 
-def test_query_that_is_not_understood_is_reset_unless_only_written_anew(live: Live) -> None:
+def test_query_that_is_not_understood_is_reset_unless_only_rewritten(live: Live) -> None:
     strange = STRANGE.replace("where total > 10", "where total > 10 order by id limit 5")
     project = live._load({**FILES, NEWS_FILE: strange})
     live.start(project)
@@ -139,9 +139,9 @@ def test_case_counts_in_what_is_quoted_and_in_names(live: Live) -> None:
     assert found == ["SAME", "RESET", "RESET"]  # a struct takes the names of columns for its fields
 
 
-@pytest.mark.parametrize("told", ["hash(*)", "array(a.*)", "count(a.*) over (partition by a.id order by a._arrival)"])
-def test_star_as_an_argument_is_not_understood(told: str, tmp_path: Path) -> None:
-    text = TOTALS.replace("a.id,\n", f"a.id,\n        {told} as told,\n")
+@pytest.mark.parametrize("call", ["hash(*)", "array(a.*)", "count(a.*) over (partition by a.id order by a._arrival)"])
+def test_star_as_an_argument_is_not_understood(call: str, tmp_path: Path) -> None:
+    text = TOTALS.replace("a.id,\n", f"a.id,\n        {call} as value,\n")
     live = Live(tmp_path, {**FILES, TOTALS_FILE: text})
     live.start()
     assert (
@@ -150,7 +150,7 @@ def test_star_as_an_argument_is_not_understood(told: str, tmp_path: Path) -> Non
     )
 
 
-def test_edited_seeds_are_told() -> None:
+def test_edited_seeds_are_reported() -> None:
     old = Topic("a", "a", Place("a.yml"))
     new = replace(old, seeds=(Seed(2, "k", "1"),))
     (reason,) = topic_reasons(old, new)
@@ -174,10 +174,10 @@ ANOTHER = [
 """Expressions that look alike to sqlglot, and are not to Spark."""
 
 
-@pytest.mark.parametrize(("told", "old", "new"), ANOTHER)
-def test_expressions_that_only_look_alike_are_others(told: str, old: str, new: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("expression", "old", "new"), ANOTHER)
+def test_expressions_that_only_look_alike_are_others(expression: str, old: str, new: str, tmp_path: Path) -> None:
     text = NEWS.replace(
-        "select id, total,", f"select id, total, {told.replace('current', 'timestamp(total)')} as told,"
+        "select id, total,", f"select id, total, {expression.replace('current', 'timestamp(total)')} as value,"
     )
     live = Live(tmp_path, {**FILES, NEWS_FILE: text})
     live.start()
@@ -199,7 +199,7 @@ def test_what_is_not_understood_is_no_crash(query: str, tmp_path: Path) -> None:
     assert live.entry("gold.news", live.edited(NEWS_FILE, "3)", "4)")).verdict == "RESET"
 
 
-def test_what_is_read_may_be_written_anew(live: Live) -> None:
+def test_what_is_read_may_be_rewritten(live: Live) -> None:
     allowed = TOTALS.replace("materialized:", "allow: {cut-dependent: these rows are never looked at}\nmaterialized:")
     strange = allowed.replace("select * from summed", "select * from summed order by id limit 5")
     live.start(live._load({**FILES, TOTALS_FILE: strange, NEWS_FILE: f"{STRANGE.rstrip()} order by id limit 5\n"}))
@@ -273,8 +273,8 @@ def test_command_says_verdicts_and_whether_a_run_would_refuse(
     assert codes == [3, 3, 0]
     out = capsys.readouterr().out
     rows = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
-    told = {row["name"]: (row["verdict"], row["rebuild"] is not None) for row in rows}
-    assert told["silver.totals"] == ("MIX", True)
+    verdicts_by_name = {row["name"]: (row["verdict"], row["rebuild"] is not None) for row in rows}
+    assert verdicts_by_name["silver.totals"] == ("MIX", True)
     assert "+sum(" in out.replace(" ", "").replace("*", "") or "x * 2" in out
 
 

@@ -31,7 +31,7 @@ def test_edited_header_has_its_verdict(tmp_path: Path, old: str, new: str, verdi
     assert live.entry("silver.totals", live.edited(TOTALS_FILE, old, new)).verdict == verdict
 
 
-def test_another_column_that_is_sent_is_told(tmp_path: Path) -> None:
+def test_another_column_that_is_sent_is_reported(tmp_path: Path) -> None:
     live = Live(tmp_path, {**FILES, NEWS_FILE: NEWS.replace("{total: total}", "{json: id}")})
     live.start()
     assert live.entry("gold.news", live.edited(NEWS_FILE, "{json: id}", "{json: total}")).verdict == "KEEP"

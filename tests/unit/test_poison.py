@@ -28,12 +28,12 @@ def test_row_that_breaks_a_sum_is_the_one_with_which_it_breaks(values: list[int]
     def fails(start: int, end: int, without: Sequence[int]) -> bool:
         return sum(values[at] for at in range(start, end) if at not in without) > limit
 
-    kept, due = 0, list[int]()
+    total, due = 0, list[int]()
     for at, value in enumerate(values):
-        if kept + value > limit:
+        if total + value > limit:
             due.append(at)
         else:
-            kept += value
+            total += value
     assert poison.culprits(len(values), fails, by_row=False, most=100) == due
 
 
@@ -41,7 +41,7 @@ def test_no_more_than_asked_for_are_sought() -> None:
     assert poison.culprits(100, lambda start, end, _: end > start, by_row=True, most=3) == [0, 1, 2]
 
 
-TOLD = """[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` instead. SQLSTATE: 22012
+MESSAGE = """[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` instead. SQLSTATE: 22012
 == SQL (line 9, position 18) ==
 select order_id, total / quantity as unit_price
                  ^^^^^^^^^^^^^^^^
@@ -49,7 +49,7 @@ select order_id, total / quantity as unit_price
 
 
 def test_clause_of_a_fault_is_what_spark_marks() -> None:
-    fault = poison.fault_of(RuntimeError(f"Job aborted: ... {TOLD}"))
+    fault = poison.fault_of(RuntimeError(f"Job aborted: ... {MESSAGE}"))
     assert fault is not None
     assert (fault.reason, fault.clause, fault.line, fault.column) == ("divide_by_zero", "total / quantity", 9, 18)
     assert poison.fault_of(RuntimeError("[UNRESOLVED_COLUMN] x SQLSTATE: 42703")) is None

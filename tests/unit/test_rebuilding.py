@@ -24,7 +24,7 @@ def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
     return Layout(tmp_path)
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     """The exit code of a command on the project of the checkout, and what it says."""
     with pytest.raises(SystemExit) as caught:
         cli.main(["-C", str(ROOT), "-t", "test", *words])
@@ -49,26 +49,26 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
 def test_misuse_is_code_2(
     layout: Layout, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], about: str
 ) -> None:
-    code, said = told(capsys, *words)
+    code, said = run(capsys, *words)
     assert (code, about in said) == (ExitCode.USAGE, True), said
 
 
 def test_query_is_rebuilt_by_one_process(layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     Rebuild(("sales",), "2026-01-01T10:00:00+00:00").write(layout)
     with file_lock(layout.locks / "rebuild-sales" / "rebuild.lock", "no"):
-        code, said = told(capsys, "rebuild", "sales", "--drop")
+        code, said = run(capsys, "rebuild", "sales", "--drop")
     assert (code, "another process rebuilds sales" in said) == (ExitCode.INVALID, True)
 
 
 def test_dropped_rebuild_is_gone(layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     Rebuild(("sales",), "2026-01-01T10:00:00+00:00").write(layout)
-    assert told(capsys, "rebuild", "gold.sales_notifications", "--drop")[0] == ExitCode.OK
+    assert run(capsys, "rebuild", "gold.sales_notifications", "--drop")[0] == ExitCode.OK
     assert rebuilds.known(layout) == ()
 
 
 def test_half_filled_rebuild_can_be_dropped(layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     Rebuild(("sales",)).write(layout)
-    assert told(capsys, "rebuild", "sales", "--drop")[0] == ExitCode.OK
+    assert run(capsys, "rebuild", "sales", "--drop")[0] == ExitCode.OK
 
 
 def test_only_its_own_stands_beside(tmp_path: Path) -> None:
@@ -94,9 +94,9 @@ def test_unfinished_batch_is_not_what_was_reached(tmp_path: Path) -> None:
         ("2026-01-01T10:00:00+00:00", "stands beside since 2026-01-01T10:00:00+00:00; `headrace rebuild sales --swap`"),
     ],
 )
-def test_status_tells_what_stands_beside(
+def test_status_shows_rebuilds(
     layout: Layout, capsys: pytest.CaptureFixture[str], filled_at: str | None, about: str
 ) -> None:
     Rebuild(("sales", "totals"), filled_at).write(layout)
-    code, said = told(capsys, "status", "--json")
+    code, said = run(capsys, "status", "--json")
     assert (code, about in said) == (ExitCode.OK, True), said

@@ -47,7 +47,7 @@ def begin(workspace: Workspace, start: Any, yes: bool = True, query: str = "inge
         ({"manufactured": {"0": 1}}, {"made-v1": {"0": 1}}),
     ],
 )
-def test_landing_begins_where_it_is_told(workspace: Workspace, layout: Layout, start: Any, expected: Any) -> None:
+def test_landing_begins_where_it_is_set(workspace: Workspace, layout: Layout, start: Any, expected: Any) -> None:
     assert begin(workspace, start) == ExitCode.OK
     assert read_note(layout.checkpoint("ingest_shipping")).start == expected
     assert not layout.landing("shipping").exists()
@@ -120,7 +120,7 @@ def test_dry_run_only_says_what_would_go(
     assert layout.landing("shipping").exists()
 
 
-def test_nothing_is_said_to_go_while_a_runner_is_at_work(
+def test_nothing_is_announced_while_a_runner_is_running(
     workspace: Workspace, layout: Layout, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with runner_lock(layout.locks), pytest.raises(Locked):

@@ -32,5 +32,5 @@ def columns(text: str) -> list[str] | None:
         ("with recursive x as (select * from x) select * from x", None),
     ],
 )
-def test_columns_are_told_one_by_one(text: str, expected: list[str] | None) -> None:
+def test_columns_are_listed_one_by_one(text: str, expected: list[str] | None) -> None:
     assert columns(text) == expected

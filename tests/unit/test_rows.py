@@ -88,7 +88,7 @@ def test_view_is_found_by_dotted_name() -> None:
 
 
 @pytest.mark.parametrize("sql", ["select nope", "select nope(1)", "select 1 +", "select cast('x' as int)"])
-def test_bad_sql_is_told_in_one_line(sql: str) -> None:
+def test_bad_sql_is_reported_in_one_line(sql: str) -> None:
     with pytest.raises(BadQuery) as caught:
         query(sql, {}, {})
     assert "\n" not in str(caught.value)

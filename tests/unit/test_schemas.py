@@ -58,8 +58,8 @@ def parts(schema: Any, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]
 def test_default_fits_its_own_schema(name: str) -> None:
     """Editors write it where a key is completed."""
     shared = {"$defs": SCHEMAS[name].get("$defs", {})}
-    told = [(path, part) for path, part in parts(SCHEMAS[name]) if part["default"] is not None]
-    fits = {path: Draft202012Validator({**part, **shared}).is_valid(part["default"]) for path, part in told}
+    defaults = [(path, part) for path, part in parts(SCHEMAS[name]) if part["default"] is not None]
+    fits = {path: Draft202012Validator({**part, **shared}).is_valid(part["default"]) for path, part in defaults}
     assert [path for path, is_fit in fits.items() if not is_fit] == []
 
 

@@ -1,4 +1,4 @@
-"""The demo's story ends as it says, told by the plainest reading of the rules."""
+"""The demo's story ends as it describes, by the simplest implementation of the rules."""
 
 import json
 from collections import defaultdict
@@ -25,7 +25,7 @@ def values(story: Script, *topics: str) -> list[tuple[str, str | None, Any]]:
     return usable
 
 
-def test_orders_ship_as_told() -> None:
+def test_orders_ship_as_described() -> None:
     wanted: dict[str | None, set[int]] = {}
     made: dict[str | None, set[int]] = defaultdict(set)
     shipped = []
@@ -39,7 +39,7 @@ def test_orders_ship_as_told() -> None:
     assert (sorted(shipped), sorted(wanted.keys() - set(shipped))) == (sorted(STORY.shipped), sorted(STORY.waiting))
 
 
-def test_notifications_come_as_told() -> None:
+def test_notifications_come_as_described() -> None:
     totals: dict[str | None, int] = defaultdict(int)
     rows: list[tuple[str | None, int | None, bool]] = []
     for _, key, value in values(STORY, SALES):

@@ -54,8 +54,8 @@ def test_what_landed_is_then_what_the_file_says(before: Lines, after: Lines) -> 
         for seed in seed_changes.of(topic(lines), landed).seeds:
             found.setdefault(seed.key, []).append(seed.value)
         landed |= found
-        told = {key: values for key, values in landed.items() if values != [None]}
-        assert told == {key: [value for other, value in lines if other == key] for key, _ in lines}
+        current = {key: values for key, values in landed.items() if values != [None]}
+        assert current == {key: [value for other, value in lines if other == key] for key, _ in lines}
         assert seed_changes.of(topic(lines), landed).seeds == ()
 
 

@@ -39,7 +39,7 @@ def _body(order_id: str, state: str) -> str:
 
 
 @pytest.fixture
-def kept(store: Store) -> Store:
+def orders_store(store: Store) -> Store:
     layer, name = "silver", "orders_by_id"
     model = Model(layer, name, "shop", "x.sql", "", "", "upsert", "micro_batch", None, (), unique_key=("order_id",))
     return replace(store, project=replace(store.project, models=(*store.project.models, model)))
@@ -61,44 +61,44 @@ def states(store: Store, *order_ids: str) -> list[list[str]]:
     return [[event.state for event in events] for events in asyncio.run(ask())]
 
 
-def test_states_come_in_arrival_order(kept: Store) -> None:
-    path = kept.layout.changes(TABLE)
+def test_states_come_in_arrival_order(orders_store: Store) -> None:
+    path = orders_store.layout.changes(TABLE)
     store_states(path, ("a", "SHIPPED", 2, 0, 1), ("a", "VALIDATED", 1, 1, 7), ("a", "CREATED", 0, 0, 0))
-    assert states(kept, "a") == [["CREATED", "VALIDATED", "SHIPPED"]]
+    assert states(orders_store, "a") == [["CREATED", "VALIDATED", "SHIPPED"]]
 
 
-def test_orders_asked_together_are_kept_apart(kept: Store) -> None:
-    store_states(kept.layout.changes(TABLE), ("a", "CREATED", 0, 0, 0), ("it is", "FAILED", 0, 0, 1))
-    assert states(kept, "a", "nobody", "it is", "a", "it's") == [["CREATED"], [], ["FAILED"], ["CREATED"], []]
+def test_orders_asked_together_are_kept_apart(orders_store: Store) -> None:
+    store_states(orders_store.layout.changes(TABLE), ("a", "CREATED", 0, 0, 0), ("it is", "FAILED", 0, 0, 1))
+    assert states(orders_store, "a", "nobody", "it is", "a", "it's") == [["CREATED"], [], ["FAILED"], ["CREATED"], []]
 
 
-def test_positions_follow_the_last_record(kept: Store) -> None:
-    store_states(kept.layout.changes(TABLE), ("a", "CREATED", 0, 0, 3), ("b", "CREATED", 0, 2, 9))
-    store_states(kept.layout.changes(TABLE), ("a", "FAILED", 1, 0, 5))
+def test_positions_follow_the_last_record(orders_store: Store) -> None:
+    store_states(orders_store.layout.changes(TABLE), ("a", "CREATED", 0, 0, 3), ("b", "CREATED", 0, 2, 9))
+    store_states(orders_store.layout.changes(TABLE), ("a", "FAILED", 1, 0, 5))
 
     async def ask() -> Mapping[int, int]:
-        history, positions = await opened(kept)
+        history, positions = await opened(orders_store)
         history.close()
         return positions
 
     assert asyncio.run(ask()) == {0: 6, 2: 10}
 
 
-def test_nothing_stored_yet_is_no_history(kept: Store) -> None:
-    assert states(kept, "a") == [[]]
+def test_nothing_stored_yet_is_no_history(orders_store: Store) -> None:
+    assert states(orders_store, "a") == [[]]
 
 
 def test_project_without_the_table_has_no_history(store: Store) -> None:
     assert states(store, "a") == [[]]
 
 
-def test_later_records_are_the_feeds(kept: Store) -> None:
+def test_later_records_are_the_feeds(orders_store: Store) -> None:
     """What is stored after the start is read from the topic, unless the table is opened again."""
-    path = kept.layout.changes(TABLE)
+    path = orders_store.layout.changes(TABLE)
     store_states(path, ("a", "CREATED", 0, 0, 0))
 
     async def ask() -> list[int]:
-        history, _ = await opened(kept)
+        history, _ = await opened(orders_store)
         store_states(path, ("a", "FAILED", 1, 0, 1))
         before = len(await history.of("a"))
         await history.reopen()

@@ -18,12 +18,12 @@ def wrong(body: str) -> set[tuple[Any, ...]]:
     return {finding["loc"] for finding in caught.value.findings}
 
 
-def given(**fields: Any) -> str:
+def order_json(**fields: Any) -> str:
     return json.dumps({"id": "a", "customerId": 1, "product": "JUMPERS", "quantity": 2, "price": 9.5} | fields)
 
 
-def test_state_is_created_if_not_given() -> None:
-    assert json.loads(text_of(parse(given().encode())))["state"] == "CREATED"
+def test_state_is_created_if_missing() -> None:
+    assert json.loads(text_of(parse(order_json().encode())))["state"] == "CREATED"
 
 
 def test_numbers_stay_exact() -> None:
@@ -32,7 +32,7 @@ def test_numbers_stay_exact() -> None:
 
 
 def test_unknown_fields_are_kept() -> None:
-    assert json.loads(text_of(parse(given(gift={"card": True}).encode())))["gift"] == {"card": True}
+    assert json.loads(text_of(parse(order_json(gift={"card": True}).encode())))["gift"] == {"card": True}
 
 
 def test_lines_make_up_for_quantity_and_price() -> None:
@@ -61,7 +61,7 @@ def test_lines_make_up_for_quantity_and_price() -> None:
     ],
 )
 def test_wrong_field_is_named(fields: dict[str, Any], field: str) -> None:
-    assert wrong(given(**fields)) == {("body", field)}
+    assert wrong(order_json(**fields)) == {("body", field)}
 
 
 @pytest.mark.parametrize("price", ["59.699999999999996", "0.30000000000000004", "33.333333333333336"])
@@ -89,7 +89,7 @@ def test_whole_characters_and_zero_of_any_size_are_written() -> None:
 
 
 def test_field_of_a_line_is_named() -> None:
-    assert wrong(given(items=[{"product": "JUMPERS", "quantity": 1}])) == {("body", "items", 0, "price")}
+    assert wrong(order_json(items=[{"product": "JUMPERS", "quantity": 1}])) == {("body", "items", 0, "price")}
 
 
 def test_every_missing_field_is_named() -> None:
@@ -133,16 +133,16 @@ def test_true_is_no_text() -> None:
 
 @pytest.mark.parametrize(
     "value", [None, b"", b"7", b"{}", b'{"id": "a", "customerId": 1, "quantity": 1, "price": 1}', b"\xff",
-     given(state="CREATED", note="\ud800").encode()],
+     order_json(state="CREATED", note="\ud800").encode()],
 )  # fmt: skip
 def test_record_that_landing_rejects_is_not_usable(value: bytes | None) -> None:
     assert usable(value) is None
 
 
 def test_record_with_an_empty_line_is_usable() -> None:
-    assert usable(given(state="CREATED", items=[None]).encode()) is not None
+    assert usable(order_json(state="CREATED", items=[None]).encode()) is not None
 
 
 def test_record_of_any_state_is_usable() -> None:
-    record = usable(given(state="SHIPPED", reason=None).encode())
+    record = usable(order_json(state="SHIPPED", reason=None).encode())
     assert record is not None and (record.id, record.state) == ("a", "SHIPPED")

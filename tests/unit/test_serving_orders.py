@@ -30,7 +30,7 @@ BODY = {"id": "a", "customerId": 1, "product": "JUMPERS", "quantity": 2, "price"
 
 @dataclass
 class Topic:
-    """One partition that tells its readers at once, unless it is `held`."""
+    """One partition that notifies its readers at once, unless it is `held`."""
 
     events: list[Event] = field(default_factory=list)
     readers: list[Recent] = field(default_factory=list)
@@ -193,7 +193,7 @@ def test_order_behind_an_open_transaction_is_placed(world: World, monkeypatch: p
     assert play(world, lambda one: one.client.post("/v1/orders", json=BODY)).status_code == 201
 
 
-def test_doubt_that_stays_is_told(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doubt_that_stays_is_reported(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving_orders, "_DOUBT_SECONDS", 0.01)
     monkeypatch.setattr(serving_orders, "_CONFIRM_SECONDS", 0.05)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.unit.conftest import Store
 
 
-def test_port_in_use_is_told(store: Store) -> None:
+def test_port_in_use_is_reported(store: Store) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(EnvironmentFault, match=f"{port}.*--port"):

@@ -71,7 +71,7 @@ def test_page_has_the_tables_columns_only(checked: Store) -> None:
     assert [*row] == ["order_id", "check_type", "n", "share", "_batch"]
 
 
-def test_equal_rows_are_each_given_once(store: Store) -> None:
+def test_equal_rows_are_each_returned_once(store: Store) -> None:
     store.append("gold.unkeyed", *["1 as n, 0 as _batch"] * 5)
     assert [len(rows) for rows in pages(store, "gold.unkeyed", 2)] == [2, 2, 1]
 

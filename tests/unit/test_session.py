@@ -57,7 +57,7 @@ def refusal(tmp_path: Path) -> str:
     return str(caught.value)
 
 
-def test_java_of_another_version_is_told(
+def test_java_of_another_version_is_reported(
     tmp_path: Path, failing: list[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java_home(tmp_path, "11.0.2")))
@@ -65,7 +65,7 @@ def test_java_of_another_version_is_told(
     assert "is Java 11, which Spark 4.2 does not run on" in refusal(tmp_path)
 
 
-def test_jvm_that_ends_on_right_java_is_told(
+def test_jvm_that_ends_on_right_java_is_reported(
     tmp_path: Path, failing: list[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java_home(tmp_path, "17.0.15")))
@@ -74,7 +74,7 @@ def test_jvm_that_ends_on_right_java_is_told(
 
 
 @pytest.mark.parametrize("variables", [{"JAVA_HOME": "/nope"}, {"PATH": "/nope"}])
-def test_missing_java_is_told_before_the_start(
+def test_missing_java_is_reported_before_the_start(
     tmp_path: Path, failing: list[Exception], monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
 ) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -93,7 +93,9 @@ def test_start_does_not_ask_for_the_version(
         session.start(Target("local", tmp_path))
 
 
-def test_what_spark_refuses_is_told(tmp_path: Path, failing: list[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_spark_refuses_is_reported(
+    tmp_path: Path, failing: list[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java_home(tmp_path, "17.0.15")))
     failing.append(Py4JJavaError("", Refused()))
     assert "Could not parse Master URL: 'x'" in refusal(tmp_path)

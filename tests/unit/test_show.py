@@ -80,7 +80,7 @@ def test_history_is_each_change_in_order(store: Store) -> None:
     assert shown(store, "silver.open_orders", "made", history="a") == [1, 2, 3]
 
 
-def test_history_tells_the_deletion(store: Store) -> None:
+def test_history_shows_the_deletion(store: Store) -> None:
     store.change(0, ("a", 0, 1, False), ("a", 1, 2, True))
     assert shown(store, "silver.open_orders", "_deleted", history="a") == [False, True]
 

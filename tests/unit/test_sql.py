@@ -64,13 +64,13 @@ def test_column_of_unwritten_model_gives_no_rows(store: Store) -> None:
     assert (list(rows.rows), rows.notes) == ([], ("no rows yet in gold.shipment_ready",))
 
 
-def test_unknown_column_of_written_model_is_told(store: Store) -> None:
+def test_unknown_column_of_written_model_is_reported(store: Store) -> None:
     store.append("gold.shipment_ready", "'a' as order_id, 0 as _batch")
     with pytest.raises(BadQuery, match="nope"):
         sql(store.project, store.layout, "select nope from gold.shipment_ready")
 
 
-def test_unknown_column_of_unlanded_topic_is_told(store: Store) -> None:
+def test_unknown_column_of_unlanded_topic_is_reported(store: Store) -> None:
     with pytest.raises(BadQuery, match="nope"):
         sql(store.project, store.layout, "select nope from bronze.orders")
 

@@ -1,4 +1,4 @@
-"""A model's text as Spark gets it: tables as views, parameters of intervals as literals, positions kept."""
+"""A model's text as Spark gets it: tables as views, parameters of intervals as literals, positions preserved."""
 
 from __future__ import annotations
 

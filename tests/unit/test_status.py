@@ -27,7 +27,7 @@ QUERIES = (
 RUNNING = ProjectStatus(RunnerStatus("demo", "local", os.getpid(), STARTED, "running"), STARTED, QUERIES)
 
 
-def told(store: Store, status: ProjectStatus) -> ProjectStatus:
+def read_back(store: Store, status: ProjectStatus) -> ProjectStatus:
     store.layout.status.write_text(status.to_json())
     return read_status(store.project, store.layout)
 
@@ -56,36 +56,36 @@ def test_never_started_is_stopped(store: Store) -> None:
 
 
 def test_living_runner_is_as_it_says(store: Store) -> None:
-    assert told(store, RUNNING) == RUNNING
+    assert read_back(store, RUNNING) == RUNNING
 
 
 def test_dead_runner_has_died(store: Store) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    status = told(store, replace(RUNNING, project=replace(RUNNING.project, pid=gone.pid)))
+    status = read_back(store, replace(RUNNING, project=replace(RUNNING.project, pid=gone.pid)))
     assert (status.project.state, [query.state for query in status.queries]) == ("died", ["died", "failed"])
 
 
 def test_zombie_has_died(store: Store) -> None:
     zombie = subprocess.Popen([sys.executable, "-c", ""])
     os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
-    status = told(store, replace(RUNNING, project=replace(RUNNING.project, pid=zombie.pid, started_at=_now())))
+    status = read_back(store, replace(RUNNING, project=replace(RUNNING.project, pid=zombie.pid, started_at=_now())))
     zombie.wait()
     assert status.project.state == "died"
 
 
 def test_reused_process_id_has_died(store: Store) -> None:
     earlier = replace(RUNNING.project, started_at=STARTED - timedelta(hours=1))
-    assert told(store, replace(RUNNING, project=earlier)).project.state == "died"
+    assert read_back(store, replace(RUNNING, project=earlier)).project.state == "died"
 
 
 def test_stopped_runner_stays_stopped(store: Store) -> None:
     stopped = replace(RUNNING, project=replace(RUNNING.project, state="stopped", started_at=STARTED - timedelta(1)))
-    assert told(store, stopped).project.state == "stopped"
+    assert read_back(store, stopped).project.state == "stopped"
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"project": {"name": 1}}'])
-def test_foreign_status_file_is_told(store: Store, text: str) -> None:
+def test_foreign_status_file_is_reported(store: Store, text: str) -> None:
     store.layout.status.write_text(text)
     with pytest.raises(EnvironmentFault):
         read_status(store.project, store.layout)

@@ -69,8 +69,8 @@ def test_versions_say_since_when_and_until_when_each_holds(store: Store) -> None
     store.change(0, ("a", 0, 1, False), ("b", 1, 1, False))
     store.change(1, ("a", 2, 2, False), ("b", 3, 0, True))
     found = relation(store.project, store.layout, "silver.open_orders_versions")
-    told = read(found, "order_id, made, _valid_from['offset'] as since, _valid_to['offset'] as until")
-    assert sorted(map(tuple, (row.values() for row in told)), key=str) == [
+    versions = read(found, "order_id, made, _valid_from['offset'] as since, _valid_to['offset'] as until")
+    assert sorted(map(tuple, (row.values() for row in versions)), key=str) == [
         ("a", 1, 0, 2),
         ("a", 2, 2, None),
         ("b", 1, 1, 3),

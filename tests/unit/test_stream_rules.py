@@ -1,4 +1,4 @@
-"""What cannot run as a stream, what keeps its state for ever, and what the house does not want."""
+"""What cannot run as a stream, what keeps its state permanently, and what house rules refuse."""
 
 from __future__ import annotations
 
@@ -120,11 +120,11 @@ TWO_TIMES: list[tuple[str, str | None]] = [
 """Models whose steps with state have one event time, or those that are too many."""
 
 
-@pytest.mark.parametrize(("query", "told"), TWO_TIMES)
-def test_step_with_state_has_one_event_time(project_files, query, told):
+@pytest.mark.parametrize(("query", "message"), TWO_TIMES)
+def test_step_with_state_has_one_event_time(project_files, query, message):
     project_files.write(NEW, f"/*\nOne row.\n\nrun: streaming\n*/\n{query}\n")
     found = loader.survey(project_files.root, "local").findings
-    assert [(each.code, str(told) in each.message) for each in found] == [("cannot-stream", True)] * bool(told)
+    assert [(each.code, str(message) in each.message) for each in found] == [("cannot-stream", True)] * bool(message)
 
 
 def codes(project_files, query: str, keys: str) -> list[str]:

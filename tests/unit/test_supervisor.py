@@ -1,4 +1,4 @@
-"""What a run does with a task that fails: tried again, ended for good, and always told."""
+"""What a run does with a task that fails: tried again, ended for good, and always reported."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def raising(*errors: Exception) -> Callable[[], None]:
 
 @dataclass
 class Acted:
-    """A task that does what it is told to."""
+    """A task with configured behaviour."""
 
     fail: Callable[[], None] = nothing
     fail_at_end: Callable[[], None] = nothing
@@ -72,7 +72,7 @@ class Acted:
 
 @dataclass
 class Run:
-    """What became of some tasks, and what was said of them."""
+    """What became of some tasks, and what was logged about them."""
 
     supervisor: Supervisor
     said: list[tuple[str, Any]]
@@ -85,7 +85,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
 
     def perform(*tasks: Acted) -> Run:
         said: list[tuple[str, Any]] = []
-        made = Supervisor(lambda event, **told: said.append((event, told.get("cause"))), Turns(at_once=1))
+        made = Supervisor(lambda event, **fields: said.append((event, fields.get("cause"))), Turns(at_once=1))
         former: list[Supervised] = []
         for task in tasks:
             former = [made.add(task, former)]
@@ -158,7 +158,7 @@ def test_others_go_on_and_those_behind_it_end_too(run: Callable[..., Run]) -> No
 
 
 @pytest.mark.parametrize("where", ["fail_at_end", "fail_at_close"])
-def test_failure_of_the_end_is_told(run: Callable[..., Run], where: str) -> None:
+def test_failure_of_the_end_is_reported(run: Callable[..., Run], where: str) -> None:
     done = run(Acted(**{where: raising(DISK_FULL)}))
     (failure,) = done.supervisor.failures
     assert done.said == [("failed", failure.cause)]

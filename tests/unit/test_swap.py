@@ -54,9 +54,9 @@ class Store:
 
     def assert_swapped(self) -> None:
         """The new is live, with the old table's files for readers; the old is kept, and nothing else is left."""
-        ((kept, done),) = swap.retired(self.layout).items()
+        ((folder, done),) = swap.retired(self.layout).items()
         assert self.live == {**NEW, "tables/gold/a/batch-1/x.parquet": "old"}
-        assert _read(kept, "tables", "checkpoints") == OLD
+        assert _read(folder, "tables", "checkpoints") == OLD
         assert (done.queries, self.beside.exists(), self.layout.swap.exists()) == (("q", "r"), False, False)
 
 
@@ -130,9 +130,9 @@ def test_reader_finds_the_table_at_every_moment(store: Store, monkeypatch: pytes
 
 
 def test_old_goes_with_its_files_when_its_time_is_over(store: Store) -> None:
-    kept = store.swap(days=0)
+    retired = store.swap(days=0)
     ((folder, done),) = swap.retired(store.layout).items()
-    assert (folder, swap.is_over(done)) == (kept, True)
+    assert (folder, swap.is_over(done)) == (retired, True)
     swap.remove(store.layout, folder)
     assert (store.live, swap.retired(store.layout)) == (NEW, {})
 

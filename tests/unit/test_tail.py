@@ -89,7 +89,7 @@ def test_view_cannot_be_followed(store: Store) -> None:
         follower(store, "silver.orders")
 
 
-def test_unknown_table_is_told(store: Store) -> None:
+def test_unknown_table_is_reported(store: Store) -> None:
     with pytest.raises(UsageError, match=r"gold\.shipment_ready"):
         follower(store, "gold.shipment_redy")
 

@@ -228,7 +228,7 @@ def test_keys_are_placed_where_they_are_written(dev):
     assert (str(places["vars.x"]), str(places["vars.y"])) == ("conf/local.yml:3:8", "conf/dev.yml:6:8")
 
 
-def test_suffix_is_the_name_if_not_given(dev):
+def test_suffix_is_the_name_if_missing(dev):
     assert dev("like: local").suffix == "_dev"
 
 
@@ -256,7 +256,7 @@ def test_broken_likeness_has_findings(dev, text, expected):
     assert [(found.place.line, found.place.column, found.code) for found in caught.value.findings] == [expected]
 
 
-def test_kafka_option_of_the_other_target_is_told_there(tmp_path):
+def test_kafka_option_of_the_other_target_is_reported_there(tmp_path):
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / "dev.yml").write_text("like: local", encoding="utf-8")
     (tmp_path / "conf" / "local.yml").write_text("kafka: {options: {grup.id: x}}", encoding="utf-8")

@@ -20,19 +20,19 @@ def workspace(project_files: ProjectFiles) -> Workspace:
     return Workspace(project_files.root, "local")
 
 
-def test_models_without_cases_are_told(workspace: Workspace) -> None:
+def test_models_without_cases_are_reported(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match="no selected model has a case"):
         testing.run_cases(workspace, ("shipment_ready",), (), None)
 
 
-def test_folder_of_no_model_is_told(project_files: ProjectFiles, workspace: Workspace) -> None:
+def test_folder_of_no_model_is_reported(project_files: ProjectFiles, workspace: Workspace) -> None:
     project_files.write("tests/models/shipment_ready/one.yml", READY_CASE)
     project_files.write("tests/models/shipment_redy/one.yml", READY_CASE)
     with pytest.raises(InvalidProject, match=r"shipment_redy:1:1: unknown-model: .* Did you mean shipment_ready\?"):
         testing.run_cases(workspace, (), (), None)
 
 
-def test_wrong_java_is_told_once(
+def test_wrong_java_is_reported_once(
     project_files: ProjectFiles, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project_files.write("tests/models/shipment_ready/one.yml", READY_CASE)
@@ -48,11 +48,11 @@ def test_both_endings_of_yaml_are_collected(
         project_files.write(f"tests/models/shipment_ready/{name}", READY_CASE)
     words = ["-p", "headrace.testing.plugin", "--collect-only", "-o", "headrace_target=local"]
     code = testing._pytest(workspace.folder, [*words, str(workspace.folder / "tests")], None)
-    told = capfd.readouterr().out
-    assert (code, "one.yml::[all-at-once]" in told, "two.yaml::[all-at-once]" in told) == (0, True, True)
+    output = capfd.readouterr().out
+    assert (code, "one.yml::[all-at-once]" in output, "two.yaml::[all-at-once]" in output) == (0, True, True)
 
 
-def test_models_without_data_tests_are_told(workspace: Workspace) -> None:
+def test_models_without_data_tests_are_reported(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match="no selected model has `tests`"):
         testing.run_data_tests(workspace, (), (), None)
 

@@ -174,12 +174,12 @@ select window.start as minute, count(*) as sale_count from sales group by window
     [({}, VIEW, True), ({"limit": 5}, VIEW, False), ({}, VIEW.replace("seconds(", "millis("), False)],
 )
 def test_clock_of_an_edited_view_is_another(project_files: Any, vars_: Any, view: str, is_same: bool) -> None:
-    """What its rows showed by the old text says nothing of the new one."""
+    """What its rows showed by the old text does not hold for the new one."""
     project_files.write("sql/gold/other/timed.sql", COUNTS)
     keys = []
-    for text, given in ((VIEW, {}), (view, vars_)):
+    for text, more in ((VIEW, {}), (view, vars_)):
         project_files.write("sql/silver/other/timed_sales.sql", text)
         project = project_files.load()
-        project = replace(project, vars={**project.vars, **given})
+        project = replace(project, vars={**project.vars, **more})
         keys += [key_of(project, found) for found in watermarked(project.model("gold.timed"))]
     assert keys[0].startswith("silver.timed_sales:at:") and (keys[0] == keys[1]) is is_same

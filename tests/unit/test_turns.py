@@ -1,4 +1,4 @@
-"""Who may run when: some at a time, in the order of asking, and nobody waits for ever."""
+"""Who may run when: some at a time, in the order of asking, and nobody waits forever."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_turns_go_by_rank_and_then_in_the_order_of_asking(ranks: Sequence[int], 
     assert order == due
 
 
-def test_those_before_keep_nobody_waiting_for_ever() -> None:
+def test_those_before_keep_nobody_waiting_forever() -> None:
     turns, stop = Turns(1, 0.05), threading.Event()
 
     def go_on() -> None:

@@ -1,4 +1,4 @@
-"""Slips of the pen in SQL are found offline, at their place; what only looks like one is not."""
+"""Typing mistakes in SQL are found offline, at their place; what only looks like one is not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headrace.errors import InvalidProject
 from headrace.project import dialect
 
 
-def told(text: str) -> tuple[int, str]:
+def first_finding(text: str) -> tuple[int, str]:
     """The column and the message of the first finding."""
     with pytest.raises(InvalidProject) as caught:
         dialect.parse(text, "m.sql")
@@ -45,8 +45,8 @@ def told(text: str) -> tuple[int, str]:
         ("select a\x00 from t", 9, "U+0000"),
     ],
 )
-def test_slip_is_told_at_its_place(text: str, column: int, words: str) -> None:
-    at, message = told(text)
+def test_typo_is_reported_at_its_place(text: str, column: int, words: str) -> None:
+    at, message = first_finding(text)
     assert (at, words in message) == (column, True), message
 
 

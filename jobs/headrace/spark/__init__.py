@@ -1,6 +1,6 @@
 """The Spark session, and the door: all that reaches into Spark's inside is here and nowhere else.
 
-Other rooms call public PySpark and this room's functions (`tests/unit/test_rooms.py` holds it: no `_jvm`, `_jdf` or
+Other rooms call public PySpark and this room's functions (`tests/unit/test_packages.py` holds it: no `_jvm`, `_jdf` or
 Py4J elsewhere, and no Java). It knows SQL texts, frames and files, and nothing of queries, landings or publishers.
 
 - The session: `session` makes it and its children; `jvm_lock` keeps a JVM that outlives its parent from writing.

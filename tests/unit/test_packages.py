@@ -1,4 +1,4 @@
-"""The rooms of the package: what touches Spark's inside lives behind one door, and no room is crowded."""
+"""The packages of headrace: only one reaches into Spark, and none is too large."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "jobs" / "headrace"
-DOOR = PACKAGE / "spark"
-SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if DOOR not in path.parents)
+SPARK = PACKAGE / "spark"
+SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if SPARK not in path.parents)
 PRIVATE = frozenset(
     (
         "_jvm",
@@ -43,25 +43,25 @@ def reaches(path: Path) -> Iterator[str]:
                 yield f"{path.relative_to(PACKAGE)}:{node.lineno}: {module}"
 
 
-def test_only_the_door_reaches_into_spark() -> None:
+def test_only_one_package_reaches_into_spark() -> None:
     assert [found for path in SOURCES for found in reaches(path)] == []
 
 
 def test_jobs_need_nothing_but_public_pyspark() -> None:
-    assert [found for path in sorted((DOOR / "jobs").rglob("*.py")) for found in reaches(path)] == []
+    assert [found for path in sorted((SPARK / "jobs").rglob("*.py")) for found in reaches(path)] == []
 
 
-def test_java_is_behind_the_door_and_short() -> None:
+def test_java_is_in_that_package_only_and_short() -> None:
     sources = [*PACKAGE.rglob("*.java")]
-    assert {path.parent for path in sources} <= {DOOR / "driver"}
+    assert {path.parent for path in sources} <= {SPARK / "driver"}
     assert sum(len(path.read_text("utf-8").splitlines()) for path in sources) <= 300
 
 
 @pytest.mark.parametrize(
-    "room",
+    "package",
     ["checking", "elsewhere", "landing", "publishing", "queries", "running", "spark", "streaming", "tables"],
 )
-def test_room_says_what_it_is_for_and_is_not_crowded(room: str) -> None:
-    said = ast.get_docstring(ast.parse((PACKAGE / room / "__init__.py").read_text("utf-8"))) or ""
-    assert len(said.splitlines()) >= 5
-    assert len([*(PACKAGE / room).glob("*.py")]) <= 15
+def test_package_is_documented_and_small(package: str) -> None:
+    docstring = ast.get_docstring(ast.parse((PACKAGE / package / "__init__.py").read_text("utf-8"))) or ""
+    assert len(docstring.splitlines()) >= 5
+    assert len([*(PACKAGE / package).glob("*.py")]) <= 15
