@@ -76,7 +76,7 @@ class Stage(Cluster):
                 self.spark,
                 selection.narrowed(declared, select or DOMAINS, ()),
                 Options(available_now=True),
-                say=lambda *_, **__: None,
+                log=lambda *_, **__: None,
             )
             run.prepare()
             run.start()

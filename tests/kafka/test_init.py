@@ -51,7 +51,7 @@ def test_new_project_runs_from_kafka_to_gold(
     kafka = replace(project.target.kafka, bootstrap=cluster.bootstrap)
     running = replace(project, target=replace(project.target, kafka=kafka, data_dir=tmp_path))
     with runner_lock(Layout(tmp_path).locks):
-        run = Run(sandbox.spark, running, Options(available_now=True), say=lambda *_, **__: None)
+        run = Run(sandbox.spark, running, Options(available_now=True), log=lambda *_, **__: None)
         run.prepare()
         run.start()
         over = threading.Event()

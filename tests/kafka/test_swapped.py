@@ -18,7 +18,7 @@ from headrace.layout import Layout
 from headrace.project.model import Model, Publish
 from headrace.publishing import publisher
 from headrace.publishing.publisher import Outlet, Publisher
-from headrace.publishing.sent import kept
+from headrace.publishing.sent import retired_tables
 from headrace.tables.delta import CommitTable
 from tests.kafka.cluster import Cluster
 from tests.kafka.crash import Crash
@@ -62,8 +62,9 @@ class News:
         outlet = Outlet(
             {"bootstrap.servers": self.cluster.bootstrap, "log_level": 0}, f"{self.topic}-progress", self.topic
         )
-        table, former = CommitTable(self.spark, self.path, SCHEMA), kept(self.spark, self.layout, self.model)
-        return Publisher(self.spark, self.model, table, outlet, self.folder / "set_aside", former=former)
+        table = CommitTable(self.spark, self.path, SCHEMA)
+        find_retired = retired_tables(self.spark, self.layout, self.model)
+        return Publisher(self.spark, self.model, table, outlet, self.folder / "set_aside", find_retired=find_retired)
 
     def write(self, path: Path, *batches: list[Told]) -> CommitTable:
         """Make a table, or go on with it: a commit for each batch of names and texts."""

@@ -132,7 +132,7 @@ class World:
         names = graph.with_readers(project.queries, project.models, {name})
         rebuild = rebuilds.find(self.layout, name) or Rebuild(names)
         declared.write(rebuilds.beside(self.layout, rebuild, project.queries), Declared.of(project), names, {})
-        refill = Refill(self.sandbox.spark, project, rebuild, self.sandbox.schemas(project), say=lambda *_, **__: None)
+        refill = Refill(self.sandbox.spark, project, rebuild, self.sandbox.schemas(project), log=lambda *_, **__: None)
         found = refill.run(threading.Event(), everything)
         assert found is not None
         return found

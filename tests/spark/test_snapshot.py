@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from headrace.layout import Layout
 from headrace.project.model import Project
 from headrace.queries.snapshot import SnapshotQuery
-from headrace.running.tasks import Bells, SnapshotTask
+from headrace.running.tasks import CommitSignals, SnapshotTask
 from headrace.tables.delta import CommitTable
 from headrace.tables.state import changes_schema
 from headrace.testing.scope import narrowed
@@ -179,7 +179,9 @@ def test_none_is_taken_without_a_pause(counters: Counters) -> None:
 def test_run_over_what_is_there_takes_one_at_its_end(counters: Counters) -> None:
     counters.count(1, 7)
     says, is_over = list[str](), list[bool]()
-    task = SnapshotTask(counters.query(), Bells(), lambda event, **_: says.append(event), after=lambda: bool(is_over))
+    task = SnapshotTask(
+        counters.query(), CommitSignals(), lambda event, **_: says.append(event), after=lambda: bool(is_over)
+    )
     assert [task.step(), task.step()] == [False, False]
     is_over.append(True)
     assert [task.step(), task.step(), task.step()] == [True, False, False]

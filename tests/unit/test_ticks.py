@@ -16,7 +16,7 @@ from headrace.landing.landing import LandingReport
 from headrace.landing.ticks import watermarked
 from headrace.project.model import Landing, Topic
 from headrace.running import tasks
-from headrace.running.tasks import Bells, LandingTask
+from headrace.running.tasks import CommitSignals, LandingTask
 
 SOURCES = ("payments", "orders")
 
@@ -55,7 +55,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 @pytest.fixture
 def task(clock: SimpleNamespace) -> LandingTask:
     """A landing task for which a join waits; both sources have just brought something."""
-    task = LandingTask(Query(), 0.0, 10, Bells(), lambda *_, **__: None)  # type: ignore[arg-type]
+    task = LandingTask(Query(), 0.0, 10, CommitSignals(), lambda *_, **__: None)  # type: ignore[arg-type]
     task.idle_after = {"payments": 5.0, "orders": 20.0}
     task.waiting = task.comparing = lambda: True
     task.step()

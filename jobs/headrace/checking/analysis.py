@@ -1,4 +1,4 @@
-"""Spark's own judgement of every model before anything starts: types, names, and whether it can run as declared."""
+"""Spark's own analysis of every model before anything starts: types, names, and whether it can run as declared."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from headrace.spark.streaming.streamability import as_stream, refuse_unstreamabl
 from headrace.streaming.remedies import remedy
 
 _ROUNDS = 5
-"""Types of a model that reads its own table settle within two; more means that they never will."""
+"""The types of a model that reads its own table are stable after two; more rounds mean that they never will be."""
 
 _ANY_MOMENT = datetime(2000, 1, 1, tzinfo=timezone.utc)
 
@@ -47,7 +47,7 @@ def analyse(spark: SparkSession, project: Project) -> Analysis:
     empty = _Empty(session, project, schemas)
     for model in _in_order(project):
         if any(ref.stream and not ref.table.startswith("bronze.") and ref.table not in schemas for ref in model.inputs):
-            continue  # the model it reads has a finding of its own
+            continue  # the model it reads has its own finding
         try:
             schemas[model.table] = _settled(session, project, model, empty)
             if model.run == "streaming":
@@ -73,7 +73,7 @@ def _declare_macros(session: SparkSession, project: Project) -> Iterator[Finding
 
 
 def _rejects(session: SparkSession, project: Project) -> Iterator[Finding]:
-    """What Spark says of the rules that reject records: they see fields, and the landing columns of other names."""
+    """Spark's errors in the rules that reject records: they see fields, and the landing columns of other names."""
     for topic in (topic for landing in project.landings for topic in landing.topics if topic.reject):
         known = _record(session, topic)
         for reason, text in topic.reject:
@@ -85,7 +85,7 @@ def _rejects(session: SparkSession, project: Project) -> Iterator[Finding]:
 
 
 def _event_times(session: SparkSession, project: Project) -> Iterator[Finding]:
-    """What Spark says of event times that are SQL: each must be a time."""
+    """Spark's errors in event times that are SQL: each must be a time."""
     for topic in (topic for landing in project.landings for topic in landing.topics):
         if not isinstance(found := event_times.of(topic), SqlTime):
             continue
@@ -109,7 +109,7 @@ def _record(session: SparkSession, topic: Topic) -> DataFrame:
 
 
 def _in_order(project: Project) -> list[Model]:
-    """Models such that whatever a model streams comes before it; what it looks up too, unless that goes in a circle."""
+    """Models in an order in which what a model streams comes before it; what it looks up too, unless that is cyclic."""
     left, ordered = list(project.models), list[Model]()
     while left:
         waiting = {model.table for model in left}
@@ -123,7 +123,7 @@ def _in_order(project: Project) -> list[Model]:
 
 
 class _Empty:
-    """What models read, without rows; each frame is made once."""
+    """The tables that models read, without rows; each frame is built once."""
 
     def __init__(self, session: SparkSession, project: Project, schemas: Mapping[str, StructType]) -> None:
         self.schemas = schemas
@@ -132,18 +132,18 @@ class _Empty:
         self._frames: dict[tuple[str, bool], tuple[StructType | None, DataFrame]] = {}
 
     def frame(self, ref: Input, schemas: Mapping[str, StructType]) -> DataFrame:
-        """What a reference reads if tables have such schemas."""
+        """The frame that a reference reads if tables have such schemas."""
         key, schema = (ref.name, ref.stream), schemas.get(ref.table)
         if key not in self._frames or self._frames[key][0] != schema:
-            self._frames[key] = (schema, self._made(ref, schema))
+            self._frames[key] = (schema, self._build(ref, schema))
         return self._frames[key][1]
 
     def streamed_views(self, model: Model) -> Mapping[str, DataFrame]:
-        """What the views that a model streams give: they are analysed already, as models of their own."""
+        """The output of the views that a model streams: they are already analysed, as models of their own."""
         known = [ref for ref in model.inputs if ref.stream and ref.table in self.schemas]
         return {ref.table: self.frame(ref, self.schemas) for ref in known if view_of(self._project, ref)}
 
-    def _made(self, ref: Input, schema: StructType | None) -> DataFrame:
+    def _build(self, ref: Input, schema: StructType | None) -> DataFrame:
         if schema is None:
             landing = no_rows(self._session, landing_schema())
             return bronze(landing, self._project.topic(ref.table.split(".")[1])[1])
@@ -174,7 +174,7 @@ def _settled(session: SparkSession, project: Project, model: Model, empty: _Empt
 
 
 def _growing(model: Model, former: StructType, schema: StructType) -> Iterator[Finding]:
-    """The columns that get another type each time that the model reads its own table."""
+    """The columns whose type changes each time the model reads its own table."""
     for field in schema:
         if field.name in former.names and former[field.name].dataType != field.dataType:
             kinds = f"{former[field.name].dataType.simpleString()}, then {field.dataType.simpleString()}"
@@ -183,7 +183,7 @@ def _growing(model: Model, former: StructType, schema: StructType) -> Iterator[F
 
 
 def _refuse_unstreamable(session: SparkSession, project: Project, model: Model, empty: _Empty) -> None:
-    """Let Spark's own checker judge the model over streams; AnalysisException where its engine cannot run it."""
+    """Let Spark's own checker check the model over streams; AnalysisException if its engine cannot run it."""
 
     def moving(ref: Input) -> DataFrame:
         rows = empty.frame(ref, empty.schemas)
@@ -203,7 +203,7 @@ def _lookups(project: Project, model: Model) -> Iterator[str]:
 
 
 def _declared(model: Model) -> StructType:
-    """A table's columns before its query is analysed: as declared, else of a type still unknown."""
+    """A table's columns before its query is analysed: as declared, else of unknown type."""
     names = dict.fromkeys((*(model.output_columns or ()), *model.columns))
     declared = columns_of(model.columns)
     return StructType([declared[name] if name in model.columns else StructField(name, NullType()) for name in names])
@@ -231,7 +231,7 @@ def _contract(model: Model, schema: StructType) -> Iterator[Finding]:
 
 
 def _expressions(session: SparkSession, model: Model, schema: StructType) -> Iterator[Finding]:
-    """What Spark says of the expressions in a header: they see the rows that the query makes."""
+    """Spark's errors in the expressions of a header: they see the rows that the query produces."""
     rows = no_rows(session, schema)
     for key, text in model.expressions:
         try:

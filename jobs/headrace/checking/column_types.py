@@ -1,6 +1,6 @@
-"""Types that the columns of a stored model cannot have: each with the cast to use.
+"""Types that the columns of a stored model cannot have, each with the cast to use.
 
-What stands here raises the protocol of a Delta table or is no type of Delta at all; headrace writes tables that every
+They raise the protocol of a Delta table or are no types of Delta at all; headrace writes tables that every
 reader reads (writer version 2).
 """
 
@@ -37,30 +37,30 @@ _CASTS: tuple[tuple[type[DataType], str], ...] = (
     (NullType, "say its type: `cast(null as string)`"),
     (DayTimeIntervalType, "cast it: `cast({} as string)`, or a number of seconds: `extract(...)`"),
 )
-_KEPT = (BinaryType, BooleanType, DateType, NumericType, TimestampType)
+_STORABLE = (BinaryType, BooleanType, DateType, NumericType, TimestampType)
 _BINARY = StringType().simpleString()
 
 
 def findings(model: Model, schema: StructType) -> Iterator[Finding]:
-    """Find the columns that no table of headrace's takes, by name and by type."""
+    """Find the columns that headrace cannot store, by name and by type."""
     yield from (finding for _, finding in column_rules.faults(model, schema.names))
     for field in schema:
         for path, struct in _structs(field.name, field.dataType):
             for _, finding in column_rules.unfit(model, struct.names):
                 yield replace(finding, message=f"column {path}: {finding.message}")
-        if not isinstance(field.dataType, NullType):  # that has a finding of its own
+        if not isinstance(field.dataType, NullType):  # that has its own finding
             for path, kind in _refused(field.name, field.dataType):
                 place = model.header_places.get("columns", Place(model.path))
-                yield Finding(place, "column-type", f"column {path}: {_told(kind)}; {_cast(path, kind)}")
+                yield Finding(place, "column-type", f"column {path}: {_described(kind)}; {_cast(path, kind)}")
 
 
 def _refused(path: str, kind: DataType) -> Iterator[tuple[str, DataType]]:
-    """The parts of a column that cannot be kept, each with its path."""
+    """The parts of a column that cannot be stored, each with its path."""
     parts = [*_parts(path, kind)]
     for inner, part in parts:
         yield from _refused(inner, part)
-    is_kept = isinstance(kind, (*_KEPT, StructType)) or kind.simpleString() == _BINARY
-    if not parts and not is_kept:
+    is_storable = isinstance(kind, (*_STORABLE, StructType)) or kind.simpleString() == _BINARY
+    if not parts and not is_storable:
         yield path, kind
 
 
@@ -81,7 +81,7 @@ def _parts(path: str, kind: DataType) -> Iterator[tuple[str, DataType]]:
         yield f"{path} (value)", kind.valueType
 
 
-def _told(kind: DataType) -> str:
+def _described(kind: DataType) -> str:
     return "it has no type" if isinstance(kind, NullType) else f"no table here keeps type {kind.simpleString()}"
 
 

@@ -1,7 +1,7 @@
-"""Types of what a header compares: keys, and the columns that data tests look at.
+"""Types of what a header compares: keys, and the columns that data tests check.
 
-Spark meets such a comparison only in a batch. So what it would not take there is found here: keys that hold maps,
-values that are none of a column's type, and relationships between columns of different types.
+Spark sees such a comparison only in a batch. So what would fail there is found here: keys that hold maps, values that
+are not of a column's type, and relationships between columns of different types.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def _fault(session: SparkSession, test: DataTest, kind: DataType, schemas: Mappi
         target = {field.name.lower(): field.dataType for field in schemas[test.to]}
         other = target.get(str(test.field).lower())
         if other is not None and not _are_alike(kind, other):
-            told = f"{test.column} is {kind.simpleString()}, and {test.to}.{test.field} is {other.simpleString()}"
-            return f"{told}; cast one of them, so that they are of one type"
+            mismatch = f"{test.column} is {kind.simpleString()}, and {test.to}.{test.field} is {other.simpleString()}"
+            return f"{mismatch}; cast one of them, so that they are of one type"
     return None
 
 
@@ -71,7 +71,7 @@ def _strange_value(session: SparkSession, test: DataTest, kind: DataType) -> str
     condition = dialect.parse(f"select {test.fails}", "tests").tree
     texts = [each.sql("databricks") for each in condition.find_all(exp.Literal) if each.is_string]
     if isinstance(kind, (StringType, ArrayType, MapType, StructType)):
-        return None  # the last three have a finding of Spark's
+        return None  # Spark itself reports the last three
     tried = (f"select try_cast({text} as {kind.simpleString()}) is null" for text in texts)
     return next((text for text, sql in zip(texts, tried, strict=True) if session.sql(sql).collect()[0][0]), None)
 

@@ -1,4 +1,4 @@
-"""Spark's verdict on a project: asked once for the same files, by whichever command comes first."""
+"""Spark's verdict on a project, cached: the same files are analysed once, by whichever command comes first."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def schemas(spark: SparkSession, project: Project) -> Mapping[str, StructType]:
 
 
 def judge(spark: SparkSession, project: Project) -> Analysis:
-    """Ask Spark, and keep what it says if it finds nothing wrong."""
+    """Analyse with Spark, and cache the schemas if there are no findings."""
     found = analysis.analyse(spark, project)
     if not found.findings:
         known.store(project, {table: schema.jsonValue() for table, schema in found.schemas.items()})

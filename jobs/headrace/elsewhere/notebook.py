@@ -36,7 +36,7 @@ class Notebook:
     def sql(self, text: str) -> DataFrame:
         """The rows of a query written as in a model file, with its header or without.
 
-        A table is read as it is now, whether it has the word `stream` or not: a streamed upsert gives its changes,
+        A table is read as it is now, with the word `stream` or without: a streamed upsert gives its changes,
         and a WATERMARK clause means nothing. A snapshot is taken now.
         """
         project = at_moment(self.project, datetime.now(timezone.utc))
@@ -83,7 +83,7 @@ class Notebook:
 
 
 def session(project: str | Path = ".", target: str = "local") -> Notebook:
-    """Open the project in or above a folder for one target; it is the one that `sql` asks from now on."""
+    """Open the project in or above a folder for one target; `sql` queries it from now on."""
     declared = loader.load(Path(project), target)
     layout = Layout(declared.target.data_dir)
     opened = Notebook(sessions.start(declared.target, layout.spark_log()), declared)

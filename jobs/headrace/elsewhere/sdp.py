@@ -1,7 +1,7 @@
 """A project as Spark Declarative Pipelines: the models that those can run, and why not the others.
 
-Their flows run in Spark's streaming engine and append. So a model goes along if it appends there, or if it takes each
-row by itself; and if all that it reads goes along.
+Their flows run in Spark's streaming engine and append. So a model is exported if it appends there or works row by row,
+and if all that it reads is exported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from headrace.spark.session import DELTA
 
 _STATEFUL = (exp.Window, exp.AggFunc, exp.Group, exp.Join, exp.Distinct, exp.Order, exp.Limit, exp.SetOperation)
 SETTINGS = "spark.properties"
-"""The file with what Spark has to know of Delta before it starts."""
+"""The file with the settings for Delta that Spark needs before it starts."""
 
 _WORDS = {"view": "temporary view", "append": "streaming table"}
 
@@ -50,7 +50,7 @@ def {name}():
 
 @dataclass(frozen=True)
 class Export:
-    """The files of a pipeline, what became of each model that goes along, and why the others do not."""
+    """The files of a pipeline, the kind of each exported model, and why the others are not exported."""
 
     files: Mapping[str, str]
     kinds: Mapping[str, str]
@@ -58,14 +58,14 @@ class Export:
 
 
 def export(project: Project, folder: Path) -> Export:
-    """Make the pipeline of a project, to stand in a folder."""
+    """Make the pipeline of a project, for a folder."""
     refused = dict(_refused(project))
-    taken = [model for model in project.models if model.table not in refused]
-    read = {ref.table for model in taken for ref in model.inputs}
+    exported = [model for model in project.models if model.table not in refused]
+    read = {ref.table for model in exported for ref in model.inputs}
     files = {"spark-pipeline.yml": _spec(project, folder), SETTINGS: _settings()}
     files["transformations/bronze.py"] = _bronze(project, read)
-    files |= {f"transformations/{model.layer}/{model.name}.sql": _statement(project, model) for model in taken}
-    return Export(files, {model.table: _WORDS[model.materialized] for model in taken}, refused)
+    files |= {f"transformations/{model.layer}/{model.name}.sql": _statement(project, model) for model in exported}
+    return Export(files, {model.table: _WORDS[model.materialized] for model in exported}, refused)
 
 
 def _refused(project: Project) -> Iterator[tuple[str, str]]:
@@ -85,7 +85,7 @@ def _refused(project: Project) -> Iterator[tuple[str, str]]:
 
 
 def _reason(project: Project, model: Model) -> str | None:
-    """Why a model cannot go along, by itself."""
+    """Why a model cannot be exported, regardless of what it reads."""
     text = sqltext.read(model.text, model.path)
     macros = {macro.name for macro in project.macros} & {call.name for call in text.calls}
     if model.materialized in ("upsert", "snapshot"):

@@ -18,7 +18,7 @@ def message_rows(rows: DataFrame, publish: Publish, are_many: bool = False) -> D
         return rows.select(*message_columns(publish)).orderBy("key", "value")
     if not are_many:
         return rows.select(*message_columns(publish), "_arrival").orderBy("_arrival", "key", "value").drop("_arrival")
-    # They are spread before their JSON is made, since Spark looks at a sample first; a struct is slow to compare.
+    # Repartition before making JSON, since range partitioning samples its input; a struct is slow to compare.
     order = {f"_{part}": F.col(f"_arrival.{part}") for part in rows.select("_arrival.*").columns}
     sent = rows.repartitionByRange(*order.values()).select(*message_columns(publish), *_named(order))
     return sent.sortWithinPartitions(*order, "key", "value").drop(*order)

@@ -1,4 +1,4 @@
-"""What a table holds that its topic has not got yet: the publisher goes on at its own pace, or was killed before it."""
+"""Rows of a table that are not in its topic yet: the publisher runs at its own pace, or was killed before that."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headrace.tables.delta import MARKER
 
 @dataclass(frozen=True)
 class _Written:
-    """One commit of rows, and what its marker says."""
+    """One commit of rows, and its marker."""
 
     version: int
     rows: int
@@ -44,7 +44,7 @@ def outstanding(project: Project, layout: Layout, model: Model) -> int:
 
 
 def _unsent(commit: _Written, progress: Progress, table_id: str) -> int:
-    """How many rows of a commit are not sent; progress over another table says nothing of this one."""
+    """How many rows of a commit are not sent; progress over another table does not count for this one."""
     is_of_table = progress.table_id == table_id and progress.replaced is None
     if not is_of_table or commit.version > progress.version:
         return commit.rows

@@ -1,4 +1,4 @@
-"""How far a publisher has come, as it stands in Kafka beside what it has sent."""
+"""How far a publisher has got, as recorded in Kafka beside what it has sent."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 class Progress:
     """How far a table has been sent: all versions before `version`, and `position` rows of that one.
 
-    With `replaced`, the progress over a table that a swap has put aside, it is otherwise: of the versions before
-    `version` only what was not sent from that table is to be sent, and `position` rows of it have been.
+    With `replaced`, the progress over a table that a swap has put aside, the meaning differs: of the versions before
+    `version` only what was not sent from that table is to be sent, and `position` rows of that have been.
     """
 
     table_id: str
@@ -23,21 +23,21 @@ class Progress:
 
     @property
     def table_ids(self) -> frozenset[str]:
-        """The tables that it hangs on."""
+        """The ids of the tables that it depends on."""
         return frozenset({self.table_id}) | (self.replaced.table_ids if self.replaced else frozenset())
 
     def to_json(self) -> str:
-        return json.dumps(self._told())
+        return json.dumps(self._fields())
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Progress:
-        return cls._of(json.loads(text))
+        return cls._from_fields(json.loads(text))
 
-    def _told(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"table": self.table_id, "version": self.version, "position": self.position}
-        return told | ({"replaced": self.replaced._told()} if self.replaced else {})
+    def _fields(self) -> dict[str, Any]:
+        fields: dict[str, Any] = {"table": self.table_id, "version": self.version, "position": self.position}
+        return fields | ({"replaced": self.replaced._fields()} if self.replaced else {})
 
     @classmethod
-    def _of(cls, told: Mapping[str, Any]) -> Progress:
-        replaced = cls._of(told["replaced"]) if "replaced" in told else None
-        return cls(told["table"], told["version"], told["position"], replaced)
+    def _from_fields(cls, fields: Mapping[str, Any]) -> Progress:
+        replaced = cls._from_fields(fields["replaced"]) if "replaced" in fields else None
+        return cls(fields["table"], fields["version"], fields["position"], replaced)

@@ -39,7 +39,7 @@ TIMEOUT = 30.0
 class Outlet:
     """Where a publisher sends: client configuration, the topic that holds progress, and its key there.
 
-    `rules` say what holds of topics that the rows themselves name.
+    `rules` apply to topics that the rows themselves name.
     """
 
     config: dict[str, Any]
@@ -66,8 +66,8 @@ class Message:
 class Publisher:
     """Sends the rows of one append model, in arrival order, exactly once for read_committed consumers.
 
-    The transactional id is the publisher's name, so a forgotten twin is fenced off by `init_transactions`; only then
-    is the progress read.
+    The transactional id is the publisher's name, so `init_transactions` fences off any other instance; only then is the
+    progress read.
     """
 
     def __init__(
@@ -78,11 +78,11 @@ class Publisher:
         outlet: Outlet,
         notes: Path,
         barrier: Mapping[str, int] | None = None,
-        former: Find = lambda _: None,
+        find_retired: Find = lambda _: None,
         commit_cache: CommitCache | None = None,
         macros: Iterable[Macro] = (),
     ) -> None:
-        """`former` finds a table that a swap has put aside; `macros` are those that the message may name."""
+        """`find_retired` finds a table that a swap has put aside; `macros` are those that the message may use."""
         assert model.publish is not None
         self.model = model
         self.session = child(spark, f"publish_{model.name}", macros)
@@ -93,7 +93,7 @@ class Publisher:
         self._outlet = outlet
         self._notes = Notes(notes / f"{model.name}.ndjson")
         self._barrier = dict(barrier or {})
-        self._former = former
+        self._find_retired = find_retired
         self._commit_cache = commit_cache or CommitCache()
         self._batches = small_batches(self.session)
         self._producer: Producer | None = None
@@ -123,11 +123,11 @@ class Publisher:
         return self._progress.version
 
     def close(self) -> None:
-        """Give up the producer; the next step opens another and reads the progress again."""
+        """Drop the producer; the next step opens another and reads the progress again."""
         self._producer = None
 
     def open(self) -> None:
-        """Find out where to go on; InvalidProject if nothing says whether rows of former times are to be sent."""
+        """Find where to resume; InvalidProject if it is not declared whether older rows are to be sent."""
         self._producer, table_id = self._connect(), self._table.id()
         self._routes = Routes(self._outlet.config, self._outlet.rules) if self._publish.topic_column else None
         found = read_progress(self._outlet)
@@ -138,7 +138,7 @@ class Publisher:
             self._progress = found if found.table_id == table_id else self._moved(found, table_id)
 
     def _first_progress(self, table_id: str) -> Progress:
-        """Where a table begins that was never published; one with rows has to say so."""
+        """Where a table that was never published begins; for one with rows the model must declare it."""
         history = [commit for commit in self._table.commits(-1) if commit.batch >= 0]
         if history and self._publish.start is None:
             raise InvalidProject([_history_finding(self.model, len(history))])
@@ -147,16 +147,16 @@ class Publisher:
     def _moved(self, found: Progress, table_id: str) -> Progress:
         """Where another table begins: after a reset with all it has, after a swap with what was not sent before it.
 
-        What is compared is fixed by the progress, before anything is sent.
+        The progress fixes what is compared before anything is sent.
         """
-        if self._former(found.table_id) is None:
+        if self._find_retired(found.table_id) is None:
             return Progress(table_id)
         progress = Progress(table_id, self._table.newest_version() + 1, 0, found)
         self._try_send([], progress)
         return progress
 
     def _send_unsent(self) -> int:
-        """Send what the table has more than those that it has replaced; from then on it stands by itself."""
+        """Send what the table has beyond those that it has replaced; then its progress no longer refers to them."""
         progress = self._progress
         self._batches.begin(0, SMALL_BATCH_ROWS + 1)
         rows = Unsent(self.session, self.model, self._find, progress).messages()
@@ -167,15 +167,15 @@ class Publisher:
         return sent
 
     def _find(self, table_id: str) -> CommitTable | None:
-        return self._table if table_id == self._table.id() else self._former(table_id)
+        return self._table if table_id == self._table.id() else self._find_retired(table_id)
 
     @property
     def relies_on(self) -> frozenset[str]:
-        """The ids of the tables without which it does not know what it has sent."""
+        """The ids of the tables needed to know what has been sent."""
         return self._progress.table_ids
 
     def _connect(self) -> Producer:
-        """A producer; whatever its predecessors have left open is aborted, and they are fenced off."""
+        """A producer; transactions that other instances left open are aborted, and those are fenced off."""
         config = {**self._outlet.config, "transactional.id": self._outlet.name, "partitioner": "murmur2_random"}
         producer = Producer({**config, "enable.idempotence": True, "linger.ms": 5, "transaction.timeout.ms": 60_000})
         producer.init_transactions(TIMEOUT)
@@ -187,7 +187,7 @@ class Publisher:
         return self._send_rows(self._messages(commit), begun)
 
     def _send_rows(self, found: Iterator[Row], begun: Progress) -> int:
-        """Send rows, but for those that were sent, chunk by chunk."""
+        """Send rows chunk by chunk, without those already sent."""
         rows = enumerate(islice(found, begun.position, None), begun.position)
         messages = (Message(row, replace(begun, position=position)) for position, row in rows)
         sent = 0
@@ -222,7 +222,7 @@ class Publisher:
         return (_MESSAGE(*each) for each in json.loads(messages))
 
     def _send(self, chunk: Sequence[Message], after: Progress) -> int:
-        """Send rows; those too large for the broker are found by halves, as it refuses all that travel with one."""
+        """Send rows; those too large for the broker are found by bisection, as one fails the whole transaction."""
         if self._try_send([message.row for message in chunk], after):
             return len(chunk)
         if len(chunk) == 1:
@@ -264,9 +264,9 @@ class Publisher:
     def _set_aside(self, message: Message, reason: str) -> None:
         self.set_aside += 1
         row, place = message.row, message.place
-        told = {"topic": row.topic, "key": row.key, "bytes": len(row.value or ""), "reason": reason}
+        details = {"topic": row.topic, "key": row.key, "bytes": len(row.value or ""), "reason": reason}
         version = -1 if place.replaced else place.version
-        self._notes.add((place.table_id, version, place.position), told)
+        self._notes.add((place.table_id, version, place.position), details)
 
 
 def _chunk(messages: Iterator[Message]) -> Iterator[Message]:
@@ -280,7 +280,7 @@ def _chunk(messages: Iterator[Message]) -> Iterator[Message]:
 
 
 def was_sent_before(marker: Mapping[str, Any], barrier: Mapping[str, int]) -> bool:
-    """Whether all that caused a commit had been processed before a reset, which waits until all of that is sent."""
+    """Whether all inputs of a commit had been processed before a reset, which waits until they are sent."""
     ranges = marker.get("inputs", {}).get("ranges", {})
     return bool(barrier and ranges) and all(upto <= barrier.get(name, -1) for name, (_, upto) in ranges.items())
 

@@ -1,4 +1,4 @@
-"""Routes: to which topics the rows of a publisher can go whose column names the topic."""
+"""Routes: the topics that can be written by a publisher whose rows name their topic in a column."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REFUSALS = frozenset(
         KafkaError.CLUSTER_AUTHORIZATION_FAILED,
     }
 )
-"""What the broker says of a topic that it will not have, however often it is asked."""
+"""The broker's permanent errors for a topic."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Rules:
 
 
 class Routes:
-    """Finds out which topics can be written, and creates those that are missing where that is allowed."""
+    """Checks which topics can be written, and creates those that are missing where that is allowed."""
 
     def __init__(self, config: Mapping[str, Any], rules: Rules) -> None:
         self._admin = BrokerAdmin(config)
@@ -39,7 +39,7 @@ class Routes:
         self._open: set[str] = set()
 
     def refusals(self, names: Iterable[str | None]) -> dict[str | None, str]:
-        """Why no row can go to a topic, for each of those to which none can."""
+        """Why no row can go to a topic, for each topic that cannot be written."""
         refused: dict[str | None, str] = {}
         asked = []
         for name in set(names) - self._open:
@@ -60,7 +60,7 @@ class Routes:
         return "reserved_topic" if name in self._rules.reserved or name.startswith("__") else None
 
     def _asked(self, names: list[str]) -> Iterator[tuple[str, str | None]]:
-        """What the broker says of each topic."""
+        """The broker's answer for each topic: None, or why it cannot be written."""
         for name in names:
             try:
                 if self._admin.describe([name]):

@@ -20,15 +20,15 @@ from headrace.publishing.progress import Progress
 from headrace.tables.delta import CommitTable
 
 Find = Callable[[str], CommitTable | None]
-"""Finds the publisher's table by its id, also one that is only kept."""
+"""Finds the publisher's table by its id, also one that a swap has put aside."""
 
 _ADDRESS = ("topic", "key")
 _MESSAGE = ("topic", "key", "value")
-_EXACT = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}  # JSON's own would cut a key at the millisecond
+_EXACT = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}  # the JSON default would truncate a key to milliseconds
 _SAME = "topic <=> _topic and key <=> _key"
 
 
-def kept(spark: SparkSession, layout: Layout, model: Model) -> Find:
+def retired_tables(spark: SparkSession, layout: Layout, model: Model) -> Find:
     """Finds the tables of a model that swaps have put aside."""
 
     def find(table_id: str) -> CommitTable | None:
@@ -45,10 +45,10 @@ def kept(spark: SparkSession, layout: Layout, model: Model) -> Find:
 class Unsent:
     """The messages of a table that has replaced another, without those that were sent from the other.
 
-    A row of an append table was sent if one of the same `once_per` key was, else if the same message was, as often; so
-    is a row whose key has a null.
+    A row of an append table counts as sent if one with the same `once_per` key was sent; without `once_per`, or with a
+    null in the key, if the same message was sent as often.
     Of an upsert, the last message of each key is sent where another one was sent last, and a tombstone for a key that
-    is gone. All of it hangs on stored rows and on the progress only, so a crash does not change it.
+    is gone. All of this depends only on stored rows and the progress, so a crash does not change it.
     """
 
     def __init__(self, session: SparkSession, model: Model, find: Find, progress: Progress) -> None:
@@ -83,14 +83,14 @@ class Unsent:
         return before.select(*names).unionByName(begun.select(*names)).distinct()
 
     def _rows(self, progress: Progress) -> DataFrame:
-        """The rows before a place, with their messages and what tells them apart; of an upsert the last of each key."""
+        """The rows before a place, with their messages and identity; of an upsert the last of each key."""
         table = self._table(progress)
         whole = (
             table.snapshot(self._session, progress.version - 1) if progress.version else table.no_rows(self._session)
         )
-        rows = self._told(whole)
+        rows = self._with_messages(whole)
         if progress.position:
-            begun = self._told(table.rows(self._session, table.commit(progress.version)))
+            begun = self._with_messages(table.rows(self._session, table.commit(progress.version)))
             order = [name for name in _order(begun) if name != "_batch"]
             rows = rows.unionByName(begun.orderBy(*order, "key", "value").limit(progress.position))
         in_order = [F.col(name) for name in (*_order(rows), "key", "value")]
@@ -99,8 +99,8 @@ class Unsent:
             return rows.withColumn("_nth", F.row_number().over(newest)).where("_nth = 1")
         return rows.withColumn("_nth", F.row_number().over(Window.partitionBy("_identity").orderBy(*in_order)))
 
-    def _told(self, rows: DataFrame) -> DataFrame:
-        """Rows with their messages; where a column is missing, as in a table of former times, it is null."""
+    def _with_messages(self, rows: DataFrame) -> DataFrame:
+        """Rows with their messages; where a column is missing, as in an older table, it is null."""
         order, missing = _order(rows), [name for name in self._columns if name not in rows.columns]
         rows = rows.withColumns({name: lit(None).cast("string") for name in missing})
         return rows.select(*order, *message_columns(self._publish), self._identity.alias("_identity"))
@@ -139,7 +139,7 @@ class Unsent:
 
 
 def _changed(rows: DataFrame, before: DataFrame) -> DataFrame:
-    """The last messages that are others than those sent last; where there is none any more, a tombstone."""
+    """The last messages that differ from those sent last; where there is none any more, a tombstone."""
     met = rows.join(_as_old(before), F.expr(_SAME), "full_outer").where("not (value <=> _value)")
     address = [F.coalesce(name, f"_{name}").alias(name) for name in _ADDRESS]
     order = _order(rows)

@@ -18,18 +18,18 @@ class Notes:
         self._file = file
         self._places = set(_places(file))
 
-    def add(self, place: Place, told: dict[str, Any]) -> None:
-        """Note a row, unless a former run has done so."""
+    def add(self, place: Place, details: dict[str, Any]) -> None:
+        """Note a row, unless an earlier run has done so."""
         if place in self._places:
             return
         table, version, position = place
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with self._file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({**told, "table": table, "version": version, "position": position}) + "\n")
+            file.write(json.dumps({**details, "table": table, "version": version, "position": position}) + "\n")
         self._places.add(place)
 
 
 def _places(file: Path) -> Iterator[Place]:
     for line in file.read_text("utf-8").splitlines() if file.exists() else ():
-        told = json.loads(line)
-        yield told.get("table", ""), told.get("version", -1), told.get("position", -1)
+        note = json.loads(line)
+        yield note.get("table", ""), note.get("version", -1), note.get("position", -1)

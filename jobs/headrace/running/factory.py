@@ -1,4 +1,4 @@
-"""The three kinds of queries, each made from what a project declares."""
+"""Creates the three kinds of queries from the project's declarations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def make(
     schemas: Mapping[str, StructType],
     batches: SmallBatches | None = None,
 ) -> AnyQuery:
-    """A query that knows nothing but what is stored; `plans` are those of a former run, if it runs in batches."""
+    """A query that starts from its stored state only; `plans` are those of an earlier run, if it runs in batches."""
     if query.engine == "micro_batch":
         return Group(spark, project, layout, query, schemas, batches)
     kind = NativeQuery if query.engine == "streaming" else SnapshotQuery

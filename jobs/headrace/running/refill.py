@@ -1,4 +1,4 @@
-"""Filling what stands beside: queries process again all that has landed, up to where the running ones are."""
+"""Fills the tables of a rebuild: its queries process all landed records again, up to where the running ones are."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace.project.rebuilds import Rebuild
 from headrace.queries.group import Group
 from headrace.queries.inputs import InputLog, Inputs
 from headrace.running import factory
-from headrace.running.tasks import Say
+from headrace.running.tasks import Log
 from headrace.streaming.native import NativeQuery
 
 
@@ -24,29 +24,29 @@ class Refill:
     """The queries of a rebuild, filled one after another in the order in which they depend on each other."""
 
     def __init__(
-        self, spark: SparkSession, project: Project, rebuild: Rebuild, schemas: Mapping[str, StructType], say: Say
+        self, spark: SparkSession, project: Project, rebuild: Rebuild, schemas: Mapping[str, StructType], log: Log
     ) -> None:
         self.rebuild = rebuild
         self._spark = spark
         self._project = project
         self._schemas = schemas
-        self._say = say
+        self._log = log
         self._live = Layout(project.target.data_dir)
         self._layout = rebuilds.beside(self._live, rebuild, project.queries)
 
     def run(self, stop: threading.Event, everything: bool = False) -> Rebuild | None:
-        """Catch up with the running queries, or with `everything` that has landed; None if told to stop before."""
-        Rebuild(self.rebuild.queries).write(self._live)  # until it is done, what is there stands at no certain batch
+        """Catch up with the running queries, or with `everything` that has landed; None if stopped before that."""
+        Rebuild(self.rebuild.queries).write(self._live)  # until it is done, its tables are at no known batch
         reached = {} if everything else self._reached()
         for query in self._project.queries:
             if query.name in self.rebuild.queries:
-                made = factory.make(self._spark, self._project, self._layout, query, self._schemas)
-                made.create_tables()
-                if isinstance(made, Group):
-                    _limit(made, reached.get(query.name))
-                    self._fill_group(made, stop)
-                elif isinstance(made, NativeQuery):
-                    self._fill_native(made, stop)
+                query_beside = factory.make(self._spark, self._project, self._layout, query, self._schemas)
+                query_beside.create_tables()
+                if isinstance(query_beside, Group):
+                    _limit(query_beside, reached.get(query.name))
+                    self._fill_group(query_beside, stop)
+                elif isinstance(query_beside, NativeQuery):
+                    self._fill_native(query_beside, stop)
         if stop.is_set():
             return None
         batches = {name: inputs.batch for name, inputs in reached.items()}
@@ -55,14 +55,14 @@ class Refill:
         return filled
 
     def _reached(self) -> Mapping[str, Inputs]:
-        """What each running query has read so far; nothing is known of one in the streaming engine."""
+        """What each running query has read so far; unknown for one in the streaming engine."""
         logs = {name: InputLog(self._live.checkpoint(name)).last_finished() for name in self.rebuild.queries}
         return {name: inputs for name, inputs in logs.items() if inputs is not None}
 
     def _fill_group(self, group: Group, stop: threading.Event) -> None:
         try:
             while not stop.is_set() and (report := group.step(self._project.target.max_rows)):
-                self._say("rebuilt", query=group.query.name, batch=report.batch, rows=report.input_rows)
+                self._log("rebuilt", query=group.query.name, batch=report.batch, rows=report.input_rows)
             group.rest()
         finally:
             group.drop()
@@ -76,11 +76,11 @@ class Refill:
         query.stop()
         if query.current:
             query.current.store()
-        self._say("rebuilt", query=query.model.name, batch=query.progress.get("batchId"))
+        self._log("rebuilt", query=query.model.name, batch=query.progress.get("batchId"))
 
 
 def _limit(group: Group, reached: Inputs | None) -> None:
-    """Let a group read no further than another has; versions of tables made anew since then mean something else."""
+    """Let a group read no further than another has; versions of a table recreated since then mean something else."""
     for name, (_, upto) in (reached.ranges if reached else {}).items():
         source = group.sources.get(name)
         if reached and source is not None and source.table.id() == reached.ids.get(name):

@@ -1,4 +1,4 @@
-"""A run of a project: everything checked and created first, then all its tasks until told to stop."""
+"""A run of a project: everything checked and created first, then all its tasks until a stop is requested."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from headrace.project.model import Input, Model, Project
 from headrace.project.topic_names import progress_topic
 from headrace.publishing.publisher import Outlet, Publisher
 from headrace.publishing.routes import Rules
-from headrace.publishing.sent import kept
+from headrace.publishing.sent import retired_tables
 from headrace.queries.group import Group
 from headrace.queries.snapshot import SnapshotQuery
 from headrace.queries.sources import Tables, stored
@@ -40,12 +40,12 @@ from headrace.reading.topics import ensure
 from headrace.running import factory
 from headrace.running.supervisor import Failure, Supervised, Supervisor, wait_until
 from headrace.running.tasks import (
-    Bells,
+    CommitSignals,
     GroupTask,
     LandingTask,
+    Log,
     NativeTask,
     PublisherTask,
-    Say,
     SnapshotTask,
     Task,
     UnopenedTask,
@@ -60,9 +60,9 @@ from headrace.tables.delta import CommitTable
 
 @dataclass(frozen=True)
 class Options:
-    """How to run: only until all that is there has been processed, and whether the first failure ends all.
+    """How to run: whether to stop once all available input is processed, and whether the first failure ends the run.
 
-    `accepted` are the mixes of old and new meaning that a user has accepted, by query.
+    `accepted` are the mixes of old and new meaning that the user has accepted, by query.
     """
 
     available_now: bool = False
@@ -73,15 +73,15 @@ class Options:
 class Run:
     """One run: `prepare` refuses or creates, `start` starts, `wait` returns the failures, `stop` ends it."""
 
-    def __init__(self, spark: SparkSession, project: Project, options: Options, say: Say) -> None:
+    def __init__(self, spark: SparkSession, project: Project, options: Options, log: Log) -> None:
         self.project = project
         self.layout = Layout(project.target.data_dir)
         self._turns = Turns(spark.sparkContext.defaultParallelism)
-        self.supervisor = Supervisor(say, self._turns)
+        self.supervisor = Supervisor(log, self._turns)
         self._spark = spark
         self._options = options
-        self._say = say
-        self._bells = Bells()
+        self._log = log
+        self._signals = CommitSignals()
         self._commit_cache = CommitCache()
         self._started = datetime.now(timezone.utc)
         self._landings: list[LandingQuery] = []
@@ -99,7 +99,7 @@ class Run:
         spark, project, layout = self._spark, self.project, self.layout
         source = KafkaSource.of(project.target.kafka, f"headrace-{project.name}-{project.target.identity}")
         for landing in project.landings:
-            with self._apart(landing.query, "landing", [f"_landing.{landing.name}"]):
+            with self._isolated(landing.query, "landing", [f"_landing.{landing.name}"]):
                 query = LandingQuery(spark, layout, landing, source, project.target.input, self._commit_cache)
                 query.table.create()
                 if project.landings_to_run is None or landing.name in project.landings_to_run:
@@ -108,7 +108,7 @@ class Run:
         # Spark takes its time to declare a macro, so those of other queries are left out.
         named = replace(project, macros=macros_of(project, running))
         for each in project.queries:
-            with self._apart(each.name, each.engine, [model.table for model in each.models]):
+            with self._isolated(each.name, each.engine, [model.table for model in each.models]):
                 self._queries.append(self._opened(factory.make(spark, named, layout, each, schemas)))
         looked_up = partial(_newest, named, layout, schemas)
         for landed in self._landings:
@@ -117,12 +117,12 @@ class Run:
         self._settle()
         for model in running:
             if model.publish and model.table not in self._unopened:
-                with self._apart(f"publish_{model.name}", "publisher"):
+                with self._isolated(f"publish_{model.name}", "publisher"):
                     self._publishers.append(self._publisher(model, schemas))
         self._open_publishers()
 
     def start(self) -> None:
-        """Note what is started, for the next plan; then start every task, sources first."""
+        """Record what is started, for the next plan; then start every task, sources first."""
         self._record()
         writers = dict(map(self._land, self._landings))
         for tables, task in self._unopened_tasks:
@@ -134,11 +134,11 @@ class Run:
         self._await(writers)
         for publisher in self._publishers:
             upstream = [writers[publisher.model.table]]
-            self.supervisor.add(PublisherTask(publisher, self._bells, self._say), upstream)
+            self.supervisor.add(PublisherTask(publisher, self._signals, self._log), upstream)
         self.supervisor.start(self._options.available_now)
 
     def wait(self, stop: threading.Event) -> tuple[Failure, ...]:
-        """Until everything is done, a failure ends it, or a stop is asked for; then end what still runs."""
+        """Wait until everything is done, a failure ends the run, or a stop is requested; then end what still runs."""
         fail_fast = self._options.fail_fast
         jvm_ended = partial(session.ended, self._spark)
         wait_until(lambda: bool(self.supervisor.done or jvm_ended() or (fail_fast and self.supervisor.failures)), stop)
@@ -146,17 +146,17 @@ class Run:
             self.supervisor.stop.set()  # without waiting: what a step waits for will never come
             raise HeadraceError(cause)
         if not self.supervisor.end():
-            self._say("slow_stop", cause="a query did not end its batch in time")
+            self._log("slow_stop", cause="a query did not end its batch in time")
         return self.supervisor.failures
 
     def status(self, state: RunnerState = "running") -> ProjectStatus:
-        """What is to be said of the run now."""
+        """The current status of the run."""
         me = RunnerStatus(self.project.name, self.project.target.name, os.getpid(), self._started, state)
         queries = tuple(member.status() for member in self.supervisor.members)
         return ProjectStatus(me, datetime.now(timezone.utc), queries)
 
     def write_status(self, state: RunnerState = "running") -> None:
-        """Leave the status where `headrace status` finds it."""
+        """Write the status where `headrace status` reads it."""
         draft = self.layout.status.with_suffix(".tmp")
         draft.write_text(self.status(state).to_json())
         draft.replace(self.layout.status)
@@ -171,7 +171,7 @@ class Run:
 
     def _land(self, query: LandingQuery) -> tuple[str, Supervised]:
         target = self.project.target
-        task = LandingTask(query, target.ingest_interval, target.max_rows, self._bells, self._say)
+        task = LandingTask(query, target.ingest_interval, target.max_rows, self._signals, self._log)
         readers = [q for q in self._queries if not isinstance(q, SnapshotQuery) and task.table in q.sources]
         task.waiting = lambda: any(reader.waits for reader in readers)
         task.comparing = lambda: any(
@@ -180,14 +180,15 @@ class Run:
         task.tick_after = float(self.project.vars.get(IDLE_TICK, 5))
         after = {topic.name: topic.idle_after for topic in query.landing.topics}
         task.idle_after = {
-            name: task.tick_after if given is None else seconds(self.project, given) for name, given in after.items()
+            name: task.tick_after if duration is None else seconds(self.project, duration)
+            for name, duration in after.items()
         }
         if self._options.available_now:
             task.upto = query.ends()
         return task.table, self.supervisor.add(task)
 
     def _await(self, writers: Mapping[str, Supervised]) -> None:
-        """Let a query that has never run begin when the tables of others that it looks up hold what was there."""
+        """Let a new query begin only once the queries whose tables it looks up have caught up."""
         members = {member.task.name: member for member in self.supervisor.members}
         needs = {name: [other.task.name for other in member.upstream] for name, member in members.items()}
         new = [query for query in self._queries if not isinstance(query, SnapshotQuery) and query.is_new]
@@ -201,15 +202,15 @@ class Run:
 
     def _task(self, query: factory.AnyQuery, upstream: Sequence[Supervised]) -> Task:
         if isinstance(query, Group):
-            return GroupTask(query, self.project.target.max_rows, self._bells, self._say)
+            return GroupTask(query, self.project.target.max_rows, self._signals, self._log)
         after = (lambda: all(member.finished.is_set() for member in upstream)) if self._options.available_now else None
         if isinstance(query, SnapshotQuery):
-            return SnapshotTask(query, self._bells, self._say, after)
-        return NativeTask(query, self._bells, self._say, after)
+            return SnapshotTask(query, self._signals, self._log, after)
+        return NativeTask(query, self._signals, self._log, after)
 
     @contextmanager
-    def _apart(self, name: str, kind: QueryKind, tables: Sequence[str] = ()) -> Iterator[None]:
-        """Let what cannot be opened fail as a task of its own; what a later start may find mended ends the run."""
+    def _isolated(self, name: str, kind: QueryKind, tables: Sequence[str] = ()) -> Iterator[None]:
+        """Let what cannot be opened fail as a task of its own; a failure that can pass ends the run."""
         try:
             yield
         except InvalidProject:
@@ -221,7 +222,7 @@ class Run:
             self._unopened_tasks.append((tables, UnopenedTask(name, kind, f"it cannot be opened: {told(error)}")))
 
     def _opened(self, query: factory.AnyQuery) -> factory.AnyQuery:
-        """A query with its tables, and with what the queries of a run share."""
+        """A query whose tables exist, set up with what the queries of a run share."""
         query.create_tables()
         if not isinstance(query, SnapshotQuery):
             query.commit_cache = self._commit_cache
@@ -239,13 +240,13 @@ class Run:
         published = [model.publish for model in running if model.publish]
         wanted |= {publish.topic: 1 for publish in published if publish.topic and publish.topic not in wanted}
         ensure(kafka, wanted)
-        if published:  # compacted: the broker's retention must never take what tells how far a table has been sent
+        if published:  # compacted: the broker's retention must never remove the record of how far a table has been sent
             ensure(kafka, {progress_topic(self.project.target): 1}, {"cleanup.policy": "compact"})
 
     def _settle(self) -> None:
-        """Decide where topics begin, and land what comes with the project, before anything runs that may look it up.
+        """Decide where topics begin, and land the project's seeds, before anything runs that may look them up.
 
-        What keeps a landing from knowing is told as its own failure, when it runs.
+        What prevents that is reported as the landing's own failure, when it runs.
         """
         for landing in self._landings:
             with suppress(HeadraceError, KafkaException):
@@ -253,15 +254,15 @@ class Run:
                 landing.seed()
 
     def _open_publishers(self) -> None:
-        """Let every publisher find its place, all at once since each waits for the broker; then tell what is wrong."""
+        """Let every publisher find its position, concurrently as each waits for the broker; then report findings."""
         with ThreadPoolExecutor(len(self._publishers) or 1) as pool:
-            findings = [finding for found in pool.map(_misplaced, self._publishers) for finding in found]
+            findings = [finding for found in pool.map(_opening_findings, self._publishers) for finding in found]
         if findings:
             raise InvalidProject(findings)
         self._remove_retired()
 
     def _remove_retired(self) -> None:
-        """Remove what swaps have put aside, once its time is over and no publisher compares with it any more."""
+        """Remove what swaps have put aside, once its time is over and no publisher needs it for comparison."""
         running = {query.name for query in self.project.queries}
         others = {model.query for model in self.project.models} - running
         needed = {table_id for publisher in self._publishers for table_id in publisher.relies_on}
@@ -277,12 +278,12 @@ class Run:
         outlet = Outlet.of(self.project, model, self._rules())
         table = stored(self._spark, self.layout, model, schemas[model.table])
         barrier = resets.read_note(self.layout.checkpoint(model.query or model.name)).barrier
-        former, notes = kept(self._spark, self.layout, model), self.layout.data_dir / "set_aside"
+        find_retired, notes = retired_tables(self._spark, self.layout, model), self.layout.data_dir / "set_aside"
         named = macros_of(self.project, [model])
-        return Publisher(self._spark, model, table, outlet, notes, barrier, former, self._commit_cache, named)
+        return Publisher(self._spark, model, table, outlet, notes, barrier, find_retired, self._commit_cache, named)
 
     def _rules(self) -> Rules:
-        """What holds of topics that rows name: they are no source, and no other model's."""
+        """The rules for topics that rows name: none may be a source, or another model's topic."""
         topics = {topic.topic for landing in self.project.landings for topic in landing.topics}
         topics |= {model.publish.topic for model in self.project.models if model.publish and model.publish.topic}
         return Rules(self.project.target.kafka.create_topics, frozenset({*topics, progress_topic(self.project.target)}))
@@ -291,13 +292,13 @@ class Run:
 def _newest(
     project: Project, layout: Layout, schemas: Mapping[str, StructType], session: SparkSession, ref: Input
 ) -> DataFrame:
-    """What a plain read of a reference sees now."""
+    """What a plain read of a reference returns now."""
     tables = Tables(session, project, layout, schemas)
     return tables.as_of(ref, tables.of(ref).newest_version())
 
 
-def _misplaced(publisher: Publisher) -> tuple[Finding, ...]:
-    """What keeps a publisher from knowing its place."""
+def _opening_findings(publisher: Publisher) -> tuple[Finding, ...]:
+    """The findings that keep a publisher from knowing its position."""
     try:
         publisher.open()
     except InvalidProject as error:

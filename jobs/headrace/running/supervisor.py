@@ -1,4 +1,4 @@
-"""Keeps tasks running: one thread each, restarted with back-off when the cause of a failure can pass."""
+"""Keeps tasks running: one thread each, restarted with back-off after a transient failure."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from dataclasses import dataclass, replace
 
 from headrace.queries.turns import RANKS, Turns
 from headrace.reading.status import QueryKind, QueryState, QueryStatus
-from headrace.running.tasks import Say, Task
+from headrace.running.tasks import Log, Task
 from headrace.spark.failures import SAME_FAILURES, WAITS, passes, told
 
 STOP_SECONDS = 25.0
 IN_TURN: tuple[QueryKind, ...] = ("landing", "micro_batch", "snapshot")
-"""Tasks of which each step computes. What Spark streams takes turns by itself, and publishers mostly wait."""
+"""Tasks whose every step computes. What Spark streams takes turns by itself, and publishers mostly wait."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a task ended for good."""
+    """Why a task failed permanently."""
 
     task: str
     cause: str
 
 
 class Supervised:
-    """A task and how it fares."""
+    """A task with its state and failures."""
 
-    def __init__(self, task: Task, upstream: Sequence[Supervised], say: Say, turns: Turns) -> None:
+    def __init__(self, task: Task, upstream: Sequence[Supervised], log: Log, turns: Turns) -> None:
         self.task = task
         self.upstream = upstream
         self.awaited: Sequence[Supervised] = ()
@@ -38,7 +38,7 @@ class Supervised:
         self.last_error: str | None = None
         self.finished = threading.Event()
         self.caught_up = threading.Event()
-        self._say = say
+        self._log = log
         self._turns = turns if task.kind in IN_TURN else None
 
     @property
@@ -46,13 +46,13 @@ class Supervised:
         return Failure(self.task.name, self.last_error or "") if self.state == "failed" else None
 
     def status(self) -> QueryStatus:
-        """The task's own account with its state and failures."""
+        """The task's own status, with its state and failures."""
         return replace(self.task.status(), state=self.state, restarts=self.restarts, last_error=self.last_error)
 
     def run(self, stop: threading.Event, until_done: bool) -> None:
-        """Step until told to stop, failed for good or, with `until_done`, until nothing is left to do.
+        """Step until stopped, failed permanently or, with `until_done`, until nothing is left to do.
 
-        The first step comes after those that are awaited have worked off what was there.
+        The first step waits until the awaited tasks have caught up.
         """
         try:
             wait_until(lambda: all(other.caught_up.is_set() for other in self.awaited), stop, poll=0.05)
@@ -71,14 +71,14 @@ class Supervised:
             self.task.finish()
             self.task.close()
             self.state = "stopped"
-        except Exception as error:  # of an end there is no second attempt
+        except Exception as error:  # the end of a task is not retried
             self._fail(told(error))
         finally:
             self.finished.set()
             self.caught_up.set()
 
     def _step(self, stop: threading.Event) -> bool | None:
-        """One step, tried again while its failure can pass; None if the task has failed for good."""
+        """One step, retried while its failure is transient; None if the task has failed permanently."""
         attempt = 0
         while not stop.is_set():
             try:
@@ -89,7 +89,7 @@ class Supervised:
                 attempt += 1
                 if not self._can_go_on(error, attempt):
                     return None
-                self._say("retry", query=self.task.name, attempt=attempt, cause=self.last_error)
+                self._log("retry", query=self.task.name, attempt=attempt, cause=self.last_error)
                 stop.wait(WAITS[min(attempt, len(WAITS)) - 1])
         return False
 
@@ -115,10 +115,10 @@ class Supervised:
 
     def _fail(self, cause: str) -> None:
         self.state, self.last_error = "failed", cause
-        self._say("failed", query=self.task.name, cause=cause)
+        self._log("failed", query=self.task.name, cause=cause)
 
     def _wait(self, stop: threading.Event) -> None:
-        """Until there may be work: a new commit, or the task's poll interval."""
+        """Wait until there may be work: a new commit, or the task's poll interval."""
         if not stop.is_set():
             self.task.wake.wait(self.task.poll)
 
@@ -126,16 +126,16 @@ class Supervised:
 class Supervisor:
     """All tasks of a run, each in a thread of its own."""
 
-    def __init__(self, say: Say, turns: Turns) -> None:
+    def __init__(self, log: Log, turns: Turns) -> None:
         self.members: list[Supervised] = []
         self._turns = turns
         self.stop = threading.Event()
-        self._say = say
+        self._log = log
         self._threads: list[threading.Thread] = []
 
     def add(self, task: Task, upstream: Sequence[Supervised] = ()) -> Supervised:
-        """Take a task in; with `until_done` it ends only after those upstream of it."""
-        member = Supervised(task, upstream, self._say, self._turns)
+        """Add a task; with `until_done` it ends only after those upstream of it."""
+        member = Supervised(task, upstream, self._log, self._turns)
         self.members.append(member)
         return member
 
@@ -154,7 +154,7 @@ class Supervisor:
 
     @property
     def done(self) -> bool:
-        """Whether no task is at work any more."""
+        """Whether no task is running any more."""
         return all(member.finished.is_set() for member in self.members)
 
     def end(self) -> bool:
@@ -169,6 +169,6 @@ class Supervisor:
 
 
 def wait_until(condition: Callable[[], bool], stop: threading.Event, poll: float = 0.2) -> None:
-    """Return once a condition holds or a stop is asked for."""
+    """Return once a condition holds or a stop is requested."""
     while not condition() and not stop.wait(poll):
         pass

@@ -21,24 +21,24 @@ from headrace.queries.snapshot import SnapshotQuery
 from headrace.reading.status import QueryKind, QueryStatus
 from headrace.streaming.native import NativeQuery
 
-Say = Callable[..., None]
+Log = Callable[..., None]
 """Logs one event with its values."""
 
 
-class Bells:
-    """Who wants to know that a table has a new commit."""
+class CommitSignals:
+    """Notifies subscribers of new commits, by table."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, list[threading.Event]] = {}
 
     def subscribe(self, tables: Iterable[str]) -> threading.Event:
-        """An event that is set whenever one of these tables is rung."""
+        """An event that is set whenever one of these tables has a new commit."""
         event = threading.Event()
         for table in tables:
             self._waiting.setdefault(table, []).append(event)
         return event
 
-    def ring(self, table: str) -> None:
+    def notify(self, table: str) -> None:
         """Wake everyone who reads a table."""
         for event in self._waiting.get(table, []):
             event.set()
@@ -63,7 +63,7 @@ class Counters:
         self.batch, self.rows, self.last_step = batch, self.rows + rows, now
 
     def idle(self) -> None:
-        """Nothing came; the rate falls to zero after a while."""
+        """There was no input; the rate falls to zero after a while."""
         if time.monotonic() - self.last_step > 5:
             self.rate = 0.0
 
@@ -81,16 +81,16 @@ class Task(Protocol):
 
     @property
     def is_caught_up(self) -> bool:
-        """Whether it has worked off what it last saw, once it has made a step."""
+        """Whether it has processed all input that its last step saw."""
 
     def finish(self) -> None:
         """Do what is due once at a clean end."""
 
     def close(self) -> None:
-        """Let go of what a new attempt would open again; called between steps only."""
+        """Release what a new attempt would open again; called between steps only."""
 
     def status(self) -> QueryStatus:
-        """What is to be said of it now, without its state."""
+        """Its current status, without its state."""
 
 
 class LandingTask:
@@ -99,11 +99,11 @@ class LandingTask:
     kind: QueryKind = "landing"
     poll = 0.1
 
-    def __init__(self, query: LandingQuery, interval: float, max_rows: int, bells: Bells, say: Say) -> None:
+    def __init__(self, query: LandingQuery, interval: float, max_rows: int, signals: CommitSignals, log: Log) -> None:
         self.query = query
         self.name = query.landing.query
         self.table = f"_landing.{query.landing.name}"
-        self.wake = bells.subscribe([])
+        self.wake = signals.subscribe([])
         self.upto: Offsets | None = None
         self.waiting: Callable[[], bool] = lambda: False
         self.comparing: Callable[[], bool] = lambda: False
@@ -111,7 +111,7 @@ class LandingTask:
         self.idle_after: Mapping[str, float] = {}
         self._moved, self._read = dict[str, float](), dict[str, int]()
         self._ticked, self._at_start = time.monotonic(), True
-        self._interval, self._max_rows, self._bells, self._say = interval, max_rows, bells, say
+        self._interval, self._max_rows, self._signals, self._log = interval, max_rows, signals, log
         self._counters = Counters()
         self._next = 0.0
 
@@ -129,9 +129,9 @@ class LandingTask:
         self._next = started + (self._interval if self.upto is None else 0.0)
         self._counters.took(report.batch, report.records)
         self._counters.rejected += report.rejected
-        self._bells.ring(self.table)
-        told = {"batch": report.batch, "rows": report.records, "rejected": report.rejected}
-        self._say("landed", query=self.name, **told, s=round(time.monotonic() - started, 3))
+        self._signals.notify(self.table)
+        fields = {"batch": report.batch, "rows": report.records, "rejected": report.rejected}
+        self._log("landed", query=self.name, **fields, s=round(time.monotonic() - started, 3))
         if self.upto is None and (self.query.lag or 0) <= self._max_rows:  # else there is more to read
             self._tick(started)
         return True
@@ -143,11 +143,11 @@ class LandingTask:
     def _tick(self, now: float) -> None:
         """Let time pass where something waits for it and nothing comes; Kafka has answered, so it is up.
 
-        `now` is a moment before Kafka was asked: of what has been sent since then nothing is known.
+        `now` is a moment before Kafka was asked: what has been sent since then is unknown.
 
-        A run over what is there does so at its start only, and not if there is something to read: until all of that
+        A run over available input does so at its start only, and not if there is something to read: until all of that
         has been read, its own times count. While some sources are idle and others are not, only a query that
-        compares the times of its streams needs to be told.
+        compares the times of its streams needs a tick.
         """
         at_start, self._at_start = self._at_start, False
         idle = tuple(name for name, after in self.idle_after.items() if now - self._moved.get(name, 0.0) >= after)
@@ -156,10 +156,10 @@ class LandingTask:
         if due and (((self.upto or is_quiet) and self.waiting()) or (idle and self.comparing())):
             self._ticked = now
             if self.query.tick(None if self.upto or len(idle) == len(self.idle_after) else idle) is not None:
-                self._bells.ring(self.table)
+                self._signals.notify(self.table)
 
     def _note_moves(self) -> None:
-        """Learn which sources have brought something; at the first step all have."""
+        """Note which sources had new records; at the first step all had."""
         read = self.query.progress
         for topic in self.query.landing.topics:
             if self._read.get(topic.topic) != read.get(topic.topic, 0):
@@ -184,11 +184,11 @@ class GroupTask:
     kind: QueryKind = "micro_batch"
     poll = 1.0
 
-    def __init__(self, group: Group, max_rows: int, bells: Bells, say: Say) -> None:
+    def __init__(self, group: Group, max_rows: int, signals: CommitSignals, log: Log) -> None:
         self.group = group
         self.name = group.query.name
-        self.wake = bells.subscribe(group.sources)
-        self._max_rows, self._bells, self._say = max_rows, bells, say
+        self.wake = signals.subscribe(group.sources)
+        self._max_rows, self._signals, self._log = max_rows, signals, log
         self._counters = Counters()
 
     def step(self) -> bool:
@@ -199,15 +199,15 @@ class GroupTask:
         self._counters.took(report.batch, report.input_rows)
         for table, rows in report.output_rows.items():
             if rows:
-                self._bells.ring(table)
+                self._signals.notify(table)
         for line in report.lines:
-            self._say("progress", query=self.name, batch=report.batch, line=line)
+            self._log("progress", query=self.name, batch=report.batch, line=line)
         for test, rows in report.failed.items():
-            self._say("test_failed", query=self.name, batch=report.batch, test=test, rows=rows)
+            self._log("test_failed", query=self.name, batch=report.batch, test=test, rows=rows)
         self._counters.failed.update(report.failed)
         rows_out = {table: rows for table, rows in report.output_rows.items() if rows}
-        told = {"batch": report.batch, "rows": report.input_rows, "out": rows_out}
-        self._say("batch", query=self.name, **told, s=round(report.seconds, 3))
+        fields = {"batch": report.batch, "rows": report.input_rows, "out": rows_out}
+        self._log("batch", query=self.name, **fields, s=round(report.seconds, 3))
         return True
 
     @property
@@ -223,8 +223,8 @@ class GroupTask:
     def status(self) -> QueryStatus:
         c = self._counters
         status = QueryStatus(self.name, self.kind, batch=c.batch, rows=c.rows, rows_per_second=c.rate)
-        told = replace(status, state_rows=self.group.state_rows, behind_by=self.group.behind)
-        return replace(told, failed=dict(c.failed))
+        status = replace(status, state_rows=self.group.state_rows, behind_by=self.group.behind)
+        return replace(status, failed=dict(c.failed))
 
 
 class NativeTask:
@@ -233,12 +233,14 @@ class NativeTask:
     kind: QueryKind = "streaming"
     poll = 0.5
 
-    def __init__(self, query: NativeQuery, bells: Bells, say: Say, after: Callable[[], bool] | None = None) -> None:
-        """With `after` it reads what is there once that holds, and ends; else it goes on for ever."""
+    def __init__(
+        self, query: NativeQuery, signals: CommitSignals, log: Log, after: Callable[[], bool] | None = None
+    ) -> None:
+        """With `after` it reads what is there once that holds, and ends; else it runs until stopped."""
         self.query = query
         self.name = query.model.name
-        self.wake = bells.subscribe([])
-        self._bells, self._say, self._after = bells, say, after
+        self.wake = signals.subscribe([])
+        self._signals, self._log, self._after = signals, log, after
         self._last: int | None = None
         self._rows = 0
         self._stored_at = time.monotonic()
@@ -271,9 +273,9 @@ class NativeTask:
     def _report(self, progress: StreamingQueryProgress | None) -> None:
         if progress and progress["batchId"] != self._last:
             self._last, self._rows = progress["batchId"], self._rows + progress["numInputRows"]
-            self._bells.ring(self.query.model.table)
+            self._signals.notify(self.query.model.table)
             if progress["numInputRows"]:
-                self._say("batch", query=self.name, batch=self._last, rows=progress["numInputRows"])
+                self._log("batch", query=self.name, batch=self._last, rows=progress["numInputRows"])
 
     def finish(self) -> None:
         self.query.stop()
@@ -296,13 +298,15 @@ class SnapshotTask:
 
     kind: QueryKind = "snapshot"
 
-    def __init__(self, query: SnapshotQuery, bells: Bells, say: Say, after: Callable[[], bool] | None = None) -> None:
-        """With `after` it takes one, once that holds, and ends; else it goes on for ever."""
+    def __init__(
+        self, query: SnapshotQuery, signals: CommitSignals, log: Log, after: Callable[[], bool] | None = None
+    ) -> None:
+        """With `after` it takes one, once that holds, and ends; else it runs until stopped."""
         self.query = query
         self.name = query.model.name
-        self.wake = bells.subscribe([])
+        self.wake = signals.subscribe([])
         self.poll = 1.0
-        self._bells, self._say, self._after = bells, say, after
+        self._signals, self._log, self._after = signals, log, after
         self._counters = Counters()
         self._started, self._is_done = datetime.now(timezone.utc), False
 
@@ -315,11 +319,11 @@ class SnapshotTask:
         if report is None:
             self._is_done = self._after is not None
             return False
-        # One that a former run had begun is not the one that this run is to take.
+        # A snapshot that an earlier run had begun is not the one that this run is to take.
         self._is_done = self._after is not None and report.taken_at >= self._started
         self._counters.took(report.batch, report.rows)
-        self._bells.ring(self.query.model.table)
-        self._say("snapshot", query=self.name, batch=report.batch, rows=report.rows)
+        self._signals.notify(self.query.model.table)
+        self._log("snapshot", query=self.name, batch=report.batch, rows=report.rows)
         return True
 
     @property
@@ -338,7 +342,7 @@ class SnapshotTask:
 
 
 class UnopenedTask:
-    """Stands for what could not be opened: it fails with the reason, and the others go on."""
+    """A placeholder for what could not be opened: it fails with the reason, and the others continue."""
 
     poll = 1.0
 
@@ -370,11 +374,11 @@ class PublisherTask:
     kind: QueryKind = "publisher"
     poll = 1.0
 
-    def __init__(self, publisher: Publisher, bells: Bells, say: Say) -> None:
+    def __init__(self, publisher: Publisher, signals: CommitSignals, log: Log) -> None:
         self.publisher = publisher
         self.name = f"publish_{publisher.model.name}"
-        self.wake = bells.subscribe([publisher.model.table])
-        self._say = say
+        self.wake = signals.subscribe([publisher.model.table])
+        self._log = log
         self._counters = Counters()
 
     def step(self) -> bool:
@@ -384,7 +388,7 @@ class PublisherTask:
             return False
         self._counters.took(self.publisher.version - 1, sent)
         if sent:
-            self._say("published", query=self.name, version=self.publisher.version - 1, rows=sent)
+            self._log("published", query=self.name, version=self.publisher.version - 1, rows=sent)
         return True
 
     @property
