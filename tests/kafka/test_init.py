@@ -19,7 +19,7 @@ from headrace.reading.show import show
 from headrace.running.runner import Options, Run
 from headrace.testing import case as cases
 from headrace.testing.comparison import differences
-from headrace.testing.landed import land
+from headrace.testing.landing import land
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.trial import outcome_of
 from tests.kafka.cluster import Cluster

@@ -28,7 +28,7 @@ from headrace.project.model import Project
 from headrace.reading import rows
 from headrace.testing.case import Batch
 from headrace.testing.disk import Process, land_batch
-from headrace.testing.landed import land
+from headrace.testing.landing import land
 from headrace.testing.sandbox import Sandbox
 from tests.plan.corpus import Edit, Shape, judged, project
 

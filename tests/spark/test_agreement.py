@@ -23,7 +23,7 @@ from headrace.project.model import Project
 from headrace.testing.case import Batch
 from headrace.testing.cut_runs import Rows, Run
 from headrace.testing.cutting import Cutting
-from headrace.testing.landed import land
+from headrace.testing.landing import land
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.scope import narrowed
 

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from headrace.project import loader
 from headrace.testing import case, disk
 from headrace.testing.comparison import differences
-from headrace.testing.landed import land
+from headrace.testing.landing import land
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.scope import Scope, narrowed
 from headrace.testing.trial import Models

@@ -16,7 +16,7 @@ from headrace.layout import Layout
 from headrace.project import loader
 from headrace.project.model import Input
 from headrace.testing.case import Batch, Cut
-from headrace.testing.landed import LandedBatch, land
+from headrace.testing.landing import LandedBatch, land
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.trial import Models
 

@@ -19,7 +19,7 @@ from headrace.testing.case import CUTS, Batch
 from headrace.testing.comparison import differences
 from headrace.testing.disk import Crash, Fuse, Process
 from headrace.testing.disk import land_batch as land_on_disk
-from headrace.testing.landed import Landed, land
+from headrace.testing.landing import Landed, land
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.scope import narrowed
 from headrace.testing.trial import outcome_of

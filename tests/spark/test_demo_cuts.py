@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headrace.project import loader
-from headrace.testing.cut_report import told
+from headrace.testing.cut_report import describe
 from headrace.testing.cut_trial import PartTrial, parts
 from headrace.testing.sandbox import Sandbox
 
@@ -28,7 +28,7 @@ def test_no_model_depends_on_how_its_events_are_cut(number: int, sandbox: Sandbo
         if any(rows.differs(first) for _, rows in others):
             difference = trial.difference(table)
             assert difference is not None
-            pytest.fail(told(PROJECT.model(table), difference, names, SEED))
+            pytest.fail(describe(PROJECT.model(table), difference, names, SEED))
 
 
 def test_all_stored_models_are_tried() -> None:

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from headrace.queries.group import Group
 from headrace.streaming.native import NativeQuery
 from headrace.testing.case import Batch
-from headrace.testing.landed import land
+from headrace.testing.landing import land
 from headrace.testing.scope import narrowed
 from headrace.testing.trial import Models
 

@@ -19,7 +19,7 @@ from headrace.project.model import Model
 from headrace.testing.case import Batch
 from headrace.testing.disk import Process
 from headrace.testing.disk import land_batch as land_on_disk
-from headrace.testing.landed import land
+from headrace.testing.landing import land
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.scope import narrowed
 

@@ -15,7 +15,7 @@ from headrace.project import loader
 from headrace.spark.failures import ModelFailed
 from headrace.testing.case import Batch, Cut
 from headrace.testing.disk import Crash, Fuse, Process, land_batch
-from headrace.testing.landed import land
+from headrace.testing.landing import land
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.scope import narrowed
 from headrace.testing.trial import Models, _run

@@ -25,7 +25,7 @@ from headrace.tables.diff import Difference, Example
 from headrace.tables.versions import difference
 from headrace.testing.case import Batch
 from headrace.testing.disk import Process
-from headrace.testing.landed import land
+from headrace.testing.landing import land
 from headrace.testing.sandbox import Sandbox
 from tests.plan import corpus
 

@@ -15,7 +15,7 @@ from headrace.queries.replaying_rows import request
 from headrace.reading.dead_letters import Chosen, refused
 from headrace.testing.case import Batch
 from headrace.testing.disk import Crash, Fuse, Process, land_batch
-from headrace.testing.landed import land
+from headrace.testing.landing import land
 from headrace.testing.sandbox import Sandbox
 
 pytestmark = pytest.mark.spark

@@ -18,7 +18,7 @@ from headrace.reading.dead_letters import Chosen, refused
 from headrace.tables.delta import Commit, CommitTable
 from headrace.testing.case import Batch
 from headrace.testing.disk import Crash, Process, land_batch
-from headrace.testing.landed import land
+from headrace.testing.landing import land
 from headrace.testing.sandbox import Sandbox
 
 pytestmark = pytest.mark.spark

@@ -18,7 +18,7 @@ from headrace.testing import case as cases
 from headrace.testing.comparison import differences
 from headrace.testing.disk import Process
 from headrace.testing.disk import land_batch as land_on_disk
-from headrace.testing.landed import land
+from headrace.testing.landing import land
 from headrace.testing.recording import write_case
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.scope import narrowed

@@ -12,7 +12,7 @@ from headrace.layout import Layout
 from headrace.planning.declared import Declared
 from headrace.testing.case import Batch
 from headrace.testing.disk import land_batch
-from headrace.testing.landed import land
+from headrace.testing.landing import land
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.upgrade import Upgrade, recorded_batches, upgrade
 from tests.plan import corpus

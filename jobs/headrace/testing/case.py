@@ -1,4 +1,4 @@
-"""A model's test as data: what lands, batch by batch, and what must come of it."""
+"""A model test as data: what lands, batch by batch, and the expected results."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ def _moment(value: Any) -> datetime:
 
 
 def _key(value: Any) -> Any:
-    """Refuse what is no key before each kind that it is not does so."""
+    """Refuse what is no key here, else each type of the union reports its own error."""
     if isinstance(value, bool) or not (value is None or isinstance(value, (str, int, bytes))):
         raise refuse("bad-value", "a key is a text, a whole number or null; put anything else in quotes")
     return value
 
 
-def _some(values: tuple[T, ...]) -> tuple[T, ...]:
-    """Refuse a list of none; a bound of the field would also count those that are wrong as missing."""
+def _non_empty(values: tuple[T, ...]) -> tuple[T, ...]:
+    """Refuse an empty list; a length bound of the field would count invalid items as missing."""
     if not values:
         raise refuse("bad-value", "this list is empty; give at least one")
     return values
 
 
-def _said(value: Any) -> Any:
+def _not_null(value: Any) -> Any:
     if value is None:
         raise refuse("bad-value", "say what must be there, `[]` if nothing, or leave the key out")
     return value
 
 
 def _mapping(value: Any) -> Any:
-    """Let an expectation without any keys be one that expects nothing, which is refused as such."""
+    """Take an expectation without keys as one that checks nothing, which is refused as such."""
     return {} if value is None else value
 
 
-def _alike(rows: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+def _same_columns(rows: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
     if any(row.keys() != rows[0].keys() for row in rows):
         raise refuse("uneven-rows", "name the same columns in each row; `null` is a value too")
     return rows
@@ -71,7 +71,7 @@ Moment = Annotated[datetime, BeforeValidator(_moment, json_schema_input_type=str
 RecordKey = Annotated[str | int | bytes | None, BeforeValidator(_key, json_schema_input_type=str | int | bytes | None)]
 RowKey = Annotated[str | int, BeforeValidator(_key, json_schema_input_type=str | int)]
 TextKey = Annotated[str | int | None, BeforeValidator(_key, json_schema_input_type=str | int | None)]
-Rows = Annotated[tuple[dict[str, Any], ...], AfterValidator(_alike)]
+Rows = Annotated[tuple[dict[str, Any], ...], AfterValidator(_same_columns)]
 
 
 class Record(Shape):
@@ -126,12 +126,12 @@ class Expect(Shape):
     @field_validator("*", mode="before")
     @classmethod
     def _expected(cls, value: Any) -> Any:
-        """An empty `rows:` would be taken for no word about rows."""
-        return _said(value)
+        """Refuse null: an empty `rows:` would mean that rows are not checked."""
+        return _not_null(value)
 
     @property
     def is_empty(self) -> bool:
-        """Whether it looks at nothing."""
+        """Whether it checks nothing."""
         lists = (self.rows, self.dead_letters, self.published, self.late, self.log, self.failed_rows, self.watermark)
         return not (self.state or any(self.history.values())) and all(each is None for each in lists)
 
@@ -145,11 +145,11 @@ class Batch(Shape):
 
     @model_validator(mode="before")
     @classmethod
-    def _apart(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        own = {name: value for name, value in given.items() if name in ("at", "expect")}
-        return {**own, "records": {name: records for name, records in given.items() if name not in own}}
+    def _split_records(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        own = {name: value for name, value in data.items() if name in ("at", "expect")}
+        return {**own, "records": {name: records for name, records in data.items() if name not in own}}
 
 
 class FileShape(Shape):
@@ -158,13 +158,13 @@ class FileShape(Shape):
     model: str
     description: str = ""
     vars: Vars = Field(default_factory=dict)
-    cuts: Annotated[tuple[Cut, ...], AfterValidator(_some)] = CUTS
+    cuts: Annotated[tuple[Cut, ...], AfterValidator(_non_empty)] = CUTS
     seeds: bool = False
-    given: Annotated[tuple[Batch, ...], AfterValidator(_some), Field(json_schema_extra={"minItems": 1})]
+    given: Annotated[tuple[Batch, ...], AfterValidator(_non_empty), Field(json_schema_extra={"minItems": 1})]
     expect: Annotated[Expect, BeforeValidator(_mapping)]
 
     def expectations(self) -> Iterator[tuple[Keys, Expect]]:
-        """What it expects at its end and after its batches, each with the place in the file."""
+        """The expectations at its end and after its batches, each with its keys in the file."""
         yield ("expect",), self.expect
         for number, batch in enumerate(self.given):
             if batch.expect is not None:
@@ -182,12 +182,12 @@ class Case:
     expect: Expect
     cuts: tuple[Cut, ...]
     seeds: bool = False
-    """Whether the rows that come with the project land before all others."""
+    """Whether the project's seeds land before all other records."""
     expect_at: Keys = ("expect",)
-    """Where in the file the expectation stands."""
+    """The keys of the expectation in the file."""
 
     def after(self, number: int) -> Case:
-        """The case as far as one of its batches, with what that batch expects."""
+        """The case up to one of its batches, with that batch's expectation."""
         expect = self.given[number].expect
         assert expect is not None
         at = ("given", number, "expect")
@@ -195,32 +195,32 @@ class Case:
 
     @property
     def path(self) -> str:
-        """Where it stands in the project."""
+        """Its path in the project."""
         return self.document.path
 
     @property
     def tables(self) -> frozenset[str]:
-        """The tables that it looks at."""
+        """The tables that it checks."""
         return frozenset({self.model.table, *self.expect.state, *self.expect.history})
 
 
 def read(project: Project, path: str) -> Case:
-    """Read one case; all that is wrong with it raises InvalidProject."""
+    """Read one case; InvalidProject with all findings if there are any."""
     document, file = parsed(project.root, path)
-    if found := wrong(project, document, file):
+    if found := findings(project, document, file):
         raise InvalidProject(found)
     project = replace(project, vars={**project.vars, **file.vars})
     return Case(document, project, project.model(file.model), file.given, file.expect, file.cuts, file.seeds)
 
 
 def parsed(root: Path, path: str) -> tuple[Document, FileShape]:
-    """Read one case without its project; what no project could make right raises InvalidProject."""
+    """Read one case without its project; InvalidProject if no project could make it valid."""
     document = documents.parse(read_text(root, path), path)
     return document, documents.validate(document, FileShape)
 
 
-def wrong(project: Project, document: Document, file: FileShape) -> list[Finding]:
-    """Hold a case against its project, and return what does not fit."""
+def findings(project: Project, document: Document, file: FileShape) -> list[Finding]:
+    """Validate a case against its project, and return the findings."""
     found = [*_model_findings(project, document, file), *_given_findings(project, document, file)]
     models = [model for model in project.models if model.table == file.model]
     for at, expect in file.expectations():
@@ -230,7 +230,7 @@ def wrong(project: Project, document: Document, file: FileShape) -> list[Finding
 
 
 def topic_named(project: Project, name: str) -> tuple[Landing, Topic] | None:
-    """The source that has this name in bronze or, if there is none, in Kafka, by the name of the files or its own."""
+    """The source that has this name in bronze or, if there is none, in Kafka, as declared or as the target names it."""
     names = (name, project.target.kafka.named(name))
     sources = [(landing, topic) for landing in project.landings for topic in landing.topics]
     in_bronze = [source for source in sources if source[1].name == name]

@@ -1,4 +1,4 @@
-"""The case files of a project: which there are, and all that is wrong with them."""
+"""The case files of a project: their paths and their findings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def paths(root: Path, test_paths: Iterable[str]) -> list[str]:
 
 
 def strays(root: Path, test_paths: Sequence[str], models: Collection[str]) -> Iterator[Finding]:
-    """Find cases in no model's folder: nothing else would tell that they are not run."""
+    """Find cases in no model's folder: nothing else would report that they are not run."""
     for path in _find(root, test_paths, "*"):
         yield Finding(Place(path), "wrong-folder", "a case stands in a folder named after its model; move it there")
     for folder in sorted({PurePosixPath(path).parent for path in paths(root, test_paths)}):
@@ -30,20 +30,20 @@ def strays(root: Path, test_paths: Sequence[str], models: Collection[str]) -> It
 
 
 def findings(surveyed: Survey) -> list[Finding]:
-    """Return what is wrong with the cases, but for what another finding may be the reason of."""
+    """Return the findings of the cases, except those that another finding may have caused."""
     try:
         described = manifest.read(surveyed.root)
-    except InvalidProject:  # told already
+    except InvalidProject:  # reported already
         return []
     tables = _declared(surveyed.root, described.sql_paths)
-    found, scene = paths(surveyed.root, described.test_paths), _scene(surveyed, tables)
-    marks, known = {path: faultless.mark(surveyed.root, path) for path in found}, faultless.known(scene)
-    told = {path: _findings(surveyed, path, tables) for path in found if marks[path] not in known}
-    right = {marks[path] for path in found if not told.get(path)}
-    if right != known:
-        faultless.keep(scene, right)
-    lost = strays(surveyed.root, described.test_paths, _names(tables))
-    return [*lost, *(finding for each in told.values() for finding in each)]
+    found, context = paths(surveyed.root, described.test_paths), _context(surveyed, tables)
+    fingerprints, known = {path: faultless.fingerprint(surveyed.root, path) for path in found}, faultless.known(context)
+    findings_of = {path: _findings(surveyed, path, tables) for path in found if fingerprints[path] not in known}
+    valid = {fingerprints[path] for path in found if not findings_of.get(path)}
+    if valid != known:
+        faultless.store(context, valid)
+    stray = strays(surveyed.root, described.test_paths, _names(tables))
+    return [*stray, *(finding for each in findings_of.values() for finding in each)]
 
 
 def _findings(surveyed: Survey, path: str, tables: Collection[str]) -> Sequence[Finding]:
@@ -53,7 +53,7 @@ def _findings(surveyed: Survey, path: str, tables: Collection[str]) -> Sequence[
         return error.findings
     if surveyed.sound is None or _is_unsure(surveyed, file, tables):
         return ()
-    found = case.wrong(surveyed.sound, document, file)
+    found = case.findings(surveyed.sound, document, file)
     is_stray = PurePosixPath(path).parent.name not in _names(tables)
     return [each for each in found if not (is_stray and each.code in ("unknown-model", "wrong-folder"))]
 
@@ -69,8 +69,8 @@ def _is_bronze_broken(surveyed: Survey) -> bool:
     return any(finding.place.path.endswith(SUFFIXES) for finding in surveyed.findings)
 
 
-def _scene(surveyed: Survey, tables: Collection[str]) -> str:
-    """All of a project that a case is held against, as a text."""
+def _context(surveyed: Survey, tables: Collection[str]) -> str:
+    """Everything in a project that cases are validated against, as a text."""
     project = surveyed.sound
     if project is None:
         return ""

@@ -1,4 +1,4 @@
-"""The values that a project's SQL compares a field with: made-up events take them, so that conditions hold at times."""
+"""The values that a project's SQL compares a field with: made-up events use them, so that conditions sometimes hold."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _FIELDS = (exp.Column, exp.Dot)
 
 
 class Compared:
-    """Values by the name of a field, also of the columns that are made of it alone, whatever its spelling."""
+    """Values by the name of a field, also of columns derived from it alone, whatever its spelling."""
 
     def __init__(self, trees: Iterator[exp.Expr], variables: Mapping[str, Any]) -> None:
         self._values: dict[str, list[Any]] = defaultdict(list)
-        self._made_of: dict[str, set[str]] = defaultdict(set)
+        self._derived: dict[str, set[str]] = defaultdict(set)
         for tree in trees:
             for names, values in _comparisons(tree, variables):
                 for name in names:
                     self._values[name] += values
             for name, alias in _aliases(tree):
-                self._made_of[name].add(alias)
+                self._derived[name].add(alias)
 
     def with_(self, name: str) -> tuple[Any, ...]:
         """The values that a field is compared with, in the order of the text, each once."""
@@ -37,13 +37,13 @@ class Compared:
 
     def _names(self, name: str) -> list[str]:
         known = [name]
-        for each in known:  # grows on the way
-            known += sorted(self._made_of[each] - {*known})
+        for each in known:  # grows during iteration
+            known += sorted(self._derived[each] - {*known})
         return known
 
 
 def compared(project: Project) -> Compared:
-    """Read the models and the reject rules of a project; numbers come with their neighbours."""
+    """Read the models and the reject rules of a project; numbers are accompanied by their neighbours."""
     return Compared(_trees(project), project.vars)
 
 
@@ -53,7 +53,7 @@ def _trees(project: Project) -> Iterator[exp.Expr]:
         try:
             yield dialect.parse(text, "").tree
         except InvalidProject:
-            continue  # told by `check`; here it only gives no values
+            continue  # reported by `check`; here it only gives no values
 
 
 def _comparisons(tree: exp.Expr, variables: Mapping[str, Any]) -> Iterator[tuple[set[str], list[Any]]]:

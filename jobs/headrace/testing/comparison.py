@@ -1,4 +1,4 @@
-"""What a case expects against what came of it, told cell by cell."""
+"""Compares what a case expects with its outcome, cell by cell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, Row
 from headrace.errors import Finding, InvalidProject, did_you_mean
 from headrace.testing import values
 from headrace.testing.case import Case, topic_named
-from headrace.testing.landed import Landed
+from headrace.testing.landing import Landed
 from headrace.testing.outcome import Outcome
 
 Cells = dict[str, str]
@@ -34,31 +34,31 @@ def differences(case: Case, landed: Landed, outcome: Outcome) -> Iterator[str]:
     expect = case.expect
     if expect.rows is not None:
         wanted, rows = _both(case, (*case.expect_at, "rows"), expect.rows, outcome.rows(case.model))
-        yield from _told(f"rows of {case.model.table}", wanted, rows, expect.ordered)
-    for table, given in expect.state.items():
-        wanted, rows = _both(case, (*case.expect_at, "state", table), given, outcome.rows(case.project.model(table)))
-        yield from _told(f"state of {table}", wanted, rows)
+        yield from _difference(f"rows of {case.model.table}", wanted, rows, expect.ordered)
+    for table, expected in expect.state.items():
+        wanted, rows = _both(case, (*case.expect_at, "state", table), expected, outcome.rows(case.project.model(table)))
+        yield from _difference(f"state of {table}", wanted, rows)
     for table, keys in expect.history.items():
-        for key, given in keys.items():
+        for key, expected in keys.items():
             changes = outcome.history(case.project.model(table), str(key))
-            wanted, rows = _both(case, (*case.expect_at, "history", table, key), given, changes)
-            yield from _told(f"history of {key} in {table}", wanted, rows, ordered=True)
+            wanted, rows = _both(case, (*case.expect_at, "history", table, key), expected, changes)
+            yield from _difference(f"history of {key} in {table}", wanted, rows, ordered=True)
     if expect.late is not None:
         wanted, rows = _both(case, ("expect", "late"), expect.late, outcome.late[case.model.table])
-        yield from _told(f"late rows of {case.model.table}", wanted, rows)
+        yield from _difference(f"late rows of {case.model.table}", wanted, rows)
     yield from _dead_letters(case, landed)
     yield from _published(case, outcome)
     yield from _failed_rows(case, outcome)
     if expect.watermark is not None:
         wanted = [{"watermark": values.found(expect.watermark)}]
         rows = [{"watermark": values.found(outcome.watermarks.get(case.model.table))}]
-        yield from _told(f"watermark of {case.model.table}", wanted, rows)
+        yield from _difference(f"watermark of {case.model.table}", wanted, rows)
     if expect.log is not None:
-        yield from _told("lines logged", _lines(expect.log), _lines(outcome.lines), ordered=True)
+        yield from _difference("lines logged", _lines(expect.log), _lines(outcome.lines), ordered=True)
 
 
-def unlike(title: str, frame: DataFrame, other: DataFrame, least: bool = False) -> Iterator[str]:
-    """How rows differ from those that must be the same; with `least` there may be more of the latter."""
+def row_differences(title: str, frame: DataFrame, other: DataFrame, least: bool = False) -> Iterator[str]:
+    """How rows differ from those that they must equal; with `least` there may be more of the latter."""
     names = [name for name in frame.columns if not name.startswith("_")]
     found, due = (
         [{name: values.found(row[name]) for name in names} for row in side.collect()] for side in (frame, other)
@@ -66,20 +66,21 @@ def unlike(title: str, frame: DataFrame, other: DataFrame, least: bool = False) 
     if least:
         left, right = _unmatched(found, due)
         found, due = left, right[: len(left)]
-    yield from _told(title, due, found)
+    yield from _difference(title, due, found)
 
 
 def _both(
-    case: Case, at: tuple[str | int, ...], given: Sequence[Mapping[str, Any]], frame: DataFrame
+    case: Case, at: tuple[str | int, ...], expected: Sequence[Mapping[str, Any]], frame: DataFrame
 ) -> tuple[list[Cells], list[Cells]]:
-    """Expected and found rows, with the columns that the expected ones name, or all of them if there are none."""
-    names = list(given[0]) if given else [name for name in frame.columns if not name.startswith("_")]
+    """Expected and found rows, with the columns named by the expected rows, or all of them if there are none."""
+    names = list(expected[0]) if expected else [name for name in frame.columns if not name.startswith("_")]
     if missing := [name for name in names if name not in frame.columns]:
         advice = did_you_mean(missing[0], frame.columns)
         place = case.document.key_place(*at, 0, missing[0])
         raise InvalidProject([Finding(place, "unknown-column", f"no column {missing[0]}.{advice}")])
     wanted = [
-        {name: _cell(case, (*at, index, name), row[name], frame) for name in names} for index, row in enumerate(given)
+        {name: _cell(case, (*at, index, name), row[name], frame) for name in names}
+        for index, row in enumerate(expected)
     ]
     return wanted, [{name: values.found(row[name]) for name in names} for row in frame.collect()]
 
@@ -94,32 +95,34 @@ def _cell(case: Case, at: tuple[str | int, ...], value: Any, frame: DataFrame) -
 def _dead_letters(case: Case, landed: Landed) -> Iterator[str]:
     if case.expect.dead_letters is None:
         return
-    given = [{name: getattr(letter, name) for name in letter.model_fields_set} for letter in case.expect.dead_letters]
-    names = [name for name in ("topic", "key", "reject_reason") if not given or any(name in row for row in given)]
-    wanted = [{name: values.canonical(_told_of(case, name, row.get(name))) for name in names} for row in given]
+    expected = [
+        {name: getattr(letter, name) for name in letter.model_fields_set} for letter in case.expect.dead_letters
+    ]
+    names = [name for name in ("topic", "key", "reject_reason") if not expected or any(name in row for row in expected)]
+    wanted = [{name: values.canonical(_resolved(case, name, row.get(name))) for name in names} for row in expected]
     rows = [{name: values.canonical(row[name]) for name in names} for row in landed.rejected]
-    yield from _told("dead letters", wanted, rows)
+    yield from _difference("dead letters", wanted, rows)
 
 
 def _failed_rows(case: Case, outcome: Outcome) -> Iterator[str]:
-    """Of a row's JSON, the fields that the expected ones name."""
-    if (given := case.expect.failed_rows) is None:
+    """Of a row's JSON, only the fields named by the expected rows are compared."""
+    if (expected := case.expect.failed_rows) is None:
         return
-    names = [name for name in ("model", "test") if not given or any(getattr(row, name) for row in given)]
-    fields = list(next((row.row for row in given if row.row), ()))
-    wanted = [_failed_cells(names, fields, row.model_dump(), row.row or {}) for row in given]
+    names = [name for name in ("model", "test") if not expected or any(getattr(row, name) for row in expected)]
+    fields = list(next((row.row for row in expected if row.row), ()))
+    wanted = [_failed_cells(names, fields, row.model_dump(), row.row or {}) for row in expected]
     rows = [_failed_cells(names, fields, row.asDict(), json.loads(row["row"])) for row in outcome.failed]
-    yield from _told("failed rows", wanted, rows)
+    yield from _difference("failed rows", wanted, rows)
 
 
 def _failed_cells(
-    names: Sequence[str], fields: Sequence[str], told: Mapping[str, Any], row: Mapping[str, Any]
+    names: Sequence[str], fields: Sequence[str], entry: Mapping[str, Any], row: Mapping[str, Any]
 ) -> Cells:
-    cells = {name: values.canonical(told[name]) for name in names}
+    cells = {name: values.canonical(entry[name]) for name in names}
     return cells | {f"row.{name}": values.canonical(row.get(name)) for name in fields}
 
 
-def _told_of(case: Case, name: str, value: Any) -> Any:
+def _resolved(case: Case, name: str, value: Any) -> Any:
     if name == "topic":
         source = topic_named(case.project, str(value))
         return source[1].topic if source else value
@@ -132,7 +135,7 @@ def _published(case: Case, outcome: Outcome) -> Iterator[str]:
         return
     names = ["topic", "key"] if any(message.topic for message in case.expect.published) else ["key"]
     wanted = [
-        {name: values.canonical(_told_of(case, name, getattr(message, name))) for name in names}
+        {name: values.canonical(_resolved(case, name, getattr(message, name))) for name in names}
         | {"value": values.canonical(message.value)}
         for message in case.expect.published
     ]
@@ -142,14 +145,14 @@ def _published(case: Case, outcome: Outcome) -> Iterator[str]:
     ]
     wanted.sort(key=lambda cells: [cells[name] for name in names])
     rows.sort(key=lambda cells: [cells[name] for name in names])
-    yield from _told("published records", wanted, rows, ordered=True)
+    yield from _difference("published records", wanted, rows, ordered=True)
 
 
 def _lines(lines: Iterable[str]) -> list[Cells]:
     return [{"line": values.canonical(line)} for line in lines]
 
 
-def _told(title: str, wanted: Sequence[Cells], rows: Sequence[Cells], ordered: bool = False) -> Iterator[str]:
+def _difference(title: str, wanted: Sequence[Cells], rows: Sequence[Cells], ordered: bool = False) -> Iterator[str]:
     left, right = (list(rows), list(wanted)) if ordered else _unmatched(rows, wanted)
     try:
         assert_basic_rows_equality(_as_rows(left), _as_rows(right), formats=_FORMATS)
@@ -158,7 +161,7 @@ def _told(title: str, wanted: Sequence[Cells], rows: Sequence[Cells], ordered: b
 
 
 def _unmatched(rows: Iterable[Cells], wanted: Iterable[Cells]) -> tuple[list[Cells], list[Cells]]:
-    """What one side has more than the other, each row beside the one most like it."""
+    """What each side has beyond the other, each row beside the one most similar to it."""
     found, due = (Counter(tuple(cells.items()) for cells in side) for side in (rows, wanted))
     left = [dict(cells) for cells in (found - due).elements()]
     right = [dict(cells) for cells in (due - found).elements()]
@@ -177,5 +180,5 @@ def _as_rows(side: Iterable[Cells]) -> list[Row]:
 
 
 def plain(text: str) -> str:
-    """A text without colours; what was marked by them stands between `>` and `<`."""
+    """A text without colours; coloured parts are put between `>` and `<`."""
     return re.sub(r"(?:\x1b\[\d+m)+(.*?)\x1b\[0m", r">\1<", text, flags=re.DOTALL)

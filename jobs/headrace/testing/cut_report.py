@@ -1,4 +1,4 @@
-"""What cuts showed, as an analyst reads it: the few events, what each cut makes of them, and a case to keep."""
+"""The result of cuts as an analyst reads it: the few events, the rows of each cut, and a case to add."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from headrace.project.model import SEED_PARTITION, Model
 from headrace.testing import recording, values
 from headrace.testing.cut_runs import Rows
 from headrace.testing.cut_trial import Difference
-from headrace.testing.landed import LandedBatch
+from headrace.testing.landing import LandedBatch
 
 MOST_ROWS = 10
 
 
-def told(model: Model, difference: Difference, names: Mapping[str, str], seed: int) -> str:
+def describe(model: Model, difference: Difference, names: Mapping[str, str], seed: int) -> str:
     """A difference as a text; `names` are those of the topics in bronze."""
     (first, one), (second, other) = difference.one, difference.other
     lines = [
@@ -32,7 +32,7 @@ def told(model: Model, difference: Difference, names: Mapping[str, str], seed: i
 
 
 def case_lines(model: Model, difference: Difference, names: Mapping[str, str], seed: int) -> Iterator[str]:
-    """A case of the events; its rows are those of the second cut, for want of knowing what is right."""
+    """A case of the events; its rows are those of the second cut, as it is not known which are right."""
     seeds = any(_is_seed(batch) for batch in difference.batches)
     given = [_given(batch, names) for batch in difference.batches if not _is_seed(batch)]
     described = f"Found by made-up events, seed {seed}; the rows are those of {difference.other[0]}."

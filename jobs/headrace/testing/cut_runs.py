@@ -1,9 +1,9 @@
-"""The same landed records processed in several cuts: what each stored model has at the end of each.
+"""The same landed records processed in several cuts: the rows of each stored model at the end of each.
 
 Landing batches, landing times and ticks are the same in all cuts; only which of them make up a micro-batch differs. So
 all columns must be the same but `_batch`, the number of the micro-batch. Of an upsert the current rows are compared,
 and the changes of each key where the cuts have as many at the same arrivals: a model may keep one change per batch. Of
-a snapshot model the last snapshot is compared. A query that fails leaves the others running.
+a snapshot model the last snapshot is compared. A failed query does not stop the others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from headrace.queries.sources import stored
 from headrace.testing import values
 from headrace.testing.cutting import Cutting
 from headrace.testing.disk import Process, land_batch
-from headrace.testing.landed import Landed
+from headrace.testing.landing import Landed
 from headrace.testing.outcome import Outcome
 from headrace.testing.sandbox import Sandbox
 
@@ -44,14 +44,14 @@ class Rows:
     dropped: int = 0
 
     def differs(self, other: Rows) -> bool:
-        """Whether two cuts give other rows, or other contents of the same changes."""
+        """Whether two cuts give different rows, or different contents of the same changes."""
         same_events = self.changes.keys() == other.changes.keys()
         return (
             self.rows != other.rows or self.failure != other.failure or (same_events and self.changes != other.changes)
         )
 
     def beyond(self, other: Rows) -> list[str]:
-        """The rows that the other has not, else the changes."""
+        """The rows that the other lacks, else the changes."""
         if self.rows != other.rows:
             return [*(self.rows - other.rows).elements()]
         return [text for at, text in self.changes.items() if text != other.changes.get(at)]
@@ -66,7 +66,7 @@ class Run:
     landed: Landed
 
     def rows(self, cutting: Cutting) -> Mapping[str, Rows]:
-        """Process what has landed in a cut, and return what each stored model has."""
+        """Process what has landed in a cut, and return the rows of each stored model."""
         layout = self.sandbox.layout(self.project)
         try:
             return _Cut(self, layout).rows(cutting)
@@ -74,7 +74,7 @@ class Run:
             shutil.rmtree(layout.data_dir, ignore_errors=True)
 
     def only(self, numbers: Sequence[int]) -> Run:
-        """The same over some of the landing batches."""
+        """The same run over some of the landing batches."""
         return replace(self, landed=Landed(self.landed.within(numbers)))
 
 
@@ -116,9 +116,9 @@ class _Cut:
                 self._processes[query.name] = Process(self._run.sandbox, alone, self._layout)
             self._processes[query.name].advance(self._run.landed.until(numbers))
         except (HeadraceError, PySparkException) as error:
-            told = (str(error).splitlines() or [type(error).__name__])[0]
+            cause = (str(error).splitlines() or [type(error).__name__])[0]
             for name in graph.with_readers(self._project.queries, self._project.models, [query.name]):
-                self._failures.setdefault(name, told)
+                self._failures.setdefault(name, cause)
 
     def _stop(self) -> None:
         for name, process in self._processes.items():
@@ -130,24 +130,24 @@ class _Cut:
         if query.name in self._failures:
             return Rows(Counter(), failure=self._failures[query.name])
         sandbox, schema = self._run.sandbox, self._run.sandbox.schemas(self._project)[model.table]
-        kept = stored(sandbox.spark, self._layout, model, schema).all_rows(sandbox.spark)
-        rows = Counter(_text(row.asDict()) for row in _final(model, kept).collect())
+        stored_rows = stored(sandbox.spark, self._layout, model, schema).all_rows(sandbox.spark)
+        rows = Counter(_text(row.asDict()) for row in _final(model, stored_rows).collect())
         per_event = model.materialized == "upsert" and model.run == "micro_batch"
-        return Rows(rows, _changes(model, kept) if per_event else {}, dropped=self._dropped[query.name])
+        return Rows(rows, _changes(model, stored_rows) if per_event else {}, dropped=self._dropped[query.name])
 
 
-def _final(model: Model, kept: DataFrame) -> DataFrame:
+def _final(model: Model, stored_rows: DataFrame) -> DataFrame:
     """The rows that a reader sees; of snapshots those of the last one."""
     if model.materialized == "snapshot":
-        newest = kept.agg(F.max("_batch")).collect()[0][0]
-        return kept.where(F.col("_batch") == F.lit(newest))
-    return Outcome({model.table: kept}).rows(model)
+        newest = stored_rows.agg(F.max("_batch")).collect()[0][0]
+        return stored_rows.where(F.col("_batch") == F.lit(newest))
+    return Outcome({model.table: stored_rows}).rows(model)
 
 
-def _changes(model: Model, kept: DataFrame) -> dict[str, str]:
-    """The changes of an upsert by key and arrival; of one that deletes, only that it does."""
+def _changes(model: Model, stored_rows: DataFrame) -> dict[str, str]:
+    """The changes of an upsert by key and arrival; of a deletion, only its key and arrival."""
     at = [*model.unique_key, "_arrival"]
-    whole, gone = kept.where("not _deleted"), kept.where("_deleted").select(*at)
+    whole, gone = stored_rows.where("not _deleted"), stored_rows.where("_deleted").select(*at)
     found = [row for rows in (whole, gone) for row in rows.collect()]
     return {_text({name: row[name] for name in at}): _text(row.asDict()) for row in found}
 

@@ -10,7 +10,7 @@ import pytest
 
 from headrace.errors import HeadraceError
 from headrace.project.model import Model, Project
-from headrace.testing.cut_report import told
+from headrace.testing.cut_report import describe
 from headrace.testing.cut_trial import EVENTS, PartTrial, parts
 from headrace.testing.sandbox import Sandbox
 
@@ -18,9 +18,9 @@ ALLOWED = "cut-dependent"
 
 
 class CutTests:
-    """The pytest plugin that tries stored models over made-up events in several cuts, and says what it could not try.
+    """The pytest plugin that tests stored models over made-up events in several cuts, and reports those not tested.
 
-    With `strict` a model fails also where its header allows that it depends on the cut.
+    With `strict` a model fails even if its header allows that it depends on the cut.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class CutTests:
         return [str(path) for path in self._models]
 
     def trial(self, table: str) -> PartTrial | None:
-        """The trial that a model is part of; None where no topic is behind it."""
+        """The trial that a model is part of; None if it reads no topic."""
         return next((trial for trial in self._trials if table in trial.part.tables), None)
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.File | None:
@@ -48,7 +48,7 @@ class CutTests:
         return CutFile.from_parent(parent, path=file_path, model=model, tests=self) if model else None
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say what was made up, and which models got no row of it."""
+        """Report what was made up, and which models got no rows from it."""
         write = terminalreporter.write_line
         for trial in self._trials:
             if made := trial.made.total():
@@ -100,7 +100,7 @@ class CutItem(pytest.Item):
         self._fail(trial)
 
     def _skip(self, reason: str) -> NoReturn:
-        """Neither good nor bad: said in the summary."""
+        """Neither passed nor failed: reported in the summary."""
         self._tests.not_compared[self._model.table] = reason
         pytest.skip(reason)
 
@@ -109,13 +109,13 @@ class CutItem(pytest.Item):
         difference = trial.difference(model.table)
         assert difference is not None, "rows differ"
         names = {topic.topic: topic.name for topic in trial.part.topics}
-        text = told(model, difference, names, tests.seed)
+        text = describe(model, difference, names, tests.seed)
         if ALLOWED in model.allow and not tests.strict:
             pytest.xfail(f"allowed: {model.allow[ALLOWED]}\n{text}")
         raise HeadraceError(text)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The difference; only what is no fault of the model has a traceback."""
+        """The difference; only errors that are not the model's have a traceback."""
         return str(excinfo.value) if isinstance(excinfo.value, HeadraceError) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:

@@ -1,7 +1,7 @@
-"""Every stored model over made-up events in several cuts: which of them depends on the cut, and by which few events.
+"""Runs stored models over made-up events in several cuts: which of them depend on the cut, shown by a few events.
 
-Queries that read each other are tried together. Those that need no watermark get event times that are late and in any
-order; the others get such as no watermark can find late, since the fate of a late row may depend on the cut.
+Queries that read each other are run together. Those without a watermark get late and unordered event times; the others
+get only times that no watermark finds late, since what happens to a late row may depend on the cut.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from headrace.project.model import SEED_PARTITION, Project, Topic
 from headrace.testing.compared import compared
 from headrace.testing.cut_runs import Rows, Run
 from headrace.testing.cutting import Cutting, cuttings
-from headrace.testing.landed import Landed, LandedBatch, land
+from headrace.testing.landing import Landed, LandedBatch, land
 from headrace.testing.made_up import Maker
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.scope import narrowed
@@ -41,7 +41,7 @@ _DELAY = re.compile(r"\bdelay\s+of\s+interval\s+'?(:?\w+)'?\s+(second|minute|hou
 
 @dataclass(frozen=True)
 class Part:
-    """Models that are tried together, and all that they read."""
+    """Models that are run together, and all that they read."""
 
     project: Project
     tables: tuple[str, ...]
@@ -53,7 +53,7 @@ class Part:
 
     @property
     def topics(self) -> list[Topic]:
-        """The topics behind the models; of such as read no more than a clock, those of its landing."""
+        """The topics behind the models; for models that read only a clock, those of its landing."""
         return topics_of(self.project)
 
     @property
@@ -70,7 +70,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Difference:
-    """Two cuts of the same few landed batches that give a model other rows."""
+    """Two cuts of the same few landed batches that give a model different rows."""
 
     batches: Sequence[LandedBatch]
     one: tuple[str, Rows]
@@ -93,7 +93,7 @@ class PartTrial:
         return [(cutting, found[table]) for cutting, found in self._tried]
 
     def difference(self, table: str) -> Difference | None:
-        """The smallest difference found for a model, None if all cuts give the same."""
+        """The smallest difference found for a model, None if all cuts give the same rows."""
         (first, base), *others = self.rows(table)
         second = next((cutting for cutting, rows in others if rows.differs(base)), None)
         if second is None:
@@ -107,14 +107,14 @@ class PartTrial:
             found[tuple(numbers)] = one, other
             return one.differs(other)
 
-        kept = smallest(
+        remaining = smallest(
             _numbers(run.landed, {topic.topic for topic in topics_of(run.project)}), differs, MOST_QUESTIONS
         )
-        if tuple(kept) not in found and not differs(kept):
-            kept = _numbers(self._run.landed)
-            differs(kept)
-        one, other = found[tuple(kept)]
-        return Difference(run.landed.within(kept), (first.name, one), (second.name, other))
+        if tuple(remaining) not in found and not differs(remaining):
+            remaining = _numbers(self._run.landed)
+            differs(remaining)
+        one, other = found[tuple(remaining)]
+        return Difference(run.landed.within(remaining), (first.name, one), (second.name, other))
 
     @property
     def _run(self) -> Run:
@@ -126,7 +126,7 @@ class PartTrial:
 
     @cached_property
     def _found(self) -> tuple[Run, Sequence[tuple[Cutting, Mapping[str, Rows]]]]:
-        """All cuts; where a query fails, once more with numbers that fewer models stumble over."""
+        """All cuts; where a query fails, once more with numbers on which fewer models fail."""
         run, tried = self._try(positive=False)
         if any(rows.failure for _, found in tried for rows in found.values()):
             run, tried = self._try(positive=True)
@@ -152,7 +152,7 @@ class PartTrial:
 
 
 def parts(project: Project, tables: Collection[str]) -> list[Part]:
-    """The parts in which some stored models are tried; what is made up does not depend on which these are."""
+    """The parts in which some stored models are run; the made-up events do not depend on which models these are."""
     groups: dict[tuple[tuple[str, ...], bool], list[str]] = {}
     for query in project.queries:
         whole = narrowed(project, [model.table for model in query.models])
@@ -166,7 +166,7 @@ def parts(project: Project, tables: Collection[str]) -> list[Part]:
 
 
 def topics_of(project: Project) -> list[Topic]:
-    """The topics that the models of a project read; where they read no more than a clock, those of its landing."""
+    """The topics that the models of a project read; where they read only a clock, those of its landing."""
     read = {ref.table for model in project.models for ref in model.inputs}
     landings = [landing for landing in project.landings if any(f"bronze.{t.name}" in read for t in landing.relations)]
     topics = [topic for landing in landings for topic in landing.topics]
@@ -174,17 +174,17 @@ def topics_of(project: Project) -> list[Topic]:
 
 
 def _numbers(landed: Landed, topics: Collection[str] | None = None) -> list[int]:
-    """The numbers of the landing batches; with `topics` only of ticks and of what these hold."""
-    kept = [
+    """The numbers of the landing batches; with `topics` only of ticks and of batches with their records."""
+    selected = [
         batch.number
         for batch in landed.batches
         if topics is None or batch.is_tick or any(row.topic in topics for row in batch.rows)
     ]
-    return [*dict.fromkeys(kept)]
+    return [*dict.fromkeys(selected)]
 
 
 def _thinned(batches: Sequence[LandedBatch], count: int) -> Iterator[LandedBatch]:
-    """So many usable events and a few that are rejected, with what comes beside them."""
+    """So many usable events and a few rejected ones, with the ticks and seeds among them."""
     usable = rejected = 0
     for batch in batches:
         if batch.is_tick or any(row.partition == SEED_PARTITION for row in batch.rows):

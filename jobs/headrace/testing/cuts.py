@@ -12,7 +12,7 @@ Parts = Sequence[Sequence[int]]
 """The numbers of the landing batches that make up each micro-batch."""
 
 _MOST_PARTS = 2
-"""A restart costs seconds: more of them find nothing new."""
+"""A restart costs seconds, and more of them find no further bugs."""
 
 
 def parts(cut: Cut, batches: int, random: Random) -> Parts:

@@ -1,4 +1,4 @@
-"""How landed batches are cut into micro-batches when nothing but the cut may differ."""
+"""How landed batches are cut into micro-batches when only the cut may differ."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Cutting:
 
     def within(self, numbers: Collection[int]) -> Cutting:
         """The same cut of only some of the landing batches."""
-        kept = [[number for number in part if number in numbers] for part in self.parts]
-        return Cutting(self.name, [part for part in kept if part], self.restarts)
+        remaining = [[number for number in part if number in numbers] for part in self.parts]
+        return Cutting(self.name, [part for part in remaining if part], self.restarts)
 
 
 def cuttings(numbers: Sequence[int], random: Random, most: int | None = None) -> tuple[Cutting, ...]:

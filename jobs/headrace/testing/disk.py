@@ -1,4 +1,4 @@
-"""Queries run over real tables, with restarts, and with a crash in the middle of a batch."""
+"""Runs queries over real tables, with restarts, and with a crash in the middle of a batch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from headrace.streaming.late import LateRows
 from headrace.streaming.native import NativeQuery
 from headrace.tables.delta import CommitTable
 from headrace.testing.cuts import Parts
-from headrace.testing.landed import LandedBatch
+from headrace.testing.landing import LandedBatch
 from headrace.testing.outcome import Outcome
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.scope import Scope
@@ -53,7 +53,7 @@ class Fuse:
 
 
 class Process:
-    """The queries of a project as one run holds them; another object is the next run."""
+    """The queries of a project within one run; another instance is the next run."""
 
     def __init__(self, sandbox: Sandbox, project: Project, layout: Layout, fuse: Fuse | None = None) -> None:
         self.lines: dict[tuple[str, int], Sequence[str]] = {}
@@ -64,12 +64,12 @@ class Process:
             _arm(query, fuse)
 
     def create_tables(self) -> None:
-        """Make what its queries write, as a run does at its start: a table that does not fit is refused."""
+        """Create the tables of its queries, as a run does at its start: a table that does not fit is refused."""
         for query in self._queries:
             query.create_tables()
 
     def advance(self, now: datetime | None = None) -> None:
-        """Process all that has landed until `now`, the clock's time if not given, as far as the fuse allows."""
+        """Process all that has landed until `now`, the clock's time by default, as far as the fuse allows."""
         now = now or datetime.now(timezone.utc)
         for query in self._queries:
             if isinstance(query, Group):
@@ -82,7 +82,7 @@ class Process:
 
     @property
     def watermarks(self) -> Mapping[str, datetime | None]:
-        """Of each streaming model, where its watermark stands."""
+        """The watermark of each streaming model."""
         natives = [query for query in self._queries if isinstance(query, NativeQuery)]
         return {query.model.table: query.watermark for query in natives}
 
@@ -122,7 +122,7 @@ def run(scope: Scope, parts: Parts) -> Outcome:
 
 
 def run_with_restarts(scope: Scope, parts: Parts, random: Random) -> Outcome:
-    """Process each part in a process of its own; one of them dies at some point, and the next one takes over."""
+    """Process each part in a process of its own; one of them crashes at some point, and the next one takes over."""
     layout = scope.sandbox.layout(scope.project)
     lines: dict[tuple[str, int], Sequence[str]] = {}
     fatal = random.randrange(len(parts))
@@ -188,15 +188,17 @@ def _outcome(scope: Scope, layout: Layout, lines: Mapping[tuple[str, int], Seque
     schemas = sandbox.schemas(project)
     models = [project.model(name) for name in scope.tables]
     tables = {model.table: stored(sandbox.spark, layout, model, schemas[model.table]) for model in models}
-    told = [line for at in sorted(lines) for line in lines[at]]
+    logged = [line for at in sorted(lines) for line in lines[at]]
     native = [query.models[0].table for query in project.queries if query.engine == "streaming"]
     late = {name: LateRows(sandbox.spark, layout, name).table.all_rows(sandbox.spark) for name in native}
     rows = {name: table.all_rows(sandbox.spark) for name, table in tables.items()}
     failed = tuple(row for query in project.queries for row in _failed(sandbox, layout, query))
-    return Outcome(rows, tuple(told), late=late, failed=failed, watermarks=process.watermarks, dropped=process.dropped)
+    return Outcome(
+        rows, tuple(logged), late=late, failed=failed, watermarks=process.watermarks, dropped=process.dropped
+    )
 
 
 def _failed(sandbox: Sandbox, layout: Layout, query: Query) -> list[Row]:
-    """The rows that were kept out of the tables of a query."""
+    """The rows that data tests kept out of the tables of a query."""
     table = CommitTable.stored(sandbox.spark, layout.failed(query.name))
     return table.all_rows(sandbox.spark).collect() if table else []

@@ -1,4 +1,4 @@
-"""Cases in which nothing was wrong, kept once per user: reading YAML takes long, and most cases stay as they are."""
+"""A cache, per user, of the cases without findings: reading YAML takes long, and most cases do not change."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from headrace import usercache
 _KIND = "cases"
 
 
-def mark(root: Path, path: str) -> str:
+def fingerprint(root: Path, path: str) -> str:
     """A hash of a case's path and text."""
-    with suppress(OSError):  # of what cannot be read, its path
+    with suppress(OSError):  # of an unreadable file, its path
         return hashlib.sha256(os.fsencode(path) + b"\0" + (root / path).read_bytes()).hexdigest()
     return path
 
 
-def known(scene: str) -> frozenset[str]:
-    """The marks of cases that were right in a scene, which is a text of all else that they were held against."""
+def known(context: str) -> frozenset[str]:
+    """The fingerprints of cases that were valid in a context, a text of all that they were validated against."""
     try:
-        return frozenset(usercache.read(_KIND, _name(scene)).split())
-    except (OSError, ValueError):  # what cannot be read is found out again
+        return frozenset(usercache.read(_KIND, _name(context)).split())
+    except (OSError, ValueError):  # an unreadable cache is computed again
         return frozenset()
 
 
-def keep(scene: str, marks: Collection[str]) -> None:
-    """Keep the marks of those that are right now."""
-    usercache.keep(_KIND, _name(scene), "".join(f"{each}\n" for each in sorted(marks)))
+def store(context: str, fingerprints: Collection[str]) -> None:
+    """Store the fingerprints of the cases that are valid now."""
+    usercache.keep(_KIND, _name(context), "".join(f"{each}\n" for each in sorted(fingerprints)))
 
 
-def _name(scene: str) -> str:
-    return hashlib.sha256(f"{usercache.code()} {scene}".encode()).hexdigest()
+def _name(context: str) -> str:
+    return hashlib.sha256(f"{usercache.code()} {context}".encode()).hexdigest()

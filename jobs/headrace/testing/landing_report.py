@@ -1,4 +1,4 @@
-"""What landed in a case, and when: shown beside its differences, which often begin there."""
+"""What landed in a case, and when: shown with its differences, which often begin there."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from datetime import timezone
 
 from pyspark.sql import Row
 
-from headrace.testing.landed import Landed, LandedBatch
+from headrace.testing.landing import Landed, LandedBatch
 
 _MOST = 20
-"""So many batches are shown at most: the last ones."""
+"""The most batches that are shown: the last ones."""
 
 
-def told(landed: Landed) -> str:
+def describe(landed: Landed) -> str:
     """One line for each landing batch, and one for each of its dead letters."""
     shown = landed.batches[-_MOST:]
     left_out = len(landed.batches) - len(shown)

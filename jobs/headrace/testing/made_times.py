@@ -1,4 +1,4 @@
-"""Which values of fields give an event a wanted time: by the unit, or by the SQL that reads them, as far as told."""
+"""Values of fields that give an event a wanted time: by the unit, or by the SQL that reads them, if it is understood."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TIMES = (exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPTZ, exp.DataTy
 
 
 def of(topic: Topic) -> Mapping[tuple[str, ...], ValueAt]:
-    """The fields whose values must fit, by path; not those that are times themselves, nor those of any other SQL."""
+    """The fields whose values must fit, by path; not those that are times themselves, nor those read by other SQL."""
     match event_times.of(topic):
         case FieldTime(path, kind, unit) if unit:
             return {path: _number(PARTS[unit], kind in WHOLE)}
@@ -41,7 +41,7 @@ def _read_by(topic: Topic, text: str) -> Iterator[tuple[tuple[str, ...], ValueAt
 
 
 def _by(node: exp.Expr, factor: float, kind: str) -> ValueAt | None:
-    """The value for what stands around it: a number times a factor, or a text."""
+    """The value for the expression around it: a number times a factor, or a text."""
     around = node.parent
     match around:
         case exp.Div(expression=exp.Literal() as by) | exp.IntDiv(expression=exp.Literal() as by):

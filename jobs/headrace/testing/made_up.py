@@ -1,4 +1,4 @@
-"""Made-up events: what the declared schemas of the sources allow, by a seed; few keys, ties, nulls and repetitions.
+"""Made-up events within the declared schemas of the sources, by a seed: few keys, ties, nulls and repetitions.
 
 All fields of one type draw from one small pool, so that the keys of different topics meet. Fractions are sums of powers
 of two: adding them up gives the same in any order. Each event lands in a batch of its own, at a moment of its own or
@@ -39,7 +39,7 @@ _TICK_SHARE, _REPEATED_SHARE, _NULL_SHARE, _LACKING_SHARE = 0.05, 0.08, 0.1, 0.0
 class Maker:
     """Makes events of some topics; `lag` is how far at most an event time is behind its landing.
 
-    With `positive` no number is below one: a model that divides then goes on.
+    With `positive` no number is below one, so that a model that divides does not fail.
     """
 
     topics: Sequence[Topic]
@@ -62,7 +62,7 @@ class Maker:
         return (*found, Batch.model_validate({"at": at + _DAY}))
 
     def _repeated(self, made: Sequence[tuple[str, Record]], at: datetime) -> tuple[str, Record] | None:
-        """An event that was there already, sent once more."""
+        """An earlier event, sent once more."""
         if not made or self.random.random() >= _REPEATED_SHARE:
             return None
         name, record = self.random.choice(made)
@@ -85,7 +85,7 @@ class Maker:
         return self._timed(topic, fields, at)
 
     def _timed(self, topic: Topic, body: Any, at: datetime) -> Any:
-        """The body with a moment in the fields that give its event time; one that is null stays so."""
+        """The body with a moment in the fields that give its event time; a null stays null."""
         if made := made_times.of(topic):
             moment = self._moment(at)
             for path, value_at in made.items():
@@ -93,7 +93,7 @@ class Maker:
         return body
 
     def _key(self, topic: Topic, value: Any) -> str | None:
-        """The field that a rule wants to be the key, else any."""
+        """The field that a rule requires as the key, else any text."""
         if topic.null_key and self._happens(_NULL_SHARE):
             return None
         field = key_field(topic)
@@ -134,15 +134,15 @@ class Maker:
         return value if fits else int(fits)
 
     def _number(self, name: str, pool: Sequence[float], kind: type[int] | type[float]) -> Any:
-        told = [value for value in self.compared.with_(name) if isinstance(value, (int, float))]
-        told = [value for value in told if kind is float or isinstance(value, int)]
-        chosen = told if told and self._happens(0.5) else pool
+        candidates = [value for value in self.compared.with_(name) if isinstance(value, (int, float))]
+        candidates = [value for value in candidates if kind is float or isinstance(value, int)]
+        chosen = candidates if candidates and self._happens(0.5) else pool
         return self.random.choice([value for value in chosen if value >= 1 or not self.positive] or [1])
 
     def _text(self, name: str) -> str:
-        told = [value for value in self.compared.with_(name) if isinstance(value, str)]
-        if told and self._happens(0.8):
-            return self.random.choice(told)
+        candidates = [value for value in self.compared.with_(name) if isinstance(value, str)]
+        if candidates and self._happens(0.8):
+            return self.random.choice(candidates)
         return self.random.choice(ODD_TEXTS if self._happens(0.04) else TEXTS)
 
     def _moment(self, at: datetime) -> datetime:
@@ -151,7 +151,7 @@ class Maker:
         return at - timedelta(seconds=self.random.choice((0, 0, self.random.randint(0, most))))
 
     def _text_of(self, value: Any) -> Any:
-        """A bare text is JSON too, so it has its quotes."""
+        """A bare text is JSON too, so it needs quotes."""
         return f'"{value}"' if isinstance(value, str) else value
 
     def _happens(self, share: float) -> bool:
@@ -167,7 +167,7 @@ def _with(body: Any, path: tuple[str, ...], value: Any) -> Any:
 
 
 def key_field(topic: Topic) -> str | None:
-    """The field that a reject rule wants to be equal to the record's key."""
+    """The field that a reject rule requires to equal the record's key."""
     names = {field.name.lower(): field.name for field in topic.fields}
     for _, rule in topic.reject:
         for node in _comparisons(rule):

@@ -1,4 +1,4 @@
-"""A group run without tables: the engine decides each micro-batch, and what it adds is kept here."""
+"""Runs a group without tables: the engine computes each micro-batch, and its rows are collected here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from headrace.spark.session import child, tune
 from headrace.spark.small_batches import SmallBatches
 from headrace.tables.delta import CommitTable
 from headrace.testing.cuts import Parts
-from headrace.testing.landed import Landed
+from headrace.testing.landing import Landed
 from headrace.testing.outcome import Outcome
 from headrace.testing.records import EPOCH
 from headrace.testing.scope import Scope
@@ -102,7 +102,7 @@ def _copied(batches: SmallBatches, rows: DataFrame) -> DataFrame:
 
 
 def _news(landed: Landed, numbers: Sequence[int], random: Random, ticks: bool = False) -> Mapping[str, Sequence[Row]]:
-    """The landed rows of each landing, in no order: models must not rely on one. Ticks alone are news where told so."""
+    """The landed rows of each landing, in no order: models must not rely on one. Ticks alone count if `ticks`."""
     rows: dict[str, list[Row]] = {}
     for batch in landed.within(numbers):
         rows.setdefault(batch.landing, []).extend(batch.rows)

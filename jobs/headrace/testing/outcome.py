@@ -1,4 +1,4 @@
-"""What a case left behind, however it was run."""
+"""The outcome of a case, however it was run."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Outcome:
     stored: Mapping[str, DataFrame]
     lines: tuple[str, ...] = ()
     states: Mapping[str, DataFrame] = field(default_factory=dict)
-    """Current rows as the engine itself keeps them, where it still runs."""
+    """Current rows as the engine itself holds them, where it still runs."""
     late: Mapping[str, DataFrame] = field(default_factory=dict)
     """What came too late for a model in the streaming engine."""
     failed: tuple[Row, ...] = ()
     """Rows that data tests kept out of their tables."""
     watermarks: Mapping[str, datetime | None] = field(default_factory=dict)
-    """Of each streaming model, the watermark at the end."""
+    """The watermark of each streaming model at the end."""
     dropped: int = 0
     """How many rows the streaming models dropped behind their watermarks."""
 

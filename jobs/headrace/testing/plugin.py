@@ -23,7 +23,7 @@ from headrace.testing import case as cases
 from headrace.testing import casefiles, landing_report
 from headrace.testing.case import Case, Cut
 from headrace.testing.comparison import differences, plain
-from headrace.testing.landed import Landed, land
+from headrace.testing.landing import Landed, land
 from headrace.testing.outcome import Outcome
 from headrace.testing.properties import Property, properties
 from headrace.testing.properties import differences as broken
@@ -51,15 +51,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make what all tests share; nothing of it starts yet."""
+    """Create what all tests share; nothing starts yet."""
     config.addinivalue_line("markers", "spark: starts a JVM with Spark")
-    given = config.getoption("--cut-seed")
-    config.stash[_SEED] = randrange(1_000_000) if given is None else given
+    seed = config.getoption("--cut-seed")
+    config.stash[_SEED] = randrange(1_000_000) if seed is None else seed
     config.stash[_PROJECTS] = {}
     config.stash[_TEST_PATHS] = {}
     config.stash[_RESULTS] = []
     config.stash[_SANDBOX] = Sandbox()
-    is_one_of_many = hasattr(config, "workerinput")  # then the cores are busy, and cases in a row plan together
+    is_one_of_many = hasattr(config, "workerinput")  # then the cores are busy, and cases run in sequence share plans
     config.stash[_WORKERS] = ThreadPoolExecutor(1 if is_one_of_many else _AT_ONCE, "case")
 
 
@@ -95,22 +95,22 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Remember how a cut fared."""
+    """Record the result of a cut."""
     report = yield
     if call.when == "call" and isinstance(item, CaseItem):
-        told = None if report.passed else plain(report.longreprtext)
-        result = Result(item.unique_id, "pass" if report.passed else "fail", report.duration, message=told)
+        message = None if report.passed else plain(report.longreprtext)
+        result = Result(item.unique_id, "pass" if report.passed else "fail", report.duration, message=message)
         item.config.stash[_RESULTS].append(result)
     return report
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write down how all cuts fared, if asked to."""
+    """Write the results of all cuts, if requested."""
     folder: Path | None = session.config.getoption("--run-results")
     if folder is not None:
         results = session.config.stash[_RESULTS]
-        told = artifacts.run_results(results, sum(result.seconds for result in results))
-        artifacts.write(folder, "run_results.json", told)
+        document = artifacts.run_results(results, sum(result.seconds for result in results))
+        artifacts.write(folder, "run_results.json", document)
 
 
 class CaseFile(pytest.File):
@@ -135,7 +135,7 @@ class CaseFile(pytest.File):
 
     @cached_property
     def case(self) -> Case:
-        """The case as the file says it."""
+        """The case in the file."""
         project = _project(self.config, manifest.find_root(self.path.parent))
         return cases.read(project, self.path.relative_to(project.root).as_posix())
 
@@ -147,7 +147,7 @@ class CaseFile(pytest.File):
 
     @property
     def streamed(self) -> Outcome:
-        """What comes of it batch by batch, the same for all who ask."""
+        """The outcome batch by batch, shared by all items."""
         with self._streaming:
             return self._streamed
 
@@ -161,7 +161,7 @@ class CaseFile(pytest.File):
 
 
 class CaseItem(pytest.Item):
-    """One case in one way: a cut, as far as a batch that expects something, or a property."""
+    """One case in one way: a cut, up to a batch that has an expectation, or a property."""
 
     def __init__(self, *, way: Cut | int | Property, **rest: Any) -> None:
         super().__init__(**rest)
@@ -197,7 +197,7 @@ class CaseItem(pytest.Item):
         return _with_landing(differences(case, landed, outcome), landed)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The differences or the findings; only what is no fault of the case has a traceback."""
+        """The differences or the findings; only errors that are not the case's have a traceback."""
         if not isinstance(excinfo.value, HeadraceError):
             return super().repr_failure(excinfo, style)
         text = f"{self._file.case.path} {self.name} --cut-seed {self._seed}\n\n{excinfo.value}"
@@ -217,9 +217,9 @@ class CaseItem(pytest.Item):
 
 
 def _with_landing(differences: Iterable[str], landed: Landed) -> list[str]:
-    """Differences, if there are any, and behind them what landed."""
+    """Differences, if there are any, followed by what landed."""
     found = list(differences)
-    return [*found, landing_report.told(landed)] if found else []
+    return [*found, landing_report.describe(landed)] if found else []
 
 
 @pytest.fixture(scope="session")
@@ -249,7 +249,7 @@ def _test_paths(root: Path) -> tuple[str, ...]:
     try:
         return manifest.read(root).test_paths
     except InvalidProject:
-        return Manifest().test_paths  # what is wrong with it is told where the case is read
+        return Manifest().test_paths  # its errors are reported where the case is read
 
 
 def _project(config: pytest.Config, root: Path) -> Project:

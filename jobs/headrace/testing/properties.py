@@ -1,4 +1,4 @@
-"""What holds of every streaming append model without being said: arrival within the watermark and batch give the same.
+"""Properties of every streaming append model: arrival within the watermark does not matter, and batch gives the same.
 
 Both are compared with the rows that the case gives when it is streamed batch by batch, if none of its rows came late.
 """
@@ -16,8 +16,8 @@ from headrace.project import graph
 from headrace.project.model import LANDING_COLUMNS, Model, Project
 from headrace.testing import memory
 from headrace.testing.case import CUTS, Case
-from headrace.testing.comparison import unlike
-from headrace.testing.landed import Landed, LandedBatch
+from headrace.testing.comparison import row_differences
+from headrace.testing.landing import Landed, LandedBatch
 from headrace.testing.outcome import Outcome
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.scope import Scope, narrowed
@@ -31,7 +31,7 @@ _MOVED = ("landing_batch", "landed_at")
 
 
 def properties(case: Case) -> Iterator[Property]:
-    """Those that a case can show; one that names its cuts shows none."""
+    """The properties that a case can show; one that names its cuts shows none."""
     model = case.model
     if model.run != "streaming" or model.materialized != "append" or model.output_mode != "append" or case.cuts != CUTS:
         return
@@ -45,29 +45,29 @@ def properties(case: Case) -> Iterator[Property]:
 def differences(
     sandbox: Sandbox, case: Case, landed: Landed, streamed: Outcome, which: Property, random: Random
 ) -> Iterator[str]:
-    """How a case breaks a property."""
+    """How a case violates a property."""
     model, title = case.model, f"rows of {case.model.table}, streamed and {which}"
     if streamed.dropped:
-        return  # the watermark has decided, and it moves with the arrival
+        return  # the watermark decided, and it depends on the arrival
     if which == "as-batch":
         scope = Scope(sandbox, narrowed(case.project, case.tables), landed, case.tables)
         whole = memory.run_view(scope, [range(landed.count)], model, random)
-        yield from unlike(title, streamed.rows(model), whole.rows(model), least=True)
+        yield from row_differences(title, streamed.rows(model), whole.rows(model), least=True)
         return
     other = outcome_of(sandbox, case, shuffled(landed, delay(case.project, model), random), "one-by-one", random)
     if not other.dropped:
-        yield from unlike(title, streamed.rows(model), other.rows(model))
+        yield from row_differences(title, streamed.rows(model), other.rows(model))
 
 
 def delay(project: Project, model: Model) -> timedelta:
-    """The shortest delay of the watermarks that a model reads; none where it is not written as a number."""
+    """The shortest delay of the watermarks that a model reads; zero where it is not written as a number."""
     texts = [model.text, *(view.text for view in graph.views(model, graph.by_table(project.models)))]
     found = [timedelta(**{f"{unit.lower()}s": int(number)}) for text in texts for number, unit in _DELAY.findall(text)]
     return min(found, default=timedelta())
 
 
 def shuffled(landed: Landed, delay: timedelta, random: Random) -> Landed:
-    """The records of each batch in another order, and those of neighbours exchanged where none can come late by it."""
+    """The records of each batch in another order, and neighbouring batches exchanged where that makes none late."""
     batches = [replace(batch, rows=tuple(random.sample(batch.rows, len(batch.rows)))) for batch in landed.batches]
     for landing in {batch.landing for batch in batches}:
         places = [index for index, batch in enumerate(batches) if batch.landing == landing]
@@ -85,8 +85,8 @@ def _are_near(one: LandedBatch, other: LandedBatch, delay: timedelta) -> bool:
 
 def _exchanged(one: LandedBatch, other: LandedBatch) -> tuple[LandedBatch, LandedBatch]:
     def put(rows: LandedBatch, into: LandedBatch) -> LandedBatch:
-        kept = {name: into.rows[0][name] for name in _MOVED}
-        moved = (type(row)(**{name: kept.get(name, row[name]) for name, _ in LANDING_COLUMNS}) for row in rows.rows)
+        fixed = {name: into.rows[0][name] for name in _MOVED}
+        moved = (type(row)(**{name: fixed.get(name, row[name]) for name, _ in LANDING_COLUMNS}) for row in rows.rows)
         return replace(into, rows=tuple(moved))
 
     return put(other, one), put(one, other)

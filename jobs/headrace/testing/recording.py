@@ -1,4 +1,4 @@
-"""A case made of what has really landed: the newest landing batches that a model sees, and the rows they give."""
+"""Records a case from what has really landed: the newest landing batches that a model reads, and the rows they give."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from headrace.testing.trial import Models
 MOST_RECORDS = 1_000
 
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
-"""What JSON may hold as it is, and YAML not."""
+"""Characters that JSON may contain unescaped, and YAML may not."""
 
 
 def write_case(sandbox: Sandbox, project: Project, model: Model, batches: int) -> Path:
-    """Write the case; its file must not be there yet."""
+    """Write the case; its file must not exist yet."""
     names = sources(project, model)
     landed = landed_batches(sandbox, project, names, batches)
     if not landed:
@@ -44,9 +44,9 @@ def write_case(sandbox: Sandbox, project: Project, model: Model, batches: int) -
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with path.open("x", encoding="utf-8") as file:
-            told = f"What landed until {given[-1]['at']}, and the rows that it gave when it was recorded."
+            description = f"What landed until {given[-1]['at']}, and the rows that it gave when it was recorded."
             cells = [{name: values.found(row[name]) for name in rows.columns} for row in rows.collect()]
-            file.writelines(f"{line}\n" for line in lines(model, told, given, cells))
+            file.writelines(f"{line}\n" for line in lines(model, description, given, cells))
     except FileExistsError:
         raise UsageError(f"{path} is there already; remove it to record again") from None
     return path
@@ -78,12 +78,12 @@ def landed_batches(sandbox: Sandbox, project: Project, names: Mapping[str, str],
 
 
 def time_of(moment: datetime) -> str:
-    """A time of Spark's as a case has it."""
+    """A time of Spark's as written in a case."""
     return _utc(moment).isoformat().replace("+00:00", "Z")
 
 
 def batch_of(rows: Sequence[Row], names: Mapping[str, str]) -> dict[str, Any]:
-    """A landing batch as a case has it."""
+    """A landing batch as written in a case."""
     batch: dict[str, Any] = {"at": time_of(rows[0].landed_at)}
     for row in rows:
         batch.setdefault(names[row.topic], []).append(_record(row))
@@ -101,7 +101,7 @@ def _record(row: Row) -> dict[str, Any]:
 
 
 def _parsed(text: str | None) -> Any:
-    """A JSON object as a mapping where that says the same, else the text as it came."""
+    """A JSON object as a mapping where that is equivalent, else the text as it came."""
     try:
         value = json.loads(text or "")
     except ValueError:
@@ -149,4 +149,4 @@ def _yaml(text: str) -> str:
 
 
 def _utc(moment: datetime) -> datetime:
-    return moment.astimezone(timezone.utc)  # Spark gives local times without a zone
+    return moment.astimezone(timezone.utc)  # Spark returns naive local times

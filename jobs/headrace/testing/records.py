@@ -12,7 +12,7 @@ from headrace.project.model import SEED_PARTITION, Project
 from headrace.testing.case import Batch, Record, topic_named
 
 EPOCH = datetime(2026, 1, 1, tzinfo=timezone.utc)
-"""Kafka's time of a case's first record, if it gives none; each further record is a second later."""
+"""Kafka's time of a case's first record, if it has none; each further record is a second later."""
 
 _SECOND = timedelta(seconds=1)
 
@@ -41,7 +41,7 @@ class Arrival:
 
 
 def arrivals(project: Project, given: Iterable[Batch], seeds: bool = False) -> Iterator[Arrival]:
-    """Landing batches as they come: each lands a second after the newest record in it, if it does not say when."""
+    """Landing batches as they come: each lands a second after its newest record, unless it has a time of its own."""
     numbering = _Numbering()
     landed_at = EPOCH
     if seeds:
@@ -111,6 +111,6 @@ def _bytes(text: str) -> bytes:
 
 
 def _text(value: Any) -> str:
-    """YAML reads times by itself; in JSON they are text."""
+    """YAML parses times; in JSON they are text."""
     assert isinstance(value, (date, datetime))
     return value.isoformat()

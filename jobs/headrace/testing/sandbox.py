@@ -1,4 +1,4 @@
-"""The one Spark session of a test run, what Spark knows of each project, and folders to throw away."""
+"""The one Spark session of a test run, the analysed schemas of each project, and temporary folders."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from headrace.spark.session import start
 from headrace.spark.small_batches import SmallBatches
 from headrace.streaming.native import NativeQuery
 from headrace.tables.delta import CommitTable
-from headrace.testing.landed import Judge, LandedBatch
-from headrace.testing.lender import Lender
+from headrace.testing.landing import Judge, LandedBatch
+from headrace.testing.plan_pool import PlanPool
 
 SMALL: Mapping[str, str] = {
     "spark.driver.defaultJavaOptions": "-XX:NewRatio=1",
-    # A whole suite has more queries than any run, and a full heap is collected without end.
+    # A whole suite has more queries than any run, and garbage collection of a full heap never ends.
     "spark.driver.memory": "2g",
     # Tests are many small queries in a young JVM: planning and compiling cost more than any row.
     "spark.default.parallelism": "1",
@@ -42,13 +42,13 @@ SMALL: Mapping[str, str] = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.databricks.delta.snapshotPartitions": "1",
-    # Every test has tables of its own; what Delta remembers of ten thousand fills the heap.
+    # Every test has its own tables; Delta's cached logs of ten thousand fill the heap.
     "spark.databricks.delta.delta.log.cacheSize": "100",
 }
 
 
 class Sandbox:
-    """Spark starts when it is first asked for; `close` ends it, if it was started here, and removes the folders."""
+    """Spark starts on first use; `close` ends it, if it was started here, and removes the folders."""
 
     def __init__(self) -> None:
         self._temporary = TemporaryDirectory(prefix="headrace-")
@@ -59,13 +59,13 @@ class Sandbox:
         self._empty: dict[Any, Path] = {}
         self._numbers = count()
         self._files = WeakKeyDictionary[LandedBatch, Files]()
-        self._lender = Lender()
+        self._plan_pool = PlanPool()
         self._judge: Judge | None = None
         self._making = RLock()  # cases run on threads
 
     @property
     def spark(self) -> SparkSession:
-        """A session for small batches; one that is already there is taken as it is."""
+        """A session for small batches; an existing one is used as it is."""
         with self._making:
             if self._spark is None:
                 found = SparkSession.getActiveSession()
@@ -76,14 +76,14 @@ class Sandbox:
 
     @property
     def judge(self) -> Judge:
-        """What gives records their landing columns."""
+        """Gives records their landing columns."""
         with self._making:
             if self._judge is None:
                 self._judge = Judge(self.spark)
             return self._judge
 
     def schemas(self, project: Project) -> Mapping[str, StructType]:
-        """What Spark says of every model of a project; variables count only by their types."""
+        """The schema of every model of a project; only the types of variables matter."""
         key = _identity(project)
         with self._making:
             if key not in self._schemas:
@@ -91,7 +91,7 @@ class Sandbox:
             return self._schemas[key]
 
     def layout(self, project: Project) -> Layout:
-        """A data directory of its own, with all tables of a project, still empty."""
+        """A new data directory, with all tables of a project, still empty."""
         key = _identity(project)
         with self._making:
             if key not in self._empty:
@@ -102,8 +102,8 @@ class Sandbox:
         return Layout(folder)
 
     def query(self, project: Project, layout: Layout, query: Query) -> AnyQuery:
-        """A query that knows nothing but what is stored; to be released."""
-        plans = self._lender.lend(self.spark, project, query) if query.engine == "micro_batch" else None
+        """A query that starts from its stored state only; to be released."""
+        plans = self._plan_pool.acquire(self.spark, project, query) if query.engine == "micro_batch" else None
         return factory.make(self.spark, project, layout, query, self.schemas(project), plans)
 
     def release(self, query: AnyQuery) -> None:
@@ -113,7 +113,7 @@ class Sandbox:
         else:
             query.drop()
         if isinstance(query, Group):
-            self._lender.take_back(query.batches)
+            self._plan_pool.release(query.batches)
 
     def landing_table(self, layout: Layout, landing: str) -> CommitTable:
         """The table in which a landing lands."""

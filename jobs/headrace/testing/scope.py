@@ -1,4 +1,4 @@
-"""What a case needs of a project: a model and all that it reads; what its query does besides is left out."""
+"""The part of a project that a case needs: a model and all that it reads, without the rest of its query."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from headrace.project import graph
 from headrace.project.model import Model, Project, Query
-from headrace.testing.landed import Landed
+from headrace.testing.landing import Landed
 from headrace.testing.sandbox import Sandbox
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The part of a project behind the tables that are looked at, what lands in it, and where it runs."""
+    """The part of a project behind the checked tables, what lands in it, and where it runs."""
 
     sandbox: Sandbox
     project: Project

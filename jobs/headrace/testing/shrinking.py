@@ -9,17 +9,16 @@ T = TypeVar("T")
 
 
 def smallest(items: Sequence[T], shows: Callable[[Sequence[T]], bool], most: int) -> Sequence[T]:
-    """A part, in order, that shows it and does not without any one of its items; after `most` questions, the best yet.
+    """A part, in order, that shows it but no longer does without any one of its items; after `most` calls, the best so far.
 
-    All items together must show it. What stands at the beginning is tried first, twice as much each time: a short run
-    is a cheap question.
+    All items together must show it. The beginning is tried first, twice as much each time, since short runs are cheap.
     """
     search = _Search(shows, most)
     return search.reduced(search.beginning(items))
 
 
 class _Search(Generic[T]):
-    """A search with so many questions left."""
+    """A search with a limited number of calls left."""
 
     def __init__(self, shows: Callable[[Sequence[T]], bool], most: int) -> None:
         self._shows = shows

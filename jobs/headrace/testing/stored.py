@@ -86,13 +86,13 @@ class DataItem(pytest.Item):
         if not (number := file.failed.get(self.test.name, 0)):
             return
         rows = [row[0] for row in failing(file.judged, self.test.name).limit(EXAMPLES).collect()]
-        told = "\n".join([f"{number} row{'s' if number > 1 else ''} of {file.model.table}, such as", *rows])
+        message = "\n".join([f"{number} row{'s' if number > 1 else ''} of {file.model.table}, such as", *rows])
         if self.test.on_failure == "warn":
-            pytest.xfail(told)
-        raise HeadraceError(told)
+            pytest.xfail(message)
+        raise HeadraceError(message)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The rows; only what is no fault of theirs has a traceback."""
+        """The rows; only other errors have a traceback."""
         return str(excinfo.value) if isinstance(excinfo.value, HeadraceError) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:

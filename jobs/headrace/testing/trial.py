@@ -14,7 +14,7 @@ from headrace.project.model import Model, Project
 from headrace.testing import disk, memory
 from headrace.testing.case import Batch, Case, Cut
 from headrace.testing.cuts import parts
-from headrace.testing.landed import Landed, land
+from headrace.testing.landing import Landed, land
 from headrace.testing.outcome import Outcome
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.scope import Scope, fits_memory, narrowed
@@ -37,7 +37,7 @@ class Models:
         return _plain(self.outcome(table, given, **variables).rows(self.project.model(table)))
 
     def outcome(self, tables: str | Sequence[str], given: Given, **variables: Any) -> Outcome:
-        """All that is left of some tables when `given` landed, batch by batch: written as in a case."""
+        """The outcome of some tables after `given` landed, batch by batch: written as in a case."""
         names = [tables] if isinstance(tables, str) else tables
         project = replace(self.project, vars={**self.project.vars, **variables})
         return replace(self, project=project)._outcome(names, given, "one-by-one", seeds=False)
@@ -66,7 +66,7 @@ def outcome_of(sandbox: Sandbox, case: Case, landed: Landed, cut: Cut, random: R
 def _run(
     sandbox: Sandbox, project: Project, model: Model, tables: Collection[str], landed: Landed, cut: Cut, random: Random
 ) -> Outcome:
-    """Run the queries behind some tables; without stored ones where nothing is restarted and none is read."""
+    """Run the queries behind some tables; in memory if there are no restarts and no stored tables to read."""
     scope, numbers = Scope(sandbox, narrowed(project, tables), landed, tables), parts(cut, landed.count, random)
     if model.materialized == "view":
         return memory.run_view(scope, numbers, model, random)

@@ -1,4 +1,4 @@
-"""An upgrade on trial: the old text processes some batches, and the new one goes on over the same checkpoint."""
+"""Tests an upgrade: the old text processes some batches, and the new one continues from the same checkpoint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headrace.queries.sources import stored
 from headrace.tables.diff import Difference, compare
 from headrace.testing.case import Case
 from headrace.testing.disk import Process, land_batch
-from headrace.testing.landed import LandedBatch, land
+from headrace.testing.landing import LandedBatch, land
 from headrace.testing.recording import MOST_RECORDS
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.scope import narrowed
@@ -31,7 +31,7 @@ Batches = Sequence[Sequence[LandedBatch]]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What truly happens; `difference` is between what the new text adds over the old state and what it adds alone."""
+    """What really happens; `difference` is between what the new text adds to the old state and what it adds alone."""
 
     truth: Truth
     why: str
@@ -52,7 +52,7 @@ class _Rows:
 
 @dataclass(frozen=True)
 class Upgrade:
-    """Two versions of a project, and the model that is looked at."""
+    """Two versions of a project, and the model that is compared."""
 
     sandbox: Sandbox
     old: Project
@@ -101,12 +101,12 @@ class Upgrade:
 
 
 def upgrade(sandbox: Sandbox, project: Project, declared: Declared, table: str) -> Upgrade:
-    """From the declaration that a query was started with to the files as they are."""
+    """From the declaration with which a query was last started to the current files."""
     if table not in declared.by_table:
         raise UsageError(f"{table} was not there when its query was started last; there is nothing to upgrade")
     old = replace(
         project,
-        root=project.root / ".started",  # what is known of one project by its root is not so of the other
+        root=project.root / ".started",  # caches are keyed by the root, and the two projects must not share them
         models=declared.models,
         landings=declared.landings,
         macros=declared.macros,
@@ -117,7 +117,7 @@ def upgrade(sandbox: Sandbox, project: Project, declared: Declared, table: str) 
 
 
 def batches_of(sandbox: Sandbox, case: Case) -> Batches:
-    """What a case lets land."""
+    """The batches that a case lands."""
     landed = land(sandbox.judge, case.project, case.given, case.seeds).batches
     return [list(step) for _, step in groupby(landed, key=lambda batch: batch.number)]
 

@@ -1,4 +1,4 @@
-"""Values that can be compared: what YAML says and what Spark gives, both as the JSON text of a column's type."""
+"""Comparable values: those of YAML and those of Spark, both as the JSON text of a column's type."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def expected(value: Any, kind: DataType) -> str:
 
 
 def found(value: Any) -> str:
-    """The text of a value that Spark gave."""
+    """The text of a value that Spark returned."""
     return to_json(_plain(value))
 
 
 def canonical(value: Any) -> str:
-    """The text of a JSON value as YAML says it, its fields in order."""
+    """The text of a JSON value as read from YAML, its fields in order."""
     return to_json(_sorted(value))
 
 
@@ -115,7 +115,7 @@ def _plain(value: Any) -> Any:
         case list():
             return [_plain(each) for each in value]
         case datetime():
-            return value.astimezone(timezone.utc)  # Spark gives local times without a zone
+            return value.astimezone(timezone.utc)  # Spark returns naive local times
         case bytearray():
             return bytes(value)
         case _:

@@ -1,4 +1,4 @@
-"""What a case's records become when they land: the rows of landing tables, judged as the ingest query does."""
+"""Lands the records of a case: the rows of landing tables, classified as the ingest query does."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _KAFKA = {
 _Record = tuple[Any, ...]
 _CREATE_TIME = 0
 _PLANS = 40
-"""So many plans are kept at most: a suite has many projects, and their plans fill the heap."""
+"""The most plans that are cached: a suite has many projects, and their plans fill the heap."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class Landed:
         return [row for batch in self.batches for row in batch.rows if row.reject_reason is not None]
 
     def until(self, numbers: Iterable[int]) -> datetime:
-        """When the last of some batches had landed; of none, when the last of all had."""
+        """When the last of some batches landed; without any, when the last of all did."""
         landed = self.within(numbers) or self.batches
         moments: list[datetime] = [row.landed_at for batch in landed for row in batch.rows]
         return max(moments).astimezone(timezone.utc)
@@ -83,22 +83,22 @@ class Landed:
         return tuple(batch for batch in self.batches if batch.number in wanted)
 
     def up_to(self, number: int) -> Landed:
-        """What has landed once a batch has."""
+        """What has landed up to and including a batch."""
         return Landed(tuple(batch for batch in self.batches if batch.number <= number))
 
 
 class Judge:
-    """Gives records the columns of a landing; verdicts on a topic are planned once."""
+    """Gives records the columns of a landing; the classification of a topic is planned once."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._batches: dict[tuple[Macro, ...], SmallBatches] = {}
         self._topics: set[str] = set()
-        self._at_work = Lock()  # cases run on threads
+        self._lock = Lock()  # cases run on threads
 
     def rows(self, topic: Topic, records: Sequence[_Record]) -> list[Row]:
         """The landed rows that records of a topic become."""
-        with self._at_work:
+        with self._lock:
             batches = self._batches_for(topic)
             batches.begin(0, 1)  # a case is small, however many records it has
             rows = batches.fill("records", records, columns_of(_KAFKA)).frame
@@ -131,8 +131,8 @@ def _landed_rows(topic: Topic, records: DataFrame) -> DataFrame:
 
 
 @dataclass
-class Past:
-    """What has landed of a landing so far: the readings of its clocks, and the rows that they do not know yet."""
+class LandingHistory:
+    """What a landing has landed so far: the readings of its clocks, and the rows that these do not include yet."""
 
     judge: Judge
     project: Project
@@ -145,7 +145,7 @@ class Past:
         self._new.append(rows)
 
     def tick(self, arrival: Arrival) -> Row | None:
-        """The row that only makes time pass, as the ingest query lands it; None before there is an event time."""
+        """The row that only advances time, as the ingest query lands it; None before there is an event time."""
         if self._new:
             self._readings = later(self._readings, {**self._sources(), **self._clocks()})
             self._new.clear()
@@ -187,11 +187,11 @@ def _micros(moment: datetime) -> int:
 
 
 def land(judge: Judge, project: Project, given: Iterable[Batch], seeds: bool = False) -> Landed:
-    """Judge records and cut them into landing batches; with `seeds` those of the project come first."""
+    """Classify records and cut them into landing batches; with `seeds` those of the project come first."""
     coming = tuple(arrivals(project, given, seeds))
     rows = {landing.name: _judged(judge, landing, coming) for landing in project.landings}
-    past = {landing.name: Past(judge, project, landing) for landing in project.landings}
-    return Landed(tuple(batch for arrival in coming for batch in _batches(arrival, rows, past)))
+    histories = {landing.name: LandingHistory(judge, project, landing) for landing in project.landings}
+    return Landed(tuple(batch for arrival in coming for batch in _batches(arrival, rows, histories)))
 
 
 def _judged(judge: Judge, landing: Landing, coming: Iterable[Arrival]) -> list[Row]:
@@ -207,16 +207,18 @@ def _kafka(arrival: Arrival, record: Sent) -> _Record:
     return (record.key, record.value, *where, list(record.headers), arrival.number, arrival.landed_at)
 
 
-def _batches(arrival: Arrival, rows: Mapping[str, list[Row]], past: Mapping[str, Past]) -> Iterable[LandedBatch]:
+def _batches(
+    arrival: Arrival, rows: Mapping[str, list[Row]], histories: Mapping[str, LandingHistory]
+) -> Iterable[LandedBatch]:
     for landing, landed in rows.items():
         found = tuple(row for row in landed if row.landing_batch == arrival.number)
         if found:
-            past[landing].add(found)
+            histories[landing].add(found)
             yield LandedBatch(landing, arrival.number, found)
-        elif not arrival.records and (tick := past[landing].tick(arrival)):
+        elif not arrival.records and (tick := histories[landing].tick(arrival)):
             yield LandedBatch(landing, arrival.number, (tick,), is_tick=True)
 
 
 def _local(moment: datetime) -> datetime:
-    """As Spark gives times to Python: of the local zone, without saying so."""
+    """As Spark returns times to Python: naive, in the local zone."""
     return moment.astimezone().replace(tzinfo=None)
