@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import analyst, five, scenarios, streams
-from bench.scenarios import HANDWRITTEN, HEADRACE, Figures, again
+from bench.scenarios import HANDWRITTEN, HEADRACE, Figures, repeated
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -26,13 +26,13 @@ def measurements(folder: Path, quick: bool) -> dict[str, Callable[[], Figures]]:
         "check": analyst.check,
         "plan": lambda: analyst.plan(folder),
         "latency": lambda: scenarios.latency(folder, 180 / share),
-        "backlog": lambda: again(lambda: scenarios.backlog(folder, 100_000 // share, HEADRACE)),
+        "backlog": lambda: repeated(lambda: scenarios.backlog(folder, 100_000 // share, HEADRACE)),
         "backlog_handwritten": lambda: scenarios.backlog(folder, 100_000 // share, HANDWRITTEN),
         "idle": lambda: scenarios.idle(folder, 60 / share),
         "five": lambda: five.five(folder, 180 / share),
         "idle_five": lambda: five.idle_five(folder, 60 / share, snapshots=False),
         "idle_five_snapshots": lambda: five.idle_five(folder, 60 / share, snapshots=True),
-        "shop_backlog": lambda: again(lambda: five.shop_backlog(folder, 200_000 // share, five.CHECKS_AND_OUTCOME)),
+        "shop_backlog": lambda: repeated(lambda: five.shop_backlog(folder, 200_000 // share, five.CHECKS_AND_OUTCOME)),
         "shop_backlog_whole": lambda: five.shop_backlog(folder, 200_000 // share, five.WHOLE_SHOP),
         "rest": lambda: five.rest(folder, 50 // share),
         "window": lambda: streams.window(folder, 500_000 // share),
@@ -46,11 +46,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Example: python -m bench latency --quick")
     parser.add_argument("scenario", nargs="*")
     parser.add_argument("--quick", action="store_true")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     found: dict[str, Figures] = {}
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as folder:
-        known = measurements(Path(folder) / "data", asked.quick)
-        for name in asked.scenario or known:
+        known = measurements(Path(folder) / "data", arguments.quick)
+        for name in arguments.scenario or known:
             print(f"measuring {name}", file=sys.stderr, flush=True)
             found[name] = known[name]()
             print(f"{name}: {found[name]}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""What the analyst waits for: `headrace check --offline`, and `headrace plan` when every model has been touched."""
+"""What the analyst waits for: `headrace check --offline`, and `headrace plan` after an edit of every model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check() -> dict[str, float]:
 
 
 def plan(folder: Path) -> dict[str, float]:
-    """A plan after an edit of every model: no text is what it was, so all are taken apart and compared."""
+    """A plan after an edit of every model: every text has changed, so all are parsed and compared."""
     root, layout = folder / "project", Layout(folder / "plan")
     for part in ("conf", "macros", "sql"):
         shutil.copytree(ROOT / part, root / part, dirs_exist_ok=True)
@@ -41,7 +41,7 @@ def plan(folder: Path) -> dict[str, float]:
 
 
 def _best_of(root: Path, words: list[str], environment: Mapping[str, str], rounds: int = 5) -> dict[str, float]:
-    """The best of some rounds, as the first one finds no compiled Python."""
+    """The best of some rounds, as the first one compiles the Python code."""
     times = [_once(root, words, environment) for _ in range(rounds)]
     models = len([*root.glob("sql/*/*/*.sql")])
     return {"models": models, "cpu_s": min(cpu for cpu, _ in times), "seconds": min(wall for _, wall in times)}

@@ -30,14 +30,14 @@ def five(folder: Path, seconds: float) -> Figures:
     """Fifty events a second over all systems: from the last contributing event to the gold row."""
     with stage(folder) as bootstrap, contest(HEADRACE, bootstrap, folder, ()) as running:
         load.send_all(bootstrap, [*customers(50), *stock(PRODUCTS, 1_000_000)])
-        _feed(bootstrap, 40, {}, {}, {})  # a JVM that has just started says little
+        _feed(bootstrap, 40, {}, {}, {})  # figures of a JVM that has just started mean little
         sent: dict[str, Times] = {table: {} for table in WATCHED}
         seen: dict[str, Times] = {table: {} for table in WATCHED}
         tables = {table: DeltaRows(_gold(folder, table), column) for table, column in WATCHED.items()}
-        said, before, started = len(running.log.read_text()), running.cpu(), time.time()
+        logged, before, started = len(running.log.read_text()), running.cpu(), time.time()
         _feed(bootstrap, seconds, sent, seen, tables)
         cpu = (running.cpu() - before) / (time.time() - started)
-        costs = _costs(running.log.read_text()[said:])
+        costs = _costs(running.log.read_text()[logged:])
         figures: Figures = {}
         for table in WATCHED:
             figures |= _delays(table, sent[table], seen[table])
@@ -50,7 +50,7 @@ def idle_five(folder: Path, seconds: float, snapshots: bool) -> Figures:
     with stage(folder) as bootstrap, contest(HEADRACE, bootstrap, folder, chosen) as running:
         load.send_all(bootstrap, [*customers(50), *stock(PRODUCTS, 1000)])
         _feed(bootstrap, 20, {}, {}, {})
-        time.sleep(90)  # deadlines pass, and nothing waits any more
+        time.sleep(90)  # deadlines pass, and nothing is waiting any more
         before, started = running.cpu(), time.time()
         time.sleep(seconds)
         used = (running.cpu() - before) / (time.time() - started)
@@ -121,7 +121,7 @@ def _order(order_id: str, customer: int, product: str) -> Message:
 
 
 def _second(number: int, chance: random.Random) -> Iterator[tuple[str | None, str, list[Message]]]:
-    """Fifty events: the table and id that some of them lead to, and the events."""
+    """Fifty events: the table and id of the row that some of them produce, and the events."""
     now = int(time.time() * 1000)
     for each in range(5):
         order_id = f"o{number}-{each}-{now}"
@@ -142,7 +142,7 @@ def _second(number: int, chance: random.Random) -> Iterator[tuple[str | None, st
 def _feed(
     bootstrap: str, seconds: float, sent: dict[str, Times], seen: dict[str, Times], tables: dict[str, DeltaRows]
 ) -> None:
-    """Send for so long, and look for the rows until all have come or a minute has passed."""
+    """Send for `seconds`, and poll for the rows until all have come or a minute has passed."""
     sender = threading.Thread(target=_send, args=(bootstrap, seconds, sent), daemon=True)
     sender.start()
     until = time.time() + seconds + 60
@@ -168,12 +168,12 @@ def _send(bootstrap: str, seconds: float, sent: dict[str, Times]) -> None:
 def _delays(table: str, sent: Times, seen: Times) -> Figures:
     found = sorted(seen[name] - at for name, at in sent.items() if name in seen)
     cuts = statistics.quantiles(found, n=100)
-    told = {f"{table}_p50_s": round(cuts[49], 2), f"{table}_p99_s": round(cuts[98], 2)}
-    return {**told, f"{table}_missing": len(sent) - len(found)}
+    percentiles = {f"{table}_p50_s": round(cuts[49], 2), f"{table}_p99_s": round(cuts[98], 2)}
+    return {**percentiles, f"{table}_missing": len(sent) - len(found)}
 
 
 def _costs(log: str) -> Figures:
-    """Seconds at work of each query."""
+    """Busy seconds of each query."""
     spent: dict[str, float] = defaultdict(float)
     for name, seconds in _COST.findall(log):
         spent[name] += float(seconds)
@@ -209,10 +209,10 @@ def _answers(url: str) -> bool:
 
 def _posted(address: str, order_id: str) -> float:
     body = _order(order_id, 1, PRODUCTS[0])[2].encode()
-    wanted = urllib.request.Request(
+    request = urllib.request.Request(
         f"{address}/v1/orders?wait=validated&timeout=60000", body, {"Content-Type": "application/json"}
     )
     started = time.time()
-    with urllib.request.urlopen(wanted, timeout=70) as answer:
+    with urllib.request.urlopen(request, timeout=70) as answer:
         assert answer.status == 200
     return time.time() - started

@@ -31,7 +31,7 @@ def messages(order_id: str) -> tuple[Message, Message, Message]:
 
 
 def backlog(orders: int, duplicates: float = 0.01, seed: int = 7) -> list[Message]:
-    """All records of so many orders, some twice, in mixed order."""
+    """All records of so many orders, some twice, in random order."""
     chance = random.Random(seed)
     found = [message for number in range(orders) for message in messages(f"b{number:07d}")]
     found += chance.sample(found, int(len(found) * duplicates))
@@ -67,7 +67,7 @@ def send_all(bootstrap: str, found: list[Message]) -> None:
 
 
 def paced(bootstrap: str, seconds: float, per_second: float = 1.0) -> Iterator[Sent]:
-    """Send orders evenly for so long, all three records of one at once."""
+    """Send orders evenly for `seconds`, all three records of one at once."""
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "partitioner": "murmur2_random"})
     started = time.time()
     for number in range(int(seconds * per_second)):

@@ -31,7 +31,7 @@ class Job:
         """The child's JVM, once it has one."""
         found: dict[psutil.Process, int] = {}
         for child in self.process.children(recursive=True):
-            with suppress(psutil.NoSuchProcess):  # the shell that starts a JVM is gone soon
+            with suppress(psutil.NoSuchProcess):  # the shell that starts a JVM soon exits
                 if child.name() == "java":
                     found[child] = child.memory_info().rss
         return max(found, key=lambda child: found[child], default=None)
@@ -44,8 +44,8 @@ class Job:
         self.peak_bytes = max(self.peak_bytes, self.jvm.memory_info().rss)
         return float(times.user + times.system)
 
-    def says(self, word: str) -> bool:
-        """Whether the log holds a word yet."""
+    def has_logged(self, word: str) -> bool:
+        """Whether the log contains a word yet."""
         return word in self.log.read_text(errors="replace")
 
 
@@ -65,7 +65,7 @@ def job(command: Sequence[str], folder: Path, environment: dict[str, str]) -> It
 
 
 def wait_for(condition: Callable[[], bool], what: str, deadline: float = DEADLINE) -> None:
-    """Wait for a condition; it failing to come is an error that names it."""
+    """Wait for a condition; TimeoutError, which names it, if it does not come."""
     until = time.monotonic() + deadline
     while not condition():
         if time.monotonic() > until:

@@ -38,13 +38,13 @@ TOPICS = dict.fromkeys(
     1,
 )
 STEP = 100_000
-"""Orders that are made up at a time: a million of them, with their records, need not be in memory."""
+"""Orders generated at a time: a million of them, with their records, need not be in memory."""
 FIRST_TWO = ("--select", "shipping", "--select", "sales")
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """A job to measure: its command (given the broker and a folder) and where its shipments land."""
+    """A job to measure: its command (for a broker and a folder) and where its shipments land."""
 
     name: str
     table: str
@@ -88,12 +88,12 @@ def contest(
     if one == HEADRACE:
         _check(project, environment)
     with job(one.command(bootstrap, data, chosen, project), data, environment) as running:
-        wait_for(lambda: running.says("started"), f"the start of {one.name}")
+        wait_for(lambda: running.has_logged("started"), f"the start of {one.name}")
         yield running
 
 
 def _check(project: Path, environment: dict[str, str]) -> None:
-    """Check a project, as its analyst has before: Spark's verdict is kept, and no part of what is measured."""
+    """Check a project, as its analyst has before: Spark's verdict is then cached, and not part of what is measured."""
     command = [sys.executable, "-m", "headrace", "-C", str(project), "-t", "local", "check"]
     subprocess.run(command, env={**os.environ, **environment}, check=True, capture_output=True, timeout=300)
 
@@ -121,17 +121,17 @@ def backlog(folder: Path, orders: int, one: Contestant) -> Figures:
             return worked_off(running, "events", len(found), lambda: shipped(one, folder) >= orders)
 
 
-def again(measure: Callable[[], Figures]) -> Figures:
+def repeated(measure: Callable[[], Figures]) -> Figures:
     """The figures of a second run, each with data of its own, and the CPU of the first.
 
-    What Spark generates is compiled by the first run that needs it, and kept: the second is a project's daily business.
+    Code that Spark generates is compiled by the first run that needs it, and cached: the second run is the usual case.
     """
     first = measure()
     return {**measure(), "first_run_jvm_cpu_s": first["jvm_cpu_s"]}
 
 
 def worked_off(running: Job, what: str, number: int, is_done: Callable[[], bool]) -> Figures:
-    """What a job takes until a backlog is done: CPU from its very start, time from when it is ready."""
+    """The cost of a job until a backlog is done: CPU from its very start, time from when it is ready."""
     started, begun = time.time(), running.cpu()
     wait_for(lambda: bool(running.cpu()) and is_done(), f"the last of the {what}", 3000)
     cpu = running.cpu()
@@ -149,7 +149,7 @@ def worked_off(running: Job, what: str, number: int, is_done: Callable[[], bool]
 def latency(folder: Path, seconds: float) -> Figures:
     """From the last contributing record to the row in Delta, and to a read_committed consumer."""
     with stage(folder) as bootstrap, contest(HEADRACE, bootstrap, folder) as running:
-        for _ in load.paced(bootstrap, 30):  # a JVM that has just started says little
+        for _ in load.paced(bootstrap, 30):  # figures of a JVM that has just started mean little
             pass
         wait_for(lambda: shipped(HEADRACE, folder) >= 30, "the warm-up")
         before = running.cpu()
@@ -178,7 +178,7 @@ def idle(folder: Path, seconds: float) -> Figures:
 
 
 def state(folder: Path, orders: int) -> Figures:
-    """Time of small batches after few and after many finished orders: two jobs beside each other, in one minute."""
+    """Time of small batches after few and after many finished orders: two jobs in parallel, in one minute."""
     few, many = orders // 100, orders
     with _finished(folder / "many", many) as after_many, _finished(folder / "few", few) as after_few:
         times = _small_batches([after_few, after_many])
@@ -206,13 +206,13 @@ def _small_batches(places: Sequence[tuple[str, Job]]) -> list[float]:
     return [_median(running.log.read_text()[skip:]) for (_, running), skip in zip(places, skips, strict=True)]
 
 
-def _median(said: str) -> float:
-    lines = [line for line in said.splitlines() if " batch " in line and "query=shipping" in line]
+def _median(log: str) -> float:
+    lines = [line for line in log.splitlines() if " batch " in line and "query=shipping" in line]
     return round(statistics.median(float(line.rsplit("s=", 1)[1]) for line in lines[-30:]), 3)
 
 
 def _watched(bootstrap: str, folder: Path, seconds: float) -> tuple[Times, Times, Times]:
-    """Send for so long and note when each order is seen in Delta and in Kafka."""
+    """Send for `seconds` and note when each order is seen in Delta and in Kafka."""
     settings = {"group.id": "bench", "isolation.level": "read_committed", "auto.offset.reset": "latest"}
     consumer = Consumer({"bootstrap.servers": bootstrap, **settings})
     consumer.subscribe(["shipping"])
@@ -261,7 +261,7 @@ def _percentiles(name: str, values: list[float]) -> Figures:
 
 
 class _Feeder(threading.Thread):
-    """Sends on a thread of its own and notes when."""
+    """Sends on its own thread and notes when."""
 
     def __init__(self, source: Iterator[load.Sent], sent: dict[str, float]) -> None:
         super().__init__(daemon=True)

@@ -30,7 +30,7 @@ from headrace.streaming.native import NativeQuery
 from headrace.tables.delta import CommitTable
 
 Contestant = Callable[["Arena", Layout], Path]
-"""Processes what has landed, and says where its rows are."""
+"""Processes what has landed, and returns where its rows are."""
 ROUNDS = 4
 SALES = """
     select 'sales-events-v1' as topic, id as offset, timestamp_seconds(1767225600 + id div 100) as timestamp,
@@ -98,15 +98,15 @@ def _arena(folder: Path, table: str, records: str) -> Arena:
     for landing in project.landings:
         _land(spark, base, landing, records)
     for query in project.queries:
-        made = factory.make(spark, project, base, query, schemas)
-        made.create_tables()
-        while isinstance(made, Group) and made.step(1 << 40):
+        query_run = factory.make(spark, project, base, query, schemas)
+        query_run.create_tables()
+        while isinstance(query_run, Group) and query_run.step(1 << 40):
             pass
     return Arena(spark, project, schemas, table, base)
 
 
 def _land(spark: SparkSession, layout: Layout, landing: Landing, records: str) -> None:
-    """What landing would have made of the records of a landing's topics, in one commit."""
+    """The result of landing the records of a landing's topics, in one commit."""
     table = CommitTable(spark, layout.landing(landing.name), landing_schema())
     table.create()
     now = datetime.now(timezone.utc)
@@ -120,9 +120,9 @@ def _land(spark: SparkSession, layout: Layout, landing: Landing, records: str) -
 
 
 def _rounds(arena: Arena) -> list[tuple[float, int]]:
-    """For each contestant, CPU-seconds of the JVM in its best round, and how many rows came of it.
+    """For each contestant, CPU-seconds of the JVM in its best round, and how many rows resulted.
 
-    The first rounds compile, for whoever comes later as well: so contestants take turns.
+    The first rounds compile, for later ones as well, so the contestants alternate.
     """
     jvm = psutil.Process(arena.spark._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
     spent: dict[str, list[float]] = {name: [] for name in CONTESTANTS}
@@ -138,9 +138,9 @@ def _rounds(arena: Arena) -> list[tuple[float, int]]:
 
 def _headrace(arena: Arena, layout: Layout) -> Path:
     (query,) = (q for q in arena.project.queries if arena.table in {m.table for m in q.models})
-    made = factory.make(arena.spark, arena.project, layout, query, arena.schemas)
-    assert isinstance(made, NativeQuery)
-    made.start(available_now=True).awaitTermination()
+    query_run = factory.make(arena.spark, arena.project, layout, query, arena.schemas)
+    assert isinstance(query_run, NativeQuery)
+    query_run.start(available_now=True).awaitTermination()
     return layout.table(arena.table)
 
 

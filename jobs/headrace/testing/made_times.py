@@ -1,4 +1,4 @@
-"""Values of fields that give an event a wanted time: by the unit, or by the SQL that reads them, if it is understood."""
+"""Values of fields that give an event a wanted time: by the unit, or by the SQL that reads them, if understood."""
 
 from __future__ import annotations
 

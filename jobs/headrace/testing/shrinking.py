@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def smallest(items: Sequence[T], shows: Callable[[Sequence[T]], bool], most: int) -> Sequence[T]:
-    """A part, in order, that shows it but no longer does without any one of its items; after `most` calls, the best so far.
+    """A part, in order, that shows it, but not without any one of its items; after `most` calls, the best so far.
 
     All items together must show it. The beginning is tried first, twice as much each time, since short runs are cheap.
     """
