@@ -1,4 +1,4 @@
-"""What all tests share: model tests, the one Spark session, failures told at once, and files that leave nothing."""
+"""What all tests share: model tests, the one Spark session, failures reported at once, and clean-up after each file."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ pytest_plugins = ["headrace.testing.plugin"]
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Free what a file has left in rings: as long as Python holds a query or a frame, the JVM keeps all of its plan.
+    """Free reference cycles after each file: as long as Python holds a query or a frame, the JVM keeps all of its plan.
 
-    Python itself looks for rings the less often the more objects there are; meanwhile the JVM's heap fills up.
+    The more objects there are, the less often Python collects cycles; meanwhile the JVM's heap fills up.
     """
     if "unit" not in item.path.parts and (nextitem is None or nextitem.path != item.path):
         gc.collect()
 
 
 def pytest_collection_finish() -> None:
-    """What is collected stays to the end: no collection of garbage need look through it."""
+    """Collected tests stay to the end, so garbage collection need not scan them."""
     gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell failures at once where a run may be ended from outside, before its summary."""
+    """Report failures at once where a run may be killed before its summary."""
     is_worker = hasattr(config, "workerinput")
     if "CI" in os.environ and not is_worker:
-        config.pluginmanager.register(_Crier(config))
+        config.pluginmanager.register(_FailureReporter(config))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Lanes:
-    """Share the tests out to the workers."""
+    """Distribute the tests to the workers."""
     return Lanes(config, log)
 
 
-class _Crier:
-    """Tells a failure when it happens."""
+class _FailureReporter:
+    """Reports a failure when it happens."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config

@@ -1,4 +1,4 @@
-"""How the files of tests are shared out among the workers of pytest-xdist."""
+"""How test files are distributed among the workers of pytest-xdist."""
 
 from __future__ import annotations
 

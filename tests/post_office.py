@@ -1,4 +1,4 @@
-"""A mail server on loopback that takes letters, or refuses them as it is told."""
+"""A mail server on loopback that accepts letters, or refuses them as configured."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Session(socketserver.StreamRequestHandler):
     server: _Tcp
 
     def handle(self) -> None:
-        self._say("220 here")
+        self._reply("220 here")
         for line in self.rfile:
             command = line.decode().strip()
             verb = command.split(":")[0].upper()
@@ -30,19 +30,19 @@ class _Session(socketserver.StreamRequestHandler):
             if answer is None and verb == "DATA":
                 self._take()
             elif answer is None and verb == "QUIT":
-                return self._say("221 bye")
+                return self._reply("221 bye")
             else:
-                self._say(answer or "250 ok")
+                self._reply(answer or "250 ok")
 
     def _take(self) -> None:
-        self._say("354 go on")
+        self._reply("354 go on")
         lines = []
         while (line := self.rfile.readline()) != b".\r\n":
             lines.append(line)
         self.server.office.taken.append(b"".join(lines))
-        self._say(self.server.office.after_data.pop(0) if self.server.office.after_data else "250 taken")
+        self._reply(self.server.office.after_data.pop(0) if self.server.office.after_data else "250 taken")
 
-    def _say(self, text: str) -> None:
+    def _reply(self, text: str) -> None:
         if text == "hang up":
             self.connection.close()
         else:
@@ -56,7 +56,7 @@ class _Tcp(socketserver.ThreadingTCPServer):
 
 @dataclass
 class Office:
-    """A mail server; `answers` are what it says to lines that start so, `after_data` to the next letters."""
+    """A mail server; `answers` are its replies to lines by their start, `after_data` those to the next letters."""
 
     port: int = 0
     taken: list[bytes] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Waiting, by a condition and never for longer than anything can take."""
+"""Waiting for a condition, with a generous upper bound."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def wait_for(
     condition: Callable[[], bool],
     what: str,
     seconds: float = PATIENCE,
-    told: Callable[[], str] = lambda: "",
+    details: Callable[[], str] = lambda: "",
     every: float = 0.05,
 ) -> None:
-    """Wait until a condition holds, looking `every` so many seconds; if it never does, show what is `told` by then."""
+    """Wait until a condition holds, checking it `every` so many seconds; if it never does, show `details`."""
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, f"{what} has not come\n{told()}"
+        assert time.monotonic() < deadline, f"{what} has not come\n{details()}"
         pause(every)
 
 

@@ -1,4 +1,4 @@
-"""What the calls and the late halves of a stream are, in plain Python; it shares no code with the product."""
+"""The calls and the late halves of a stream, in plain Python; it shares no code with the product."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Calls:
     rows: list[Call] = field(default_factory=list)
     late: list[tuple[Pair, int]] = field(default_factory=list)
     _open: dict[Pair, list[Half]] = field(default_factory=lambda: defaultdict(list))
-    _told: dict[Pair, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
+    _emitted: dict[Pair, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
     _newest: int | None = None
 
     def take(self, halves: Sequence[Half]) -> None:
-        """Take the halves of a batch in, in arrival order, then tell the calls that time has passed."""
+        """Take in the halves of a batch, in arrival order, then emit the calls that have ended."""
         for half in halves:
             if self._is_late(half):
                 self.late.append((half.pair, half.at))
@@ -46,14 +46,14 @@ class Calls:
             for chain in chains(waiting, self.gap):
                 if chain[-1].at + self.gap + self.grace <= self._newest:
                     self.rows.append(call_of(pair, chain))
-                    self._told[pair].append((chain[0].at, chain[-1].at))
+                    self._emitted[pair].append((chain[0].at, chain[-1].at))
                     self._open[pair] = [half for half in self._open[pair] if half not in chain]
 
     def _is_late(self, half: Half) -> bool:
         if self._newest is not None and half.at + self.gap + self.grace <= self._newest:
             return True
-        told = self._told[half.pair]
-        return any(first - self.gap <= half.at <= last + self.gap for first, last in told)
+        emitted = self._emitted[half.pair]
+        return any(first - self.gap <= half.at <= last + self.gap for first, last in emitted)
 
 
 def chains(halves: Iterable[Half], gap: int) -> list[list[Half]]:

@@ -1,4 +1,4 @@
-"""What is due of a sequence of log lines and product names, in plain Python and one line after another."""
+"""The rows expected from a sequence of log lines and product names, in plain Python and one line after another."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Event:
 
 @dataclass
 class Due:
-    """Rows that are due, in order of arrival."""
+    """Expected rows, in order of arrival."""
 
     views: list[tuple[int, str | None, int]] = field(default_factory=list)
     captchas: list[tuple[str, int]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Records by hand, each with the reason why it cannot be used or with what it says."""
+"""Hand-written records, each with its reject reason or its data."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _time(*parts: int) -> datetime:
     return datetime(*parts)  # type: ignore[arg-type]
 
 
-def _kept(kind: Topic, data: Any) -> Any:
+def _with_nulls(kind: Topic, data: Any) -> Any:
     return {**{field.name: None for field in kind.fields}, **data} if kind.fields and data is not None else data
 
 
@@ -84,7 +84,7 @@ def _bytes(value: bytes | str | None) -> bytes | None:
 
 def reads(kind: Topic, name: str, value: bytes | str | None, data: Any, **record: Any) -> Case:
     """A record that can be used."""
-    return Case(name, kind, Record(_bytes(value), **record), None, _kept(kind, data))
+    return Case(name, kind, Record(_bytes(value), **record), None, _with_nulls(kind, data))
 
 
 def refuses(kind: Topic, reason: str, **values: bytes | str | None) -> Iterable[Case]:
@@ -93,7 +93,7 @@ def refuses(kind: Topic, reason: str, **values: bytes | str | None) -> Iterable[
 
 
 def things(reason: str, **members: str) -> Iterable[Case]:
-    """As `refuses`, given the members besides a good id."""
+    """As `refuses`, with these members besides a valid id."""
     return refuses(THING, reason, **{name: f'{{"id": "a", {text}}}' for name, text in members.items()})
 
 
@@ -102,7 +102,7 @@ def loose(reason: str, **members: str) -> Iterable[Case]:
 
 
 def thing(name: str, members: str, **data: Any) -> Case:
-    """A good thing with some members besides its id."""
+    """A valid thing with some members besides its id."""
     return reads(THING, name, f'{{"id": "a", {members}}}', {"id": "a", **data})
 
 

@@ -1,4 +1,4 @@
-"""Documents that fit a topic, and what may go wrong with them on the way: made at random, the same for a seed."""
+"""Documents that fit a topic, and what may go wrong with them on the way: random, but fixed by a seed."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ _STYLES = ((",", ":"), (", ", ": "), (" , ", " : "))
 
 
 def records(topic: Topic, count: int, random: Random) -> list[Record]:
-    """Records of a topic: a third of them good, most others spoilt in a place or two, some mere noise."""
+    """Records of a topic: a third of them valid, most others corrupted in a place or two, some mere noise."""
     kind = t.DataType.fromDDL(topic.ddl)
     return [_record(kind, random) for _ in range(count)]
 

@@ -1,4 +1,4 @@
-"""A second opinion on records, in plain Python: what is wrong with one, and what it says if nothing is."""
+"""An independent classification of records, in plain Python: the reject reason, or the data."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Oracle:
-    """Judges the records of one topic; `rules` are its reject rules in Python."""
+    """Classifies the records of one topic; `rules` are its reject rules in Python."""
 
     topic: Topic
     rules: Mapping[str, Rule] = field(default_factory=dict)
 
     def judge(self, key: bytes | None, value: bytes | None, timestamp: datetime, landed_at: datetime) -> Opinion:
-        """Give the first reason that applies, else what the record says."""
+        """Return the first reason that applies, else the record's data."""
         kind, body = _kind(self.topic.ddl), None
         if key is None and not self.topic.null_key:
             return _no("null_key")
@@ -231,8 +231,8 @@ def _time(kind: t.DataType, text: str) -> Any:
         return None
     try:
         if isinstance(kind, t.DateType):
-            day_given = date(int(year), int(month), int(day))
-            return day_given if day_given > date(1, 1, 1) else None
+            day_only = date(int(year), int(month), int(day))
+            return day_only if day_only > date(1, 1, 1) else None
         parts = [int(part or 0) for part in (year, month, day, hour, minute, second)]
         local = datetime(*parts, int(f"{fraction or 0:<06}"[:6]))  # type: ignore[arg-type,misc]
         offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))

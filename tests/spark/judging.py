@@ -47,14 +47,14 @@ class Verdict:
     value_bytes: bytes | None
 
 
-def judge(spark: SparkSession, topic: Topic, records: Sequence[Record], at_a_glance: bool = False) -> list[Verdict]:
-    """Classify all records in one Spark job; what was read of them on the way must be what a model reads later.
+def judge(spark: SparkSession, topic: Topic, records: Sequence[Record], quick: bool = False) -> list[Verdict]:
+    """Classify all records in one Spark job; the data read in passing must equal what a model reads later.
 
-    `at_a_glance` has two steps, as large landing batches do: a close look for what a glance leaves open.
+    `quick` has two steps, as large landing batches do: a quick check, and a full one of what that leaves undecided.
     """
     rows = [(n, r.key, r.value, topic.topic, 0, n, r.timestamp, []) for n, r in enumerate(records)]
-    judged = classify(spark.createDataFrame(rows, _KAFKA), [topic], LANDED_AT, closely=not at_a_glance)
-    if at_a_glance:
+    judged = classify(spark.createDataFrame(rows, _KAFKA), [topic], LANDED_AT, closely=not quick)
+    if quick:
         judged = look_closely(judged.localCheckpoint(), [topic]).orderBy("number")
     data = F.when(F.col("reject_reason").isNull(), _zoneless(parsed(topic), topic.ddl)).alias("data")
     at_once = _zoneless(F.col(data_column(topic)), topic.ddl).alias("at_once")

@@ -1,4 +1,4 @@
-"""What the shop decides, in plain Python: one record after another, as they landed."""
+"""The shop's decisions, in plain Python: one record after another, as they landed."""
 
 from __future__ import annotations
 
@@ -117,8 +117,8 @@ class Shop:
         joined = [session for session in sessions if session[0] - GAP <= at <= session[1] + GAP]
         total = amount + sum(session[2] for session in joined)
         one = [min([at, *(s[0] for s in joined)]), max([at, *(s[1] for s in joined)]), total]
-        kept = [s for s in sessions if s not in joined and s[1] >= newest - KEPT]
-        self.sessions[customer] = [*kept, one]
+        remaining = [s for s in sessions if s not in joined and s[1] >= newest - KEPT]
+        self.sessions[customer] = [*remaining, one]
         return None if total < LIMIT else "limit_reached"
 
     def _serve(self, now: datetime) -> None:
@@ -170,12 +170,12 @@ class Shop:
     def _decide(self, order: Order) -> None:
         if order.id in self.outcomes:
             return
-        given = {c: v for c, v in order.verdicts.items() if c in order.rules and v[2] <= order.landed_at + TIMEOUT}
-        failed = [(check, reason) for check, (result, reason, _) in given.items() if result in ("FAIL", "ERROR")]
+        timely = {c: v for c, v in order.verdicts.items() if c in order.rules and v[2] <= order.landed_at + TIMEOUT}
+        failed = [(check, reason) for check, (result, reason, _) in timely.items() if result in ("FAIL", "ERROR")]
         if failed:
-            told = sorted(f"{check}: {reason}" if reason else check for check, reason in failed)
-            self.outcomes[order.id] = ("FAILED", ", ".join(told))
-        elif len(given) == len(order.rules) and all(result == "PASS" for result, _, _ in given.values()):
+            reasons = sorted(f"{check}: {reason}" if reason else check for check, reason in failed)
+            self.outcomes[order.id] = ("FAILED", ", ".join(reasons))
+        elif len(timely) == len(order.rules) and all(result == "PASS" for result, _, _ in timely.values()):
             self.outcomes[order.id] = ("VALIDATED", None)
 
 

@@ -1,4 +1,4 @@
-"""Spark's judgement of a project before anything starts: all models that cannot run are named, at their places."""
+"""Spark's analysis of a project before anything starts: all models that cannot run are reported, with their places."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ CONTRACTS = {
     "contract_that_is_open": ("columns: {product: string}", "select product, sold_at from stream silver.sales", 0),
 }
 
-KEPT = [
+STORABLE = [
     "cast(sold_at - timestamp'2026-01-01' as string) as d",
     "cast(cast(sold_at as timestamp_ntz) as timestamp) as d",
     "array(named_struct('a', cast(1.5 as decimal(9, 2)), 'b', map('x', date'2026-01-01'))) as d",
     "_arrival",
 ]
-NOT_KEPT = [
+NOT_STORABLE = [
     ("cast(sold_at as timestamp_ntz) as d", "column-type", "cast(d as timestamp)"),
     ("array(cast(sold_at as timestamp_ntz)) as d", "column-type", "d[]"),
     ("parse_json('1') as d", "column-type", "to_json(d)"),
@@ -97,8 +97,8 @@ def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict
     for name, (keys, sql, _) in CONTRACTS.items():
         texts[name] = PER_BATCH.replace("*/", f"{keys}\n*/") + sql
     texts |= {f"shape_{at}": f"/*\nOne row.\n\n{keys}\n*/\n{sql}" for at, (sql, keys, _) in enumerate(SHAPES)}
-    texts |= {f"kept_{at}": PER_BATCH + f"select {sql} from stream silver.sales" for at, sql in enumerate(KEPT)}
-    refused = enumerate(sql for sql, _, _ in NOT_KEPT)
+    texts |= {f"kept_{at}": PER_BATCH + f"select {sql} from stream silver.sales" for at, sql in enumerate(STORABLE)}
+    refused = enumerate(sql for sql, _, _ in NOT_STORABLE)
     texts |= {f"refused_{at}": PER_BATCH + f"select {sql} from stream silver.sales" for at, sql in refused}
     texts["growing"] = PER_BATCH.replace("append", "upsert\nunique_key: product") + GROWING
     for name, text in texts.items():
@@ -143,11 +143,11 @@ def test_contract_is_held(found: dict[str, list[Finding]], name: str) -> None:
     assert [finding.code for finding in found.get(name, [])] == ["contract"] * CONTRACTS[name][2]
 
 
-@pytest.mark.parametrize("at", range(len(NOT_KEPT)))
-def test_column_that_no_table_keeps_is_refused(found: dict[str, list[Finding]], at: int) -> None:
-    _, code, told = NOT_KEPT[at]
+@pytest.mark.parametrize("at", range(len(NOT_STORABLE)))
+def test_column_that_no_table_can_store_is_refused(found: dict[str, list[Finding]], at: int) -> None:
+    _, code, part = NOT_STORABLE[at]
     (finding,) = found[f"refused_{at}"]
-    assert (finding.code, told in finding.message) == (code, True), finding
+    assert (finding.code, part in finding.message) == (code, True), finding
 
 
 def test_type_that_grows_with_each_batch_is_refused(found: dict[str, list[Finding]]) -> None:
@@ -160,7 +160,7 @@ def test_models_as_they_are_have_no_findings(found: dict[str, list[Finding]]) ->
     assert ours == {*(f"native_{name}" for name in UNSTREAMABLE), *WRONG}
 
 
-def test_verdict_is_kept_until_the_project_changes(
+def test_verdict_is_cached_until_the_project_changes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(usercache, "user_cache_path", lambda name: tmp_path / name)
@@ -172,7 +172,9 @@ def test_verdict_is_kept_until_the_project_changes(
     assert asked == ["again"]
 
 
-def test_a_verdict_of_wrong_is_not_kept(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verdict_with_findings_is_not_cached(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(usercache, "user_cache_path", lambda name: tmp_path / name)
     wrong = Finding(Place("sql/x.sql", 1, 1), "spark", "no")
     monkeypatch.setattr(analysis, "analyse", lambda *_: Analysis({}, (wrong,)))
@@ -181,7 +183,7 @@ def test_a_verdict_of_wrong_is_not_kept(spark: SparkSession, tmp_path: Path, mon
             verdict.schemas(spark, loader.load(ROOT, "test"))
 
 
-def test_error_of_spark_is_not_told_as_json(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:
+def test_error_of_spark_is_not_logged_as_json(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(AnalysisException):
         spark.sql("select sum_up(1)")
     assert "SQLQueryContextLogger" not in capfd.readouterr().err
@@ -214,7 +216,7 @@ def test_fault_of_a_macro_is_found_at_its_place(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "start"),
     [
         (
             ParseException("\n[PARSE_SYNTAX_ERROR] Syntax error at or near 'x'. SQLSTATE: 42601\n"),
@@ -224,9 +226,9 @@ def test_fault_of_a_macro_is_found_at_its_place(spark: SparkSession) -> None:
         (ParseException("java.lang.IllegalStateException: no such thing"), "no such thing"),
     ],
 )
-def test_what_spark_says_is_one_line_and_never_empty(error: ParseException, told: str) -> None:
-    said = words(error)
-    assert (said.startswith(told), "SQLSTATE" in said, "\n" in said) == (True, False, False)
+def test_message_of_spark_is_one_line_and_never_empty(error: ParseException, start: str) -> None:
+    text = words(error)
+    assert (text.startswith(start), "SQLSTATE" in text, "\n" in text) == (True, False, False)
 
 
 def test_rules_that_reject_are_analysed(spark: SparkSession) -> None:

@@ -55,7 +55,7 @@ def lonely_calls(seed: int, count: int) -> list[list[Half]]:
 
 
 def landing(batch: Sequence[Half]) -> dict[str, Any]:
-    """A landing batch as a case writes it."""
+    """A landing batch as written in a case."""
     given: dict[str, list[Any]] = {}
     for half in batch:
         body = {"user1": half.pair[0], "user2": half.pair[1], "timestamp": half.at, half.kind: half.text}
@@ -94,7 +94,7 @@ def test_outer_join_agrees_where_no_half_comes_twice(sandbox: Sandbox, models: M
 
 
 class Fixed(Random):
-    """Says where the process dies: in which part, and at which point before or after a commit."""
+    """Fixes where the process dies: in which part, and at which point before or after a commit."""
 
     def __init__(self, *numbers: int) -> None:
         super().__init__(0)
@@ -106,10 +106,10 @@ class Fixed(Random):
 
 @pytest.mark.parametrize(("part", "point"), [(1, 1), (2, 1)], ids=["rows_committed", "late_rows_committed"])
 def test_late_rows_are_kept_once_after_a_crash(models: Models, part: int, point: int) -> None:
-    told = case.read(models.project, "tests/models/calls/told_call.yml")
-    project = narrowed(models.project, told.tables)
-    landed = land(models.sandbox.judge, project, told.given)
-    parts = [[number] for number in range(len(told.given))]
-    scope = Scope(models.sandbox, project, landed, told.tables)
+    reported_call = case.read(models.project, "tests/models/calls/told_call.yml")
+    project = narrowed(models.project, reported_call.tables)
+    landed = land(models.sandbox.judge, project, reported_call.given)
+    parts = [[number] for number in range(len(reported_call.given))]
+    scope = Scope(models.sandbox, project, landed, reported_call.tables)
     outcome = disk.run_with_restarts(scope, parts, Fixed(part, point))
-    assert [*differences(told, landed, outcome)] == []
+    assert [*differences(reported_call, landed, outcome)] == []

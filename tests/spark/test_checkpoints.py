@@ -1,4 +1,4 @@
-"""Rows that are kept in memory: of any size, many or none, until they are given back."""
+"""Rows cached in memory: of any size, many or none, until they are released."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def texts(session: SparkSession, *sizes: int) -> DataFrame:
 )
 @pytest.mark.parametrize("parts", [1, 3])
 def test_rows_are_what_they_were(session: SparkSession, sizes: list[int], parts: int) -> None:
-    given = texts(session, *sizes).repartition(parts)
-    kept = materialize(given)
-    assert (kept.count, kept.frame.schema) == (len(sizes), given.schema)
+    rows = texts(session, *sizes).repartition(parts)
+    cached = materialize(rows)
+    assert (cached.count, cached.frame.schema) == (len(sizes), rows.schema)
     for _ in range(2):
-        assert sorted(kept.frame.collect()) == sorted(given.collect())
-    kept.release()
+        assert sorted(cached.frame.collect()) == sorted(rows.collect())
+    cached.release()
 
 
 def test_rows_may_have_no_columns_and_partitions_no_rows(session: SparkSession) -> None:
@@ -42,10 +42,10 @@ def test_rows_may_have_no_columns_and_partitions_no_rows(session: SparkSession) 
     assert materialize(no_rows(session, StructType().add("n", "integer"))).count == 0
 
 
-def test_memory_is_given_back(session: SparkSession) -> None:
+def test_memory_is_released(session: SparkSession) -> None:
     context = session.sparkContext._jsc.sc()
     before = len(context.getRDDStorageInfo())
-    kept = materialize(texts(session, *[1000] * 3000).coalesce(1))
+    cached = materialize(texts(session, *[1000] * 3000).coalesce(1))
     assert len(context.getRDDStorageInfo()) == before + 1
-    kept.release()
+    cached.release()
     assert len(context.getRDDStorageInfo()) == before

@@ -1,4 +1,4 @@
-"""The verdict on landed records: by hand, for every set of faults at once, and at random beside a second opinion."""
+"""The verdict on landed records: hand-written, with every set of faults, and random ones against an oracle."""
 
 from __future__ import annotations
 
@@ -100,9 +100,9 @@ def landing(spark: SparkSession) -> SparkSession:
     return child
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["at-once", "at-a-glance"])
+@pytest.fixture(scope="module", params=[False, True], ids=["at-once", "quick-check"])
 def judged(request: pytest.FixtureRequest, landing: SparkSession) -> Mapping[str, Verdict]:
-    """The verdicts on all records by hand, by name."""
+    """The verdicts on all hand-written records, by name."""
     named = [(case.topic, case.name, case.record) for case in CASES]
     named += [(kind, f"event_time_{name}", record) for name, kind, record, _ in EVENT_TIMES]
     found: dict[str, Verdict] = {}
@@ -141,7 +141,7 @@ def test_event_time_by_hand(judged: Mapping[str, Verdict], name: str, expected):
     assert judged[f"event_time_{name}"].event_time == expected.replace(tzinfo=None)
 
 
-def test_first_of_several_faults_is_given(landing: SparkSession):
+def test_first_of_several_faults_is_reported(landing: SparkSession):
     expected = [*_combinations()]
     verdicts = judge(landing, FAULTY, [record for record, _ in expected])
     wrong = [(r, reason, v.reason) for (r, reason), v in zip(expected, verdicts, strict=True) if v.reason != reason]
@@ -171,12 +171,12 @@ def test_random_records_are_of_every_sort(fuzzed: Sequence[tuple[Topic, Record, 
 
 
 def test_whatever_lands_is_kept_as_it_was(fuzzed: Sequence[tuple[Topic, Record, Verdict]]):
-    wrong = [(record, verdict) for _, record, verdict in fuzzed if not _kept(record, verdict)]
+    wrong = [(record, verdict) for _, record, verdict in fuzzed if not _is_preserved(record, verdict)]
     assert not wrong
 
 
 def _combinations() -> Iterator[tuple[Record, str | None]]:
-    """Every set of faults that one record can have, and the reason due."""
+    """Every set of faults that one record can have, and the expected reason."""
     for key, raw in KEYS.items():
         yield Record(None, raw), "null_key" if key == "null_key" else "null_value"
         for chosen in product((False, True), repeat=len(FAULTS)):
@@ -206,7 +206,10 @@ def _agrees(opinion: Opinion, verdict: Verdict) -> bool:
     return verdict.reason in opinion.reasons and (verdict.event_time, verdict.data) == (moment, opinion.data)
 
 
-def _kept(record: Record, verdict: Verdict) -> bool:
-    """Text as it was, or the bytes beside text that was made valid."""
+def _is_preserved(record: Record, verdict: Verdict) -> bool:
+    """The original text, or the bytes beside text that was made valid."""
     pairs = [(record.key, verdict.key, verdict.key_bytes), (record.value, verdict.value, verdict.value_bytes)]
-    return all(raw == (None if text is None else text.encode() if kept is None else kept) for raw, text, kept in pairs)
+    return all(
+        raw == (None if text is None else text.encode() if original is None else original)
+        for raw, text, original in pairs
+    )

@@ -24,11 +24,11 @@ PROJECT = Path(__file__).parents[2]
 TOPICS = ("logs", "products")
 
 
-TOLD = ("gold.product_views", "gold.captcha_requests", "gold.popular_products")
+TABLES = ("gold.product_views", "gold.captcha_requests", "gold.popular_products")
 
 
-def given(batches: Sequence[Sequence[Event]]) -> list[dict[str, Any]]:
-    """Landing batches as a case writes them; within one, logs arrive before products."""
+def case_batches(batches: Sequence[Sequence[Event]]) -> list[dict[str, Any]]:
+    """Landing batches as written in a case; within one, logs arrive before products."""
     return [{topic: [_record(e) for e in batch if e.topic == topic] for topic in TOPICS} for batch in batches]
 
 
@@ -57,7 +57,7 @@ def test_rows_are_those_of_plain_python(models: Models, window: int | None) -> N
     chance = random.Random(f"clicks {window}")
     batches = cut([*islice(oracle.load(chance.randrange(10**6)), 400)], sorted(chance.sample(range(1, 400), 4)))
     wanted = oracle.due(arrived(batches), 5, None if window is None else window * 1000, 100)
-    found = models.outcome(TOLD, given(batches), captcha_window=window, popular_views=100).stored
+    found = models.outcome(TABLES, case_batches(batches), captcha_window=window, popular_views=100).stored
     assert len(wanted.captchas) > 15 and len(wanted.popular) > 0
     assert in_order(found["gold.captcha_requests"], "browser_hash", "view_count") == wanted.captchas
     assert in_order(found["gold.product_views"], "product_id", "product_name", "view_count") == wanted.views
@@ -68,14 +68,14 @@ def test_windows_do_not_depend_on_cuts_and_order(models: Models) -> None:
     views = (event for event in islice(oracle.load(3), 150) if event.kind == "view")
     events = [view for view in views if abs(view.at - oracle.EPOCH_MS) < 25_000]  # none can be late
     random.Random(1).shuffle(events)
-    rows = models.rows("gold.browser_activity", given(cut(events, [7, 25])))
+    rows = models.rows("gold.browser_activity", case_batches(cut(events, [7, 25])))
     found = {(row.browser_hash, _ms(row.window_start)): row.view_count for row in rows.collect()}
     assert len(events) > 30
     assert found == oracle.activity(events)
 
 
 def _ms(found: datetime) -> int:
-    """Spark gives times without their zone, in that of this process."""
+    """Spark returns naive times, in the zone of this process."""
     return round(found.timestamp() * 1000)
 
 
@@ -95,6 +95,6 @@ def by_landing(models: Models, tmp_path: Path) -> Models:
 def test_processing_time_is_the_time_of_landing(by_landing: Models) -> None:
     views = [Event("view", oracle.EPOCH_MS + second * 1000, browser, 1) for second, browser in enumerate("abc")]
     noon, half_past = "2026-02-01T12:00:0{}Z", "2026-02-01T12:30:00Z"
-    batches = [{**batch, "at": noon.format(n)} for n, batch in enumerate(given([views[:1], views[1:]]))]
+    batches = [{**batch, "at": noon.format(n)} for n, batch in enumerate(case_batches([views[:1], views[1:]]))]
     rows = by_landing.rows("gold.landed_reach", [*batches, {"at": half_past}]).collect()
     assert [(row.product_id, _ms(row.window_start), row.browsers) for row in rows] == [(1, 1_769_947_200_000, 3)]

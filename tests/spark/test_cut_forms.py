@@ -1,4 +1,4 @@
-"""Right forms of models that depend on the cut at first sight: the same rows whichever batches events come in."""
+"""Correct forms of models that seem to depend on the cut: the same rows however events are cut into batches."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def models(sandbox: Sandbox) -> Models:
 @pytest.mark.parametrize("cut", ["one-by-one", "all-at-once", "restarts"])
 def test_right_forms_give_the_same_rows_in_every_cut(models: Models, cut: Cut) -> None:
     found = models.tables([*ROWS], GIVEN, cut)
-    told = {name: sorted(map(tuple, found[name].select(*COLUMNS[name]).collect()), key=str) for name in ROWS}
-    assert told == {name: sorted(rows, key=str) for name, rows in ROWS.items()}
+    sorted_rows = {name: sorted(map(tuple, found[name].select(*COLUMNS[name]).collect()), key=str) for name in ROWS}
+    assert sorted_rows == {name: sorted(rows, key=str) for name, rows in ROWS.items()}
 
 
 @pytest.mark.parametrize("cut", ["one-by-one", "all-at-once", "restarts"])

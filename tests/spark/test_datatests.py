@@ -151,7 +151,7 @@ def test_failed_rows_are_the_same_in_every_cut(sandbox: Sandbox, case: cases.Cas
     assert list(differences(case, landed, outcome_of(sandbox, case, landed, cut, Random(1)))) == []
 
 
-def test_batch_tells_what_was_set_aside_until_then(sandbox: Sandbox, case: cases.Case, landed: Landed) -> None:
+def test_batch_reports_what_was_set_aside_until_then(sandbox: Sandbox, case: cases.Case, landed: Landed) -> None:
     first = case.after(0)
     outcome = outcome_of(sandbox, first, landed.up_to(0), "one-by-one", Random(1))
     assert list(differences(first, landed.up_to(0), outcome)) == []
@@ -186,7 +186,7 @@ def test_failed_rows_are_kept_once_wherever_it_dies(
     assert (failed, things) == (5, 3)
 
 
-def test_counts_are_told_with_the_batch(sandbox: Sandbox, case: cases.Case, landed: Landed) -> None:
+def test_counts_are_reported_with_the_batch(sandbox: Sandbox, case: cases.Case, landed: Landed) -> None:
     layout = sandbox.layout(case.project)
     for batch in landed.batches:
         land_on_disk(sandbox, layout, batch)

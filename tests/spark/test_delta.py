@@ -1,4 +1,4 @@
-"""Tables as others see them: what Spark and delta-rs read of commits that neither of them has written."""
+"""Tables as other readers see them: Spark and delta-rs over commits that neither of them has written."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def test_every_commit_has_the_checksum_that_delta_finds(
     table.create()
     assert checksum(table)["numFiles"] == 0 and holds(table)
     for batch in range(3):
-        kept = batches.put("rows", materialize(frame(batches.session, batch)))
-        table.append(kept if batch % 2 else frame(spark, batch), marked(batch))
+        cached = batches.put("rows", materialize(frame(batches.session, batch)))
+        table.append(cached if batch % 2 else frame(spark, batch), marked(batch))
         assert checksum(table)["numFiles"] == batch + 1 and holds(table)
     assert numbers(table) == [0, 1, 2]
 

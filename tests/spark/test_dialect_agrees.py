@@ -1,4 +1,4 @@
-"""What is translated gives what Spark gives: a corpus of expressions and queries, run on both, value by value."""
+"""A translated query gives what Spark gives: a corpus of expressions and queries, run on both, value by value."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ SAMPLES = Path(__file__).with_name("dialect_samples.sql")
 CORPUS = Path(__file__).with_name("dialect_corpus.sql")
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 AT_ONCE = 25
-"""How many expressions go into one query of Spark; those of a query that fails are asked one by one."""
+"""How many expressions go into one query of Spark; those of a query that fails are run one by one."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What an engine says: rows, or that it fails, or that it is left to Spark; and the types of the columns."""
+    """An engine's result: rows, or that it fails, or that it is left to Spark; and the types of the columns."""
 
     rows: tuple[tuple[Any, ...], ...] | None = None
     types: tuple[str, ...] = ()
@@ -161,7 +161,7 @@ def same_types(ours: Sequence[str], theirs: Sequence[str]) -> bool:
 
 @pytest.fixture(scope="module")
 def answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Answer, Answer]]:
-    """What both engines say of each line of the corpus."""
+    """The results of both engines for each line of the corpus."""
     path = tmp_path_factory.mktemp("dialect") / "samples"
     theirs = Theirs(spark, path)
     ours = Ours(path)

@@ -1,4 +1,4 @@
-"""Java of ours in the driver: compiled once per user."""
+"""Our own Java in the driver: compiled once per user."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SOURCE = 'public class Thing { public static class Part {} public String name() 
 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
-    """The sources that were compiled, over a cache of its own."""
+    """The sources that were compiled, with a separate cache."""
     found: list[str] = []
     monkeypatch.setattr(usercache, "user_cache_path", lambda _: tmp_path)
     compile_ = driver_java._compiled
-    monkeypatch.setattr(driver_java, "_compiled", lambda *given: found.append(given[2]) or compile_(*given))
+    monkeypatch.setattr(driver_java, "_compiled", lambda *arguments: found.append(arguments[2]) or compile_(*arguments))
     return found
 
 
@@ -38,7 +38,7 @@ def test_source_is_compiled_once(spark: SparkSession, compiled: list[str]) -> No
     assert compiled == [SOURCE]
 
 
-def test_other_source_is_compiled_anew(spark: SparkSession, compiled: list[str]) -> None:
+def test_other_source_is_compiled_again(spark: SparkSession, compiled: list[str]) -> None:
     classes(spark)
     assert classes(spark, SOURCE.replace("thing", "other")) != classes(spark)
     assert len(compiled) == 2
@@ -47,8 +47,8 @@ def test_other_source_is_compiled_anew(spark: SparkSession, compiled: list[str])
 @pytest.mark.parametrize("damage", ["", '{"Thing"', '{"Thing": "?"}', "\udcff"])
 def test_damaged_code_is_compiled_again(spark: SparkSession, compiled: list[str], tmp_path: Path, damage: str) -> None:
     first = classes(spark)
-    (kept,) = (tmp_path / "java").iterdir()
-    kept.write_bytes(damage.encode("utf-8", "surrogateescape"))
+    (cached,) = (tmp_path / "java").iterdir()
+    cached.write_bytes(damage.encode("utf-8", "surrogateescape"))
     assert classes(spark) == first and len(compiled) == 2
     assert classes(spark) == first and len(compiled) == 2
 

@@ -1,4 +1,4 @@
-"""Rows made of Python's values are those that `createDataFrame` makes, and they need no job."""
+"""Rows built from Python values equal those of `createDataFrame`, and need no job."""
 
 from __future__ import annotations
 

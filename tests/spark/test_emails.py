@@ -1,4 +1,4 @@
-"""E-mails of paid orders: the models over made-up trade, against what plain Python makes of the same records."""
+"""E-mails of paid orders: the models over made-up trade, against plain Python over the same records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of queries without rows, held against Spark."""
+"""What is known of queries over no rows, checked against Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index of closed keys: many keys, of which a batch asks for a few."""
+"""The index of closed keys: many keys, of which a batch looks up a few."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guard against calls of Java reads a text as Spark's parser does: whatever call Spark sees, it sees too."""
+"""The guard against calls of Java reads a text as Spark's parser does: it sees every call that Spark sees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows kept in memory: what Spark's planner knows of where they lie, and of there being none."""
+"""Rows cached in memory: what Spark's planner knows of their partitioning and emptiness."""
 
 from __future__ import annotations
 

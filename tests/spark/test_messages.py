@@ -1,4 +1,4 @@
-"""What leaves the tables as JSON: published values, and the rows of a view; nothing of a value is lost."""
+"""JSON output of tables: published values, and the rows of a view; no part of a value is lost."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def test_published_values_are_whole(spark: SparkSession) -> None:
     rows = spark.sql(f"select {', '.join(f'{sql} as {name}' for name, (sql, _) in COLUMNS.items())}")
     publish = Publish("text", tuple((name, name) for name in COLUMNS), "topic")
     (message,) = message_rows(rows, publish).collect()
-    assert json.loads(message.value) == {name: told for name, (_, told) in COLUMNS.items()}
+    assert json.loads(message.value) == {name: value for name, (_, value) in COLUMNS.items()}
 
 
 def test_rows_of_a_view_are_whole(spark: SparkSession) -> None:
     columns = {**COLUMNS, "price": ("cast('12345678901234567890.10' as decimal(38, 2))", None)}
     (row,) = read_exactly(spark.sql(f"select {', '.join(f'{sql} as {name}' for name, (sql, _) in columns.items())}"))
     assert to_json(row.pop("price")) == "12345678901234567890.10"
-    assert row == {name: told for name, (_, told) in COLUMNS.items()}
+    assert row == {name: value for name, (_, value) in COLUMNS.items()}

@@ -84,6 +84,6 @@ def test_later_rows_are_seen_by_the_next_query(opened: Notebook, sandbox: Sandbo
 
 
 @pytest.mark.parametrize("text", ["select 1 from gold.salez", "select :nothing as x"])
-def test_unknown_names_are_told(opened: Notebook, text: str) -> None:
+def test_unknown_names_are_reported(opened: Notebook, text: str) -> None:
     with pytest.raises(UsageError):
         opened.sql(text)

@@ -115,8 +115,8 @@ def test_rows_without_a_key_are_all_kept(models: Models, cut: Cut) -> None:
         {"visits": [visit("a", "y"), visit(None, "x"), visit("a", None), visit("a", None)]},
     ]
     found = models.tables(["gold.firsts", "gold.pages"], given, cut)
-    told = {name: sorted(map(tuple, rows.select("id", "page").collect()), key=str) for name, rows in found.items()}
-    assert told == {
+    pages = {name: sorted(map(tuple, rows.select("id", "page").collect()), key=str) for name, rows in found.items()}
+    assert pages == {
         "gold.firsts": [("a", "x"), (None, "x"), (None, "x"), (None, "x")],
         "gold.pages": [("a", "x"), ("a", "y"), ("a", None), ("a", None), (None, "x"), (None, "x"), (None, "x")],
     }
@@ -128,7 +128,7 @@ def test_rows_without_a_key_need_no_order(models: Models) -> None:
 
 
 @pytest.mark.parametrize("cut", ["one-by-one", "all-at-once", "restarts"])
-def test_changes_without_a_whole_key_are_set_aside_and_told(models: Models, cut: Cut) -> None:
+def test_changes_without_a_whole_key_are_set_aside_and_reported(models: Models, cut: Cut) -> None:
     def at(visitor: str | None, site: str | None, page: str | None) -> dict[str, Any]:
         return {"key": None, "value": {"id": visitor, "site": site, "page": page}}
 
@@ -138,7 +138,7 @@ def test_changes_without_a_whole_key_are_set_aside_and_told(models: Models, cut:
     ]
     tables = ["gold.newest", "gold.ended"]
     outcome = models._outcome(tables, TypeAdapter(Any).validate_python(given), cut, seeds=False)
-    rows = {table: _told(outcome.rows(models.project.model(table)), "id", "page") for table in tables}
+    rows = {table: _tuples(outcome.rows(models.project.model(table)), "id", "page") for table in tables}
     assert rows == {"gold.newest": [("a", "y"), ("b", "z")], "gold.ended": [("a", "y")]}
     failed = sorted((row["model"], row["test"], json.loads(row["row"])["page"]) for row in outcome.failed)
     assert failed == [
@@ -154,16 +154,16 @@ def test_changes_without_a_whole_key_are_set_aside_and_told(models: Models, cut:
 
 def test_rows_of_one_arrival_without_a_key_do_not_clash(models: Models) -> None:
     outcome = models.outcome("gold.parts", [{"visits": [visit(None, "abc"), visit("a", "the")]}])
-    assert _told(outcome.rows(models.project.model("gold.parts")), "id", "letter") == [("a", "e")]
+    assert _tuples(outcome.rows(models.project.model("gold.parts")), "id", "letter") == [("a", "e")]
     assert len(outcome.failed) >= 3
 
 
 def test_streaming_engine_sets_them_aside_too(models: Models) -> None:
     given = [{"visits": [visit("a", "x"), visit(None, "x")]}, {"visits": [visit("a", "x"), visit(None, "x")]}]
     outcome = models.outcome("gold.counts", given)
-    assert _told(outcome.rows(models.project.model("gold.counts")), "id", "visits") == [("a", 2)]
+    assert _tuples(outcome.rows(models.project.model("gold.counts")), "id", "visits") == [("a", 2)]
     assert [(row["test"], json.loads(row["row"])["visits"]) for row in outcome.failed] == [(REASON, 1), (REASON, 2)]
 
 
-def _told(rows: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
+def _tuples(rows: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
     return sorted(map(tuple, rows.select(*columns).collect()), key=str)

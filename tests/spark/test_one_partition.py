@@ -70,15 +70,15 @@ def rows(chance: random.Random, at_most: int = 12) -> list[tuple[object, ...]]:
 
 def put(batches: DriverBatches, name: str, values: list[tuple[object, ...]]) -> DataFrame:
     exact = [(*v[:3], None if v[3] is None else Decimal(str(v[3])), v[4]) for v in values]
-    given = batches.session.createDataFrame(exact, COLUMNS).coalesce(1)
-    filled = batches.put(name, materialize(given)).frame
+    frame = batches.session.createDataFrame(exact, COLUMNS).coalesce(1)
+    filled = batches.put(name, materialize(frame)).frame
     filled.createOrReplaceTempView(name)
-    given.createOrReplaceTempView(f"plain_{name}")
+    frame.createOrReplaceTempView(f"plain_{name}")
     return filled
 
 
 def over_plain_views(text: str) -> str:
-    """The same query over frames that Spark has made, and runs as it runs any."""
+    """The same query over frames made by Spark, run in its normal way."""
     return re.sub(r"\b(from|join) ([ab])\b", r"\1 plain_\2 as \2", text)
 
 

@@ -100,12 +100,12 @@ DUE = {
 @pytest.mark.parametrize("cut", ["one-by-one", "all-at-once", "restarts"])
 def test_one_topic_is_read_more_than_once(models: Models, cut: Cut) -> None:
     found = models.tables([*DUE], GIVEN, cut)
-    assert {table: _told(rows.collect()) for table, rows in found.items()} == {
+    assert {table: _formatted(rows.collect()) for table, rows in found.items()} == {
         table: sorted(rows, key=str) for table, rows in DUE.items()
     }
 
 
-def _told(rows: list[Any]) -> list[tuple[Any, ...]]:
-    """Rows with the times of day, without those that only make time pass."""
-    told = [tuple(f"{each:%H:%M}" if hasattr(each, "hour") else each for each in row) for row in rows]
-    return sorted((row for row in told if "end" not in row and "18:00" not in row), key=str)
+def _formatted(rows: list[Any]) -> list[tuple[Any, ...]]:
+    """Rows with the times of day, without those that only advance time."""
+    formatted = [tuple(f"{each:%H:%M}" if hasattr(each, "hour") else each for each in row) for row in rows]
+    return sorted((row for row in formatted if "end" not in row and "18:00" not in row), key=str)

@@ -1,4 +1,4 @@
-"""What an upsert makes of a batch's rows: which keys end, and which changes cannot both be true."""
+"""The changes that an upsert derives from a batch's rows: which keys end, and which changes conflict."""
 
 from __future__ import annotations
 

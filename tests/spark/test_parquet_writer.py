@@ -28,11 +28,11 @@ select * from values
 
 def test_values_of_all_types_are_read_as_they_were(spark: SparkSession, tmp_path: Path) -> None:
     batches = DriverBatches(spark.newSession())
-    given = batches.session.sql(EVERYTHING)
+    frame = batches.session.sql(EVERYTHING)
     for batch in range(2):  # the second with the writer of the first
-        kept = batches.put("rows", materialize(given.coalesce(1)))
-        kept.write(tmp_path / f"here{batch}")
-        materialize(given).write(tmp_path / f"job{batch}")
+        cached = batches.put("rows", materialize(frame.coalesce(1)))
+        cached.write(tmp_path / f"here{batch}")
+        materialize(frame).write(tmp_path / f"job{batch}")
         here, job = (spark.read.parquet(str(tmp_path / f"{kind}{batch}")) for kind in ("here", "job"))
         assert_df_equality(here, job, ignore_nullable=True, allow_nan_equality=True)
         assert here.count() == 3
@@ -40,17 +40,17 @@ def test_values_of_all_types_are_read_as_they_were(spark: SparkSession, tmp_path
 
 def test_no_rows_are_a_file_with_columns(spark: SparkSession, tmp_path: Path) -> None:
     batches = DriverBatches(spark.newSession())
-    given = batches.session.sql(EVERYTHING).where("false")
-    batches.put("rows", materialize(given.coalesce(1))).write(tmp_path / "none")
+    frame = batches.session.sql(EVERYTHING).where("false")
+    batches.put("rows", materialize(frame.coalesce(1))).write(tmp_path / "none")
     found = spark.read.parquet(str(tmp_path / "none"))
-    assert found.columns == given.columns and found.count() == 0
+    assert found.columns == frame.columns and found.count() == 0
 
 
-def test_failed_write_is_told_and_the_next_one_works(spark: SparkSession, tmp_path: Path) -> None:
+def test_failed_write_is_reported_and_the_next_one_works(spark: SparkSession, tmp_path: Path) -> None:
     batches = DriverBatches(spark.newSession())
-    kept = batches.put("rows", materialize(batches.session.range(3).coalesce(1)))
+    cached = batches.put("rows", materialize(batches.session.range(3).coalesce(1)))
     (tmp_path / "taken").write_text("a file where the folder should be")
     with pytest.raises(Exception, match="taken"):
-        kept.write(tmp_path / "taken")
-    kept.write(tmp_path / "free")
+        cached.write(tmp_path / "taken")
+    cached.write(tmp_path / "free")
     assert spark.read.parquet(str(tmp_path / "free")).count() == 3

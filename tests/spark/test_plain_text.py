@@ -1,4 +1,4 @@
-"""What a text holds is what runs: Spark puts no variables of the process in place of it."""
+"""A text runs as written: Spark substitutes no variables of the process in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans that are made once: they see new rows, and are made again when anything but rows has changed."""
+"""Cached batches: they see new rows, and are planned again when anything but rows has changed."""
 
 from __future__ import annotations
 
@@ -199,5 +199,5 @@ def test_narrowed_rows_stay_in_their_buffer(counted: Counted) -> None:
 def test_one_text_for_the_driver(counted: Counted) -> None:
     for values in ((1,), (2, 3)):
         leaf = put(counted.batches, "in", *values).frame
-        found = counted.batches.text("found", lambda leaf=leaf: leaf.select(F.to_json(F.collect_list("n"))), leaf)  # type: ignore[misc]
-        assert found == str(list(values)).replace(" ", "")
+        text = counted.batches.text("found", lambda leaf=leaf: leaf.select(F.to_json(F.collect_list("n"))), leaf)  # type: ignore[misc]
+        assert text == str(list(values)).replace(" ", "")

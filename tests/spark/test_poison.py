@@ -1,4 +1,4 @@
-"""Rows that make a model's SQL fail: set aside with all that is known of them, or told when they stop the query."""
+"""Rows that make a model's SQL fail: set aside with all that is known of them, or reported when they stop the query."""
 
 from __future__ import annotations
 
@@ -108,29 +108,29 @@ def test_rows_that_fail_are_set_aside_and_the_others_go_on(models: Models, cut: 
     landed = land(models.sandbox.judge, models.project, TypeAdapter(tuple[Batch, ...]).validate_python(GIVEN))
     outcome = _run(models.sandbox, models.project, models.project.model(tables[0]), tables, landed, cut, Random(1))
     rows = {table: outcome.rows(models.project.model(table)) for table in tables}
-    assert _told(rows["gold.prices"], "n", "price") == [(1, 12.0), (2, 6.0), (3, 4.0), (3, 4.0), (4, 3.0), (6, 2.0)]
-    assert [price for _, price in _told(rows["gold.doubled"], "n", "price")] == [24.0, 12.0, 8.0, 8.0, 6.0, 4.0]
+    assert _tuples(rows["gold.prices"], "n", "price") == [(1, 12.0), (2, 6.0), (3, 4.0), (3, 4.0), (4, 3.0), (6, 2.0)]
+    assert [price for _, price in _tuples(rows["gold.doubled"], "n", "price")] == [24.0, 12.0, 8.0, 8.0, 6.0, 4.0]
     assert rows["gold.all_lines"].count() == 8
-    assert _told(rows["gold.numbers"], "n", "number") == [(3, 15)]
+    assert _tuples(rows["gold.numbers"], "n", "number") == [(3, 15)]
     failed = sorted((row["model"], row["test"], row["row"]) for row in outcome.failed)
     assert [each[:2] for each in failed] == [
         ("gold.numbers", "cast_invalid_input"),
         ("gold.prices", "divide_by_zero"),
         ("gold.prices", "divide_by_zero"),
     ]
-    told = json.loads(failed[1][2])
-    assert (told["topic"], told["partition"], told["offset"], told["key"]) == ("lines", 0, 1, "k0")
-    assert (told["clause"], told["place"]) == ("total / n", "sql/gold/r/prices.sql:10:11")
-    assert told["row"]["data"] == {"n": 0, "total": 12, "text": None}
+    details = json.loads(failed[1][2])
+    assert (details["topic"], details["partition"], details["offset"], details["key"]) == ("lines", 0, 1, "k0")
+    assert (details["clause"], details["place"]) == ("total / n", "sql/gold/r/prices.sql:10:11")
+    assert details["row"]["data"] == {"n": 0, "total": 12, "text": None}
 
 
-def test_row_that_stops_a_query_is_told(models: Models) -> None:
+def test_row_that_stops_a_query_is_reported(models: Models) -> None:
     with pytest.raises(ModelFailed) as caught:
         models.rows("gold.strict", [{"lines": [line(n) for n in (3, 2, 1, 0, 1, 0)]}])
-    told = str(caught.value)
-    assert "sql/gold/r/strict.sql:5:5: gold.strict: [DIVIDE_BY_ZERO]" in told
-    assert "in `data.total / data.n`, at topic lines, partition 0, offset 3, key k0" in told
-    assert "on_error: dead_letter" in told
+    message = str(caught.value)
+    assert "sql/gold/r/strict.sql:5:5: gold.strict: [DIVIDE_BY_ZERO]" in message
+    assert "in `data.total / data.n`, at topic lines, partition 0, offset 3, key k0" in message
+    assert "on_error: dead_letter" in message
 
 
 def test_many_rows_are_searched_by_halves(models: Models) -> None:
@@ -141,7 +141,7 @@ def test_many_rows_are_searched_by_halves(models: Models) -> None:
     assert {json.loads(row["row"])["offset"] for row in outcome.failed} == bad
 
 
-def _told(rows: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
+def _tuples(rows: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
     return sorted(map(tuple, rows.select(*columns).collect()))
 
 

@@ -23,8 +23,8 @@ def batch(number: int, *seconds: int, is_tick: bool = False) -> LandedBatch:
     rows = []
     for each in seconds:
         cells = dict.fromkeys(name for name, _ in LANDING_COLUMNS)
-        told = {"landing_batch": number, "offset": each, "event_time": START + timedelta(seconds=each)}
-        rows.append(Row(**{**cells, **told, "landed_at": START + timedelta(hours=number)}))
+        own = {"landing_batch": number, "offset": each, "event_time": START + timedelta(seconds=each)}
+        rows.append(Row(**{**cells, **own, "landed_at": START + timedelta(hours=number)}))
     return LandedBatch("sales", number, tuple(rows), is_tick)
 
 
@@ -33,7 +33,7 @@ def offsets(landed: Landed) -> list[set[int]]:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("batches", "expected"),
     [
         ((batch(0, 1, 2), batch(1, 50)), [{50}, {1, 2}]),
         ((batch(0, 1, 2), batch(1, 61)), [{1, 2}, {61}]),
@@ -41,8 +41,8 @@ def offsets(landed: Landed) -> list[set[int]]:
         ((batch(0, 1), batch(1, 2, is_tick=True)), [{1}, {2}]),
     ],
 )
-def test_neighbours_change_places_within_the_delay(given: tuple[LandedBatch, ...], expected: list[set[int]]) -> None:
-    assert offsets(shuffled(Landed(given), timedelta(minutes=1), Random(1))) == expected
+def test_neighbours_change_places_within_the_delay(batches: tuple[LandedBatch, ...], expected: list[set[int]]) -> None:
+    assert offsets(shuffled(Landed(batches), timedelta(minutes=1), Random(1))) == expected
 
 
 def test_records_land_when_their_new_place_does() -> None:

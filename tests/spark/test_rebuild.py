@@ -1,4 +1,4 @@
-"""Queries made anew beside the running ones: filled from what landed, compared, and put to their places."""
+"""Queries rebuilt beside the running ones: filled from what landed, compared, and swapped in."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ LAST = [*NEXT, {"a": [{"key": "q", "value": {"x": 1, "at": "2026-01-01T10:09:00Z
 
 
 class World:
-    """A small project at work, and edits of it that are made anew beside."""
+    """A small running project, and edits of it that are rebuilt beside it."""
 
     def __init__(self, sandbox: Sandbox, folder: Path) -> None:
         self.sandbox = sandbox
@@ -128,7 +128,7 @@ class World:
             process.stop()
 
     def rebuild(self, project: Project, name: str, everything: bool = False) -> Rebuild:
-        """Fill a query and its readers beside."""
+        """Fill a query and its readers beside the running ones."""
         names = graph.with_readers(project.queries, project.models, {name})
         rebuild = rebuilds.find(self.layout, name) or Rebuild(names)
         declared.write(rebuilds.beside(self.layout, rebuild, project.queries), Declared.of(project), names, {})
@@ -141,14 +141,14 @@ class World:
         return difference(self.sandbox.spark, project, rebuild, table, 10)
 
     def swap(self, project: Project, name: str) -> Path:
-        """Put what stands beside to its place."""
+        """Swap in the rebuilt tables."""
         rebuild = self.rebuild(project, name, everything=True)
         members = [query for query in project.queries if query.name in rebuild.queries]
         paths = [path for query in members for path in resets.stored(self.layout, query)]
-        kept = swap.swap(self.layout, rebuild.folder(self.layout), rebuild.queries, paths, days=7)
+        retired = swap.swap(self.layout, rebuild.folder(self.layout), rebuild.queries, paths, days=7)
         jvm: Any = self.sandbox.spark._jvm
         jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # another process would know nothing of the old tables
-        return kept
+        return retired
 
     def rows(self, table: str) -> list[Mapping[str, Any]]:
         """What a reader sees, without a JVM."""
@@ -205,17 +205,17 @@ def test_swapped_queries_go_on_where_they_were(world: World) -> None:
     world.rebuild(doubled, "totals")
     world.land(NEXT)
     world.run()
-    kept = world.swap(doubled, "totals")
+    retired = world.swap(doubled, "totals")
     assert world.rows("silver.totals") == [{"id": "p", "total": 20}, {"id": "q", "total": 18}]
     world.land(LAST)
     world.run(doubled)
     assert world.rows("silver.totals") == [{"id": "p", "total": 20}, {"id": "q", "total": 20}]
     assert sorted(row["total"] for row in world.rows("gold.large")) == [18, 20, 20]
-    assert (kept / "tables/_changes/silver.totals/_delta_log").is_dir()
+    assert (retired / "tables/_changes/silver.totals/_delta_log").is_dir()
     assert not rebuilds.known(world.layout)
 
 
-def test_streaming_query_is_made_anew(world: World) -> None:
+def test_streaming_query_is_rebuilt(world: World) -> None:
     doubled = world.edited(per_minute=("sum(x)", "sum(x * 2)"))
     world.land(NEXT)
     world.run()

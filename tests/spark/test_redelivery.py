@@ -1,4 +1,4 @@
-"""Rows that made a model fail are delivered to it again once it is mended: as new arrivals, to it alone, and once."""
+"""Rows that made a model fail are delivered to it again once it is fixed: as new arrivals, to it alone, and once."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def stage(sandbox: Sandbox, tmp_path: Path) -> Stage:
 
 
 def with_missing(before: dict[str, list[int]]) -> dict[str, list[int]]:
-    """What must be there in the end: no row twice, and none of those models that never failed."""
+    """The expected rows at the end: no row twice, and none of those models that never failed."""
     return {table: sorted([*found, *MISSING.get(table, [])]) for table, found in before.items()}
 
 

@@ -104,7 +104,7 @@ def test_replay_that_dies_neither_loses_nor_doubles(
     assert [row[2] for row in landed(sandbox, layout) if row[3] is None] == ["o1", "o2", "o3"]
 
 
-def test_groups_tell_what_landed_again_and_show_the_rest(sandbox: Sandbox, layout: Layout, mended: Project) -> None:
+def test_groups_list_what_landed_again_and_show_the_rest(sandbox: Sandbox, layout: Layout, mended: Project) -> None:
     def groups() -> list[tuple[Any, ...]]:
         found = refused(mended, layout, EVERYTHING)
         return [(g.source, g.reason, g.rows, g.replayed, [e["key"] for e in g.examples]) for g in found]

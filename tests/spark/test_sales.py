@@ -59,14 +59,14 @@ def test_deleted_product_starts_at_zero(models: Models, spark: SparkSession) -> 
     assert_df_equality(found, spark.createDataFrame(due, NEWS), ignore_nullable=True, ignore_row_order=True)
 
 
-def test_policy_once_tells_the_first_time(models: Models, spark: SparkSession) -> None:
+def test_policy_once_reports_the_first_time(models: Models, spark: SparkSession) -> None:
     sales = [sale("pen", 2000), sale("pen", -1), sale("pen", 500)]
     found = notifications(models, sales, sales_policy="once")
     due = [("pen", Decimal(2000), False)]
     assert_df_equality(found, spark.createDataFrame(due, NEWS), ignore_nullable=True, ignore_row_order=True)
 
 
-def test_minute_is_told_when_it_is_final(models: Models, spark: SparkSession) -> None:
+def test_minute_is_reported_when_it_is_final(models: Models, spark: SparkSession) -> None:
     found = models.rows(
         "gold.sales_per_minute",
         [

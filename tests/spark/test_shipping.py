@@ -31,7 +31,7 @@ def shipped(models: Models, *batches: dict[str, list[Record]]) -> DataFrame:
 
 
 def orders(spark: SparkSession, *keys: str) -> DataFrame:
-    """The orders that are due."""
+    """The expected orders."""
     return spark.createDataFrame([(key,) for key in keys], "order_id string")
 
 

@@ -87,8 +87,8 @@ class Stream:
         return Record("order-validations-external", order, value, now)
 
 
-def given(batches: list[tuple[datetime, list[Record]]]) -> list[dict[str, Any]]:
-    """The batches as a case writes them."""
+def case_batches(batches: list[tuple[datetime, list[Record]]]) -> list[dict[str, Any]]:
+    """The batches as written in a case."""
     cases = []
     for landed_at, records in batches:
         case: dict[str, Any] = {"at": landed_at}
@@ -111,12 +111,12 @@ def test_large_batches_are_decided_alike(models: Models, monkeypatch: pytest.Mon
 
 
 def decides_as_plain_python(models: Models, seed: int, cut: Cut, batches: int) -> None:
-    """Let a random stream come in and compare what is decided."""
-    given_batches = Stream(seed).batches(batches)
+    """Process a random stream and compare the decisions."""
+    stream_batches = Stream(seed).batches(batches)
     shop = Shop({rule: True for rule in RULES})
-    for landed_at, records in given_batches:
+    for landed_at, records in stream_batches:
         shop.land(landed_at, records)
-    found = models.tables(TABLES, given(given_batches), cut, seeds=True)
+    found = models.tables(TABLES, case_batches(stream_batches), cut, seeds=True)
     checks = {(r.order_id, r.check_type): (r.result, r.reason) for r in found["gold.order_checks"].collect()}
     assert checks == shop.checks
     late = {r.order_id for r in found["gold.order_checks"].where("is_late").collect()}

@@ -51,7 +51,7 @@ class Counters:
     batch: int = 0
 
     def query(self) -> SnapshotQuery:
-        """The snapshot query as the next run has it."""
+        """The snapshot query of a new run."""
         (declared,) = (query for query in self.project.queries if query.name == "view_counters")
         found = self.models.sandbox.query(self.project, self.layout, declared)
         assert isinstance(found, SnapshotQuery)
@@ -154,7 +154,7 @@ def test_begun_snapshot_of_a_table_that_was_reset_is_void(counters: Counters) ->
 
 
 def _new_id(table: Path) -> None:
-    """Tables of a sandbox are copies of one; a table that is made anew has an id of its own."""
+    """Tables of a sandbox are copies of one; a table that is recreated has a new id."""
     entry = table / "_delta_log" / f"{0:020}.json"
     entry.write_text(entry.read_text("utf-8").replace(DeltaTable(table).metadata().id, "another"), "utf-8")
 
@@ -178,11 +178,11 @@ def test_none_is_taken_without_a_pause(counters: Counters) -> None:
 
 def test_run_over_what_is_there_takes_one_at_its_end(counters: Counters) -> None:
     counters.count(1, 7)
-    says, is_over = list[str](), list[bool]()
+    events, is_over = list[str](), list[bool]()
     task = SnapshotTask(
-        counters.query(), CommitSignals(), lambda event, **_: says.append(event), after=lambda: bool(is_over)
+        counters.query(), CommitSignals(), lambda event, **_: events.append(event), after=lambda: bool(is_over)
     )
     assert [task.step(), task.step()] == [False, False]
     is_over.append(True)
     assert [task.step(), task.step(), task.step()] == [True, False, False]
-    assert (says, len(counters.rows())) == (["snapshot"], 1)
+    assert (events, len(counters.rows())) == (["snapshot"], 1)

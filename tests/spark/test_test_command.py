@@ -1,4 +1,4 @@
-"""`headrace test`: cases, data tests over what is stored, and cases made of what has landed."""
+"""`headrace test`: cases, data tests over what is stored, and cases recorded from what has landed."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def test_failing_case_shows_the_rows_that_differ(root: Path, sandbox: Sandbox, c
     (root / CASE).write_text(text.replace("\ngiven:", "\ncuts: [one-by-one]\ngiven:"), "utf-8")
     code = testing.run_cases(Workspace(root, "local"), ("gold.things",), (), None)
     out = capfd.readouterr().out
-    told = [line for line in out.splitlines() if "size=" in line]
-    assert (code, len(told), "3" in told[0] and "9" in told[0]) == (1, 1, True)
+    sizes = [line for line in out.splitlines() if "size=" in line]
+    assert (code, len(sizes), "3" in sizes[0] and "9" in sizes[0]) == (1, 1, True)
     assert "  batch 2 of things at 2026-01-01T00:00:09Z: 4 records, 1 of them dead letters\n" in out
     assert "    not_json: things key d: [1]\n" in out
 
@@ -105,7 +105,7 @@ def test_recorded_case_is_one_that_passes(processed: Project, sandbox: Sandbox) 
 
 
 def _stored(sandbox: Sandbox, project: Project, model: Model) -> tuple[int, set[str]]:
-    """The exit code of the data tests of a model, and which of them were only told."""
+    """The exit code of the data tests of a model, and which of them were only reported."""
     report = project.root / "report.xml"
     words = [str(project.root / model.path)]
     code = testing._pytest(project.root, words, report, StoredTests(sandbox.spark, project))

@@ -1,4 +1,4 @@
-"""Upgrades on trial: what the new text makes of the state that the old one has left is proven or shown."""
+"""Trials of upgrades: the rows of the new text over the state of the old one are proven equal or shown."""
 
 from __future__ import annotations
 
