@@ -36,7 +36,7 @@ class Sent:
 
 
 class Sender:
-    """A producer that remembers what the broker has acknowledged, also over an outage."""
+    """A producer that remembers what the broker has acknowledged, even over an outage."""
 
     def __init__(self, bootstrap: str, acked: Iterable[Acked] = ()) -> None:
         settings = {"bootstrap.servers": bootstrap, "enable.idempotence": True, "log_level": 0, "linger.ms": 2}
@@ -45,9 +45,9 @@ class Sender:
         self._producer = Producer({**settings, "message.timeout.ms": 300_000, "reconnect.backoff.max.ms": 500})
 
     def send(self, events: Iterable[Event], timestamp: int = 0) -> None:
-        """Hand records over; their acknowledgement comes later."""
+        """Produce records; their acknowledgement comes later."""
         for topic, key, value in events:
-            self._producer.produce(topic, value, key, on_delivery=self._told, timestamp=timestamp)
+            self._producer.produce(topic, value, key, on_delivery=self._on_delivery, timestamp=timestamp)
             self._producer.poll(0)
 
     def flush(self) -> None:
@@ -56,10 +56,10 @@ class Sender:
         assert (left, self._refused) == (0, [])
 
     def partitions(self, topic: str) -> int:
-        """How many partitions of a topic the producer knows, once it has asked."""
+        """How many partitions of a topic the producer knows, after asking the broker."""
         return len(self._producer.list_topics(topic, timeout=PATIENCE).topics[topic].partitions)
 
-    def _told(self, error: KafkaError | None, message: Message) -> None:
+    def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
         if error:
             self._refused.append(error)
             return
@@ -69,7 +69,7 @@ class Sender:
 
 @dataclass
 class Cluster:
-    """The cluster at an address; what is sent through it and acknowledged is remembered."""
+    """The cluster at an address; what is sent through it and acknowledged is recorded."""
 
     bootstrap: str
     sender: Sender = field(init=False)
@@ -112,7 +112,7 @@ class Cluster:
 
     @contextmanager
     def sending(self, events: Iterator[Event]) -> Iterator[None]:
-        """Send events all the time while the block lasts; at its end all of them are acknowledged."""
+        """Send events continuously while the block lasts; at its end all of them are acknowledged."""
         over = threading.Event()
 
         def send() -> None:
@@ -140,7 +140,7 @@ class Cluster:
 
 
 class Silence(Exception):
-    """A reader hears nothing of a topic that it has not read to its end."""
+    """Nothing arrives from a topic that is not yet read to its end."""
 
 
 def _read(bootstrap: str, topic: str) -> Iterator[Sent]:
@@ -167,7 +167,7 @@ def _read(bootstrap: str, topic: str) -> Iterator[Sent]:
 
 
 def _ends(settings: Mapping[str, Any], topic: str) -> dict[int, int]:
-    """How far each partition goes now, with what is not decided yet."""
+    """The end of each partition now, including undecided transactions."""
     consumer = Consumer({**settings, "isolation.level": "read_uncommitted"})
     try:
         found = consumer.list_topics(topic, timeout=PATIENCE).topics[topic].partitions

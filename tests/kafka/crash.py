@@ -1,4 +1,4 @@
-"""A crash at an exact point: a method that fails once, before or after it has done its work."""
+"""A crash at an exact point: a method that fails once, before or after doing its work."""
 
 from __future__ import annotations
 

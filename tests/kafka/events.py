@@ -40,7 +40,7 @@ def order(order_id: str, *products: int, **more: Any) -> Event:
 
 
 def made(order_id: str, product: int, **more: Any) -> Event:
-    """The news that a product of an order was made."""
+    """The record that a product of an order was made."""
     return MANUFACTURED, order_id, json.dumps({"orderId": order_id, "productId": product, **more})
 
 
@@ -50,7 +50,7 @@ def sale(key: str, value: int, **more: Any) -> Event:
 
 
 def load(seed: int) -> Iterator[Event]:
-    """Orders, products and sales in mixed order without end; which orders ship does not hang on who lands first."""
+    """Orders, products and sales in random order without end; which orders ship does not depend on what lands first."""
     chance = random.Random(seed)
     pending: list[Event] = []
     for number in range(10**9):

@@ -1,4 +1,4 @@
-"""A broker that for a moment does not know of itself, as one that comes back: a proxy before the real one."""
+"""A broker that for a moment does not know itself, like one just restarted: a proxy before the real one."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class Forgetful:
         self._listener = socket.create_server((host, 0))
         self.bootstrap = f"{host}:{self._listener.getsockname()[1]}"
         self._is_away = self._forgets = False
-        self._told: set[int] = set()
+        self._misinformed: set[int] = set()
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
     @property
-    def told(self) -> int:
-        """To how many connections it has said that there is no broker."""
-        return len(self._told)
+    def misinformed(self) -> int:
+        """How many connections it has sent metadata without brokers."""
+        return len(self._misinformed)
 
     @contextmanager
     def forgetting(self, outage: float) -> Iterator[None]:
-        """Be away for so many seconds; while the block lasts it is back, and knows of no broker."""
+        """Be down for so many seconds; while the block lasts it is up again, but knows no broker."""
         self._is_away = True
         self._hang_up()
         pause(outage)
@@ -81,12 +81,12 @@ class Forgetful:
             if kind == METADATA and self._forgets:
                 assert version >= _FLEXIBLE, version
                 frame = _without_brokers(frame)
-                self._told.add(id(client))
+                self._misinformed.add(id(client))
             _pass(frame, client)
 
 
 def _frames(source: socket.socket, other: socket.socket) -> Iterator[bytes]:
-    """Each message without its length; the other side is hung up on when this one has."""
+    """Each message without its length; the other side is closed when this one closes."""
     with suppress(OSError), source.makefile("rb") as stream:
         while len(length := stream.read(4)) == 4:
             yield stream.read(struct.unpack(">i", length)[0])
@@ -95,7 +95,7 @@ def _frames(source: socket.socket, other: socket.socket) -> Iterator[bytes]:
 
 
 def _pass(frame: bytes, target: socket.socket) -> None:
-    with suppress(OSError):  # it has hung up
+    with suppress(OSError):  # it has closed the connection
         target.sendall(struct.pack(">i", len(frame)) + frame)
 
 

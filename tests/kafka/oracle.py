@@ -1,4 +1,4 @@
-"""What must come out of shipping and sales, in plain Python: no Spark, and nothing of the code that is tested."""
+"""The expected results of shipping and sales, in plain Python: no Spark, and none of the tested code."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def reject_reason(record: Acked) -> str | None:
 def _fault(source: _Source, body: dict[str, Any], repeated: list[str]) -> str | None:
     if any(body.get(name) is None for name in source.required):
         return "missing_field"
-    given = {name: body[name] for name in source.fields if body.get(name) is not None}
-    if not all(source.fields[name](value) for name, value in given.items()):
+    present = {name: body[name] for name in source.fields if body.get(name) is not None}
+    if not all(source.fields[name](value) for name, value in present.items()):
         return "wrong_type"
     return "duplicate_field" if repeated else None
 
@@ -130,7 +130,7 @@ def dead_letters(records: Iterable[Acked]) -> list[tuple[str, int, int, str]]:
 
 @dataclass(frozen=True)
 class Shipping:
-    """What the events come to. `possible` holds more than `shipped` where that depends on which topic lands first."""
+    """The results of the events. `possible` holds more than `shipped` where that depends on which topic lands first."""
 
     shipped: frozenset[str]
     possible: frozenset[str]
@@ -139,7 +139,7 @@ class Shipping:
 
 
 def shipping(records: Iterable[Acked]) -> Shipping:
-    """Judge orders by their sets of products, without an order between the two topics."""
+    """Decide orders by their sets of products, without an order between the two topics."""
     ordered: dict[str, list[frozenset[int]]] = defaultdict(list)
     made: dict[str, set[int]] = defaultdict(set)
     for record in usable(records, ORDERS, MANUFACTURED):
@@ -158,7 +158,7 @@ def shipping(records: Iterable[Acked]) -> Shipping:
 
 @dataclass(frozen=True)
 class Sales:
-    """Per product: its notifications (total, is_retraction) in order; and the totals that stand in the end."""
+    """Per product: its notifications (total, is_retraction) in order; and its totals at the end."""
 
     notifications: Mapping[str, list[tuple[int | None, bool]]]
     totals: Mapping[str, int]

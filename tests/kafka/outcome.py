@@ -1,4 +1,4 @@
-"""All that comes out of shipping and sales: as it is found in tables and topics, and as it should be."""
+"""All results of shipping and sales: as found in tables and topics, and as expected."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Outcome:
 
 
 def expected(acked: Iterable[Acked], clock: int = 0) -> Outcome:
-    """What plain Python makes of the acknowledged records, when ticks have moved event time to `clock`."""
+    """The results of plain Python over the acknowledged records, when ticks have moved event time to `clock`."""
     records = list(acked)
     shipping, sales = oracle.shipping(records), oracle.sales(records)
     assert shipping.shipped == shipping.possible, "the outcome hangs on which topic lands first: choose other records"
@@ -47,7 +47,7 @@ def expected(acked: Iterable[Acked], clock: int = 0) -> Outcome:
 
 
 def found(stage: Stage) -> Outcome:
-    """What tables and topics hold."""
+    """The contents of tables and topics."""
     sent = sorted(((record.key, record.value) for record in stage.committed("shipping")), key=str)
     minutes = (
         (row["product"], _millis(row["window_start"]), row["sales_count"], row["total"])

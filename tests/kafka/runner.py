@@ -1,4 +1,4 @@
-"""A runner as a real process, and what is left of it."""
+"""A runner as a real process, and the processes it leaves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.waiting import PATIENCE, wait_for
 
 
 class Runner:
-    """`headrace run` as a child process, which ends with this one at the latest; its log is heard line by line."""
+    """`headrace run` as a child process, which ends with this one at the latest; its log is read line by line."""
 
     def __init__(self, command: Sequence[str], environ: Mapping[str, str], folder: Path, data_dir: Path) -> None:
         self._data_dir = data_dir
@@ -29,16 +29,16 @@ class Runner:
         self._listener.start()
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return "\n".join(self._lines)
 
     def heard(self, pattern: str, times: int = 1) -> int:
-        """Wait until so many log lines have matched since the start; the number that have."""
+        """Wait until so many log lines have matched since the start; return how many have."""
         deadline = time.monotonic() + PATIENCE
         with self._news:
             while self._count(pattern) < times:
-                assert self._listener.is_alive(), f"ended before it said {pattern}:\n{self.said}"
-                assert self._news.wait(deadline - time.monotonic()), f"did not say {pattern}:\n{self.said}"
+                assert self._listener.is_alive(), f"ended before it said {pattern}:\n{self.output}"
+                assert self._news.wait(deadline - time.monotonic()), f"did not say {pattern}:\n{self.output}"
             return self._count(pattern)
 
     def count(self, pattern: str) -> int:
@@ -57,7 +57,7 @@ class Runner:
         self.process.send_signal(number)
         code = self.exit_code()
         self._listener.join(PATIENCE)
-        assert "Exception in thread" not in self.said, self.said
+        assert "Exception in thread" not in self.output, self.output
         return code
 
     def exit_code(self) -> int:
@@ -65,7 +65,7 @@ class Runner:
         return self.process.wait(PATIENCE)
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """End the process and release its resources."""
         if self.process.poll() is None:
             self.kill()
         self._leash.release()

@@ -34,7 +34,7 @@ class Sales:
 
     @contextmanager
     def runner(self, exit_code: int = 143) -> Iterator[Runner]:
-        """Its runner for as long as the block lasts; it stops as one is asked to stop."""
+        """Its runner for as long as the block lasts; it is stopped by a signal."""
         runner = Runner(command("run", project=self.folder), self.stage.environ, self.folder, self.stage.data_dir)
         try:
             yield runner

@@ -1,4 +1,4 @@
-"""The REST service as a real process, on a small project of its own."""
+"""The REST service as a real process, on its own small project."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Instance:
     client: httpx.Client
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Ask it to end, and return its exit code."""
+        """Stop it, and return its exit code."""
         self.process.send_signal(number)
         return self.process.wait(PATIENCE)
 
@@ -93,9 +93,9 @@ def serving(root: Path, bootstrap: str, *words: str, data_dir: Path | None = Non
 
 def _url(process: subprocess.Popen[str]) -> str:
     assert process.stderr is not None
-    said = []
+    lines = []
     for line in process.stderr:
-        said.append(line)
+        lines.append(line)
         if found := re.search(r"http://[\d.]+:\d+", line):
             return found.group()
-    raise AssertionError(f"the service ended: {''.join(said)}")
+    raise AssertionError(f"the service ended: {''.join(lines)}")

@@ -25,7 +25,7 @@ _COMPILER = " ".join(f'"{option}"' for option in JAVA_COMPILERS["quick"])
 
 @contextmanager
 def standalone(folder: Path) -> Iterator[str]:
-    """Start master and worker and give the master's address; executors find no Python package of ours."""
+    """Start master and worker and return the master's address; executors find no Python package of ours."""
     with ExitStack() as stack:
         address = f"spark://127.0.0.1:{free_port()}"
         host, port = ["--host", "127.0.0.1"], address.rpartition(":")[2]
@@ -40,7 +40,7 @@ def standalone(folder: Path) -> Iterator[str]:
 
 
 def free_port() -> int:
-    """A port that nobody listened on a moment ago."""
+    """A port that was free a moment ago."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
@@ -54,10 +54,10 @@ def submit(master: str, folder: Path, environ: dict[str, str], *words: str) -> s
         "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2",
     }
-    given = [word for name, value in confs.items() for word in ("--conf", f"{name}={value}")]
+    settings = [word for name, value in confs.items() for word in ("--conf", f"{name}={value}")]
     java = ["--driver-java-options", f"-Duser.timezone=UTC {_COMPILER}"]
     job = Path(__file__).parents[2] / "jobs" / "run.py"
-    command = [str(HOME / "bin" / "spark-submit"), "--master", master, *java, *given, str(job), *words]
+    command = [str(HOME / "bin" / "spark-submit"), "--master", master, *java, *settings, str(job), *words]
     ours = {**environ, "SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     return subprocess.run(command, env=ours, cwd=folder, capture_output=True, text=True, timeout=600)
 

@@ -1,4 +1,4 @@
-"""Where a test plays: the project on a broker and a data directory of its own, and its runner as a real process."""
+"""The environment of a test: the project on its own broker and data directory, and its runner as a real process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.waiting import PATIENCE
 
 PROJECT = Path(__file__).parents[2]
 DOMAINS = ("shipping", "sales")
-"""What runs where a test names nothing else."""
+"""What runs unless a test chooses otherwise."""
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Stage(Cluster):
         return subprocess.run(asked, env=self.environ, cwd=self.folder, capture_output=True, text=True, timeout=within)
 
     def shown(self, table: str, *words: str) -> list[dict[str, Any]]:
-        """What `headrace show` tells of a table."""
+        """What `headrace show` prints of a table."""
         done = self.call("show", table, *words, "--json")
         assert done.returncode == 0, done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
@@ -70,7 +70,7 @@ class Stage(Cluster):
         """Do what `run --available-now` does, in this process, and return which queries failed."""
         declared = project or self.project
         jvm: Any = self.spark._jvm
-        jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # a reset by another process has made tables anew
+        jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # a reset by another process has recreated tables
         with runner_lock(Layout(declared.target.data_dir).locks):
             run = Run(
                 self.spark,
@@ -97,7 +97,7 @@ class Stage(Cluster):
     def project_of(self, target: str, data_dir: Path) -> Project:
         """The project for some target, on this stage's broker."""
         declared = loader.load(PROJECT, target)
-        # Spark keeps consumers for later by their group alone, also when the broker is another.
+        # Spark caches consumers by their group alone, even if the broker is another.
         options = {**declared.target.kafka.options, "group.id": f"tests-at-{self.bootstrap}"}
         kafka = replace(declared.target.kafka, bootstrap=self.bootstrap, options=options)
         return replace(declared, target=replace(declared.target, kafka=kafka, data_dir=data_dir))
@@ -127,7 +127,7 @@ def _unload_state(jvm: Any) -> None:
 
 
 def environ(bootstrap: str, data_dir: Path | None = None) -> dict[str, str]:
-    """The surroundings of a headrace command on some broker; by default its data is where its project says."""
+    """The environment variables of a headrace command on some broker; by default its data is where its project says."""
     paths = os.pathsep.join([str(PROJECT / "jobs"), os.environ.get("PYTHONPATH", "")])
     ours = {"HEADRACE_DATA_DIR": str(data_dir)} if data_dir else {}
     return {**os.environ, **ours, "HEADRACE_KAFKA_BOOTSTRAP": bootstrap, "PYTHONPATH": paths}

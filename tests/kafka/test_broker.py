@@ -1,4 +1,4 @@
-"""The embedded broker as a real process: what it keeps, what it survives, what it leaves."""
+"""The embedded broker as a real process: what it stores, what it survives, what it leaves."""
 
 from __future__ import annotations
 
@@ -165,8 +165,8 @@ def test_stop_by_another_process_reaches_a_daemon(data: Path) -> None:
 
 def test_stale_state_file_does_not_hinder(broker: Broker, data: Path) -> None:
     broker.stop()
-    kept = json.loads((data / "broker.json").read_text())
-    (data / "broker.json").write_text(json.dumps({**kept, "pid": os.getpid(), "state": "running"}))
+    state = json.loads((data / "broker.json").read_text())
+    (data / "broker.json").write_text(json.dumps({**state, "pid": os.getpid(), "state": "running"}))
     assert broker.start(daemon=False).pid != os.getpid()
 
 
@@ -186,7 +186,7 @@ def test_broken_off_format_is_done_again(data: Path) -> None:
     assert Broker(data).start(daemon=False).state == "running"
 
 
-def test_unusable_log_directory_is_told(data: Path) -> None:
+def test_unusable_log_directory_is_reported(data: Path) -> None:
     (data / "logs").mkdir(parents=True)
     (data / "logs" / "meta.properties").write_text("version=1\ncluster.id=x\nnode.id=7\n")
     with pytest.raises(EnvironmentFault, match=r"kafka\.log"):

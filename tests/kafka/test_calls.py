@@ -1,4 +1,4 @@
-"""Calls on a real broker: when the input is idle, the clock tells them."""
+"""Calls on a real broker: when the input is idle, the clock ends them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ GAP, GRACE = 3, 2
 SLACK = 10
 
 
-def half(topic: str, user: str, **told: str) -> Event:
+def half(topic: str, user: str, **fields: str) -> Event:
     """A half of a call between a user and b, now."""
-    return topic, None, json.dumps({"user1": user, "user2": "b", **told})
+    return topic, None, json.dumps({"user1": user, "user2": "b", **fields})
 
 
 @contextmanager
@@ -47,22 +47,22 @@ def running(stage: Stage) -> Iterator[Run]:
             assert run.wait(over) == ()
 
 
-def told(stage: Stage, user: str) -> list[Sent]:
+def published(stage: Stage, user: str) -> list[Sent]:
     """What was published of a user's calls."""
     return [record for record in stage.committed("outputTopic") if record.value["user1"] == user]
 
 
-def test_idle_call_is_told_by_the_clock(stage: Stage) -> None:
+def test_idle_call_is_ended_by_the_clock(stage: Stage) -> None:
     stage.create({"analyticsTopic": 1, "metricsTopic": 1, "outputTopic": 1})
     with running(stage) as run:
         stage.send([half("metricsTopic", "first", metrics="m")])
-        wait_for(lambda: bool(told(stage, "first")), "the first call", PATIENCE)
+        wait_for(lambda: bool(published(stage, "first")), "the first call", PATIENCE)
         stage.send([half("analyticsTopic", "a", analytics="one"), half("metricsTopic", "a", metrics="two")])
         sent = time.monotonic()
-        wait_for(lambda: bool(told(stage, "a")), "the call", PATIENCE)
+        wait_for(lambda: bool(published(stage, "a")), "the call", PATIENCE)
         waited = time.monotonic() - sent
         (status,) = [query for query in run.status().queries if query.name == "calls"]
-    (record,) = told(stage, "a")
+    (record,) = published(stage, "a")
     assert record.key == '["a","b"]'
     assert (record.value["analytics"], record.value["metrics"]) == ("one", "two")
     assert GAP + GRACE - 1 <= waited <= GAP + GRACE + SLACK + 3  # a second and more until it has landed, and to read it

@@ -59,7 +59,7 @@ def _milliseconds(text: str) -> int:
 
 
 def counters(stage: Stage) -> Counter[tuple[str, int]]:
-    """How often each count of a product was told."""
+    """How often each count of a product was published."""
     return Counter((key or "", value["count"]) for key, value in published(stage, "counter_topic"))
 
 
@@ -100,7 +100,7 @@ def test_reset_of_one_reader_leaves_the_others(processed: Stage) -> None:
     assert (activity(processed), published(processed, "captcha-requests")) == (before, captchas)
 
 
-def test_reset_of_the_counters_begins_anew(processed: Stage) -> None:
+def test_reset_of_the_counters_begins_from_scratch(processed: Stage) -> None:
     reset(processed, "view_counters")
     assert processed.rows("gold.view_counters") == []
     assert processed.failures("view_counters") == ()

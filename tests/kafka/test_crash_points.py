@@ -1,4 +1,4 @@
-"""A group's batch that fails at every point of its commit sequence: what comes of it is as if nothing had happened."""
+"""A group's batch that fails at every point of its commit sequence: the result is as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Engine:
             self.start(name).create_tables()
 
     def start(self, name: str) -> Group:
-        """A group that knows nothing but what is stored."""
+        """A group that starts from its stored state only."""
         (query,) = (query for query in self.project.queries if query.name == name)
         self.groups[name] = Group(self.spark, self.project, self.layout, query, self.schemas)
         return self.groups[name]
@@ -74,7 +74,7 @@ class Engine:
             landing.step(EVERYTHING)
 
     def finish(self, name: str) -> None:
-        """Let a group process all there is."""
+        """Let a group process all available input."""
         while self.groups[name].step(EVERYTHING):
             pass
 
@@ -128,7 +128,7 @@ def test_batch_is_finished_after_a_crash(engine: Engine, monkeypatch: pytest.Mon
             POINTS[point].arm(patch)
             with pytest.raises(Crash):
                 engine.groups[name].step(EVERYTHING)
-    engine.start("shipping")  # goes on as a new object, as after a kill; sales goes on itself, as in a retry
+    engine.start("shipping")  # continues as a new object, as after a kill; sales continues itself, as in a retry
     engine.finish("shipping")
     engine.finish("sales")
     assert_outcome(engine)

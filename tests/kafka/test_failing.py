@@ -1,4 +1,4 @@
-"""A query that no repetition can help, in a run whose others go on."""
+"""A query that fails on every retry, in a run whose others continue."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def spoilt(stage: Stage, tmp_path: Path) -> Sales:
     return project
 
 
-def test_others_go_on_and_the_run_tells_of_it_at_its_end(spoilt: Sales, stage: Stage) -> None:
+def test_others_continue_and_the_run_reports_it_at_its_end(spoilt: Sales, stage: Stage) -> None:
     stage.create({SALES: 1})
     stage.send([sale("poison", 2500)])
     with spoilt.runner(exit_code=1) as runner:
         runner.heard("^[^ ]+ failed ")
         stage.send([sale("q", 2600)])
         wait_for(lambda: len(stage.rows("bronze.sales")) == 2, "what lands after the failure")
-    causes = [line for line in runner.said.splitlines() if " failed " in line]
-    assert causes and all(MODEL in line and "DIVIDE_BY_ZERO" in line for line in causes), runner.said
-    assert "Traceback" not in runner.said
+    causes = [line for line in runner.output.splitlines() if " failed " in line]
+    assert causes and all(MODEL in line and "DIVIDE_BY_ZERO" in line for line in causes), runner.output
+    assert "Traceback" not in runner.output
     assert sent(stage) == []
     fast = spoilt.call("run", "--fail-fast")
     assert (fast.returncode, MODEL in fast.stderr) == (1, True), fast.stderr

@@ -1,4 +1,4 @@
-"""What goes on for long, on a broker that came back and for a while knew of no broker, not even of itself."""
+"""Long-running readers on a broker that came back and for a while knew no broker, not even itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new project, made by `headrace init`: its test passes, and it runs from Kafka to its gold table."""
+"""A new project, created by `headrace init`: its test passes, and it runs from Kafka to its gold table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.kafka
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A project as it is made."""
+    """A newly created project."""
     folder = tmp_path_factory.mktemp("new") / "web-shop"
     starting.init(folder)
     return loader.load(folder, "test")

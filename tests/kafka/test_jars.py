@@ -22,7 +22,7 @@ CONTENT = {"org.a:one_2.13:1.0": b"first jar", "org.b:two:2.0-x": b"second jar"}
 
 class QuietHandler(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.kafka.stage import Stage
 pytestmark = pytest.mark.kafka
 
 SECONDS = 10
-"""So long at most until the runner has ended, too."""
+"""The runner itself must end within this time."""
 
 
 def test_runner_ends_when_its_jvm_is_killed(stage: Stage) -> None:
@@ -26,10 +26,10 @@ def test_runner_ends_when_its_jvm_is_killed(stage: Stage) -> None:
             jvm.kill()
         code = runner.exit_code()
         seconds = time.monotonic() - killed_at
-    assert (code, seconds < SECONDS) == (1, True), runner.said
-    reports = [line for line in runner.said.splitlines() if line.startswith("headrace: ")]
+    assert (code, seconds < SECONDS) == (1, True), runner.output
+    reports = [line for line in runner.output.splitlines() if line.startswith("headrace: ")]
     assert [report.split(";")[0] for report in reports] == ["headrace: Spark's JVM ended (killed by signal 9)"]
-    told = json.loads(stage.call("status", "--json").stdout.splitlines()[-1])
-    assert told["project"]["state"] == "failed", told
-    # the lock is free, and nothing keeps the next run from going on
+    status = json.loads(stage.call("status", "--json").stdout.splitlines()[-1])
+    assert status["project"]["state"] == "failed", status
+    # the lock is free, and nothing prevents the next run from continuing
     assert stage.call("run", "--select", "shipping", "--available-now").returncode == 0

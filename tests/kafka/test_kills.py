@@ -20,13 +20,13 @@ pytestmark = pytest.mark.kafka
 
 KILLS = 10
 SYSTEMS = (("shipping", "sales"), ("shipping",), ("sales",))
-"""What runs from kill to kill, in turns."""
+"""What runs between kills, alternately."""
 
 
 def fates(chance: random.Random, stage: Stage) -> Iterator[Runner]:
     """Runners, each at the moment of its death: the first while it makes the tables, the others in their work.
 
-    What the log says comes after a step, so the next step of whoever waits for it begins there.
+    Lines are logged after a step, so for whoever waits for one the next step begins there.
     """
     for number in range(KILLS):
         systems = SYSTEMS[number % len(SYSTEMS)]

@@ -1,4 +1,4 @@
-"""Landing from a real broker: what is killed, cut, added, aborted or made again leaves every record there once."""
+"""Landing from a real broker: after kills, cuts, additions, aborts or recreation every record is there once."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Pier:
     topic: Topic
 
     def landing(self, commit_cache: CommitCache | None = None) -> LandingQuery:
-        """A landing query that knows nothing but what is stored."""
+        """A landing query that starts from its stored state only."""
         source = KafkaSource.of(Kafka(self.cluster.bootstrap), "test")
         landing = LandingQuery(
             self.spark, self.layout, Landing("things", (self.topic,), HERE), source, commit_cache=commit_cache
@@ -127,7 +127,7 @@ def test_backlog_is_cut_into_batches(pier: Pier) -> None:
 def test_tick_claims_no_time_after_kafka_was_asked(
     pier: Pier, monkeypatch: pytest.MonkeyPatch, lands_first: bool
 ) -> None:
-    """A record that is acknowledged while a step is at work lands later, but not later than a tick that it met."""
+    """A record that is acknowledged while a step is running lands later, but not later than a tick that it met."""
     landing = pier.landing()
     pier.send(1)
     if not lands_first:
@@ -266,7 +266,7 @@ def test_latest_stays_where_it_was_when_it_was_asked_for(pier: Pier) -> None:
     assert pier.landed == [(0, 1)]
 
 
-def test_other_start_is_looked_for_anew(pier: Pier) -> None:
+def test_other_start_is_looked_up_again(pier: Pier) -> None:
     pier.send(0)
     pier.topic = replace(pier.topic, start="latest")
     pier.landing().settle()

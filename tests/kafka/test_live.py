@@ -1,4 +1,4 @@
-"""A runner that goes on for long: what happens around it meanwhile, and how it ends."""
+"""A runner that runs for long: what happens around it meanwhile, and how it ends."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STOPS_WITHIN = 30.0
 
 @pytest.fixture(scope="module")
 def flow(stage: Stage) -> Iterator[ExitStack]:
-    """Records that come all the time, until this is closed."""
+    """Records that arrive continuously, until this is closed."""
     stage.create({ORDERS: 1, MANUFACTURED: 1, SALES: 2})
     with ExitStack() as flow:
         flow.enter_context(stage.sending(load(seed=2)))
@@ -34,7 +34,7 @@ def flow(stage: Stage) -> Iterator[ExitStack]:
 
 @pytest.fixture(scope="module")
 def live(stage: Stage, flow: ExitStack) -> Iterator[Runner]:
-    """A runner at work."""
+    """A started runner."""
     with stage.runner() as runner:
         runner.heard(" published .*query=publish_shipment_ready ")
         yield runner
@@ -63,19 +63,19 @@ def test_outage_of_the_broker_needs_no_hand(live: Runner, stage: Stage, seconds:
     wait_for(
         lambda: "after the outage" in {record.key for record in stage.committed("notifications-events-v1")},
         "the sale after the outage",
-        told=lambda: live.said,
+        details=lambda: live.output,
     )
     assert (live.process.poll(), live.count("^[^ ]+ failed ")) == (None, 0)
 
 
-def test_minute_is_told_when_nothing_comes_any_more(live: Runner, stage: Stage, flow: ExitStack) -> None:
+def test_minute_is_reported_when_nothing_comes_any_more(live: Runner, stage: Stage, flow: ExitStack) -> None:
     flow.close()
     stage.send([sale("idle", 7)], timestamp=last_of_its_minute())
     wait_for(
         lambda: "idle" in {row["product"] for row in stage.rows("gold.sales_per_minute")},
         "the minute of the sale",
         every=1,
-        told=lambda: live.said,
+        details=lambda: live.output,
     )
 
 
@@ -90,7 +90,7 @@ def test_sigterm_stops_cleanly(live: Runner, stage: Stage) -> None:
     assert (live.stop(signal.SIGTERM), live.count(" stopped$")) == (143, 1)
     assert time.monotonic() - started < STOPS_WITHIN
     wait_for(lambda: not any(psutil.pid_exists(pid) for pid in family), "the end of all processes", STOPS_WITHIN)
-    assert "slow_stop" not in live.said
+    assert "slow_stop" not in live.output
 
 
 def test_all_of_it_was_processed_once(stage: Stage) -> None:

@@ -1,4 +1,4 @@
-"""`headrace mail` on a real topic and a real mail server: shown, sent once, and gone on with."""
+"""`headrace mail` on a real topic and a real mail server: shown, sent once, and resumed."""
 
 from __future__ import annotations
 

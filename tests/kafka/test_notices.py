@@ -1,4 +1,4 @@
-"""The shop from Kafka to Kafka: what customers and others are told of orders, once, also when it is run again."""
+"""The shop from Kafka to Kafka: notices of orders to customers and others, sent once, also when it is run again."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def record(topic: str, key: str, **value: Any) -> Event:
 
 
 def order(order_id: str, customer_id: int, state: str = "CREATED") -> Event:
-    told = {"id": order_id, "customerId": customer_id, "state": state}
-    return record("shop-orders", order_id, **told, product="JUMPERS", quantity=1, price=2.5)
+    fields = {"id": order_id, "customerId": customer_id, "state": state}
+    return record("shop-orders", order_id, **fields, product="JUMPERS", quantity=1, price=2.5)
 
 
-def told(stage: Stage, topic: str) -> list[tuple[str | None, Any]]:
+def published(stage: Stage, topic: str) -> list[tuple[str | None, Any]]:
     return sorted((sent.key, sent.value) for sent in stage.committed(topic))
 
 
@@ -41,11 +41,11 @@ def test_notices_reach_their_topics_once(stage: Stage) -> None:
     created = {"id": "a", "customerId": 1, "product": "JUMPERS", "quantity": 1, "price": 2.5, "items": None}
     paid = {"id": "p", "orderId": "a", "ccy": "EUR", "amount": 2.5}
     email = {"order": {**created, "state": "CREATED"}, "payment": paid, "customer": {**customer, "level": "PLATINUM"}}
-    assert told(stage, "order-emails") == [("a", email)]
-    assert [key for key, _ in told(stage, "platinum-emails")] == ["a"]
-    assert [key for key, _ in told(stage, "platinum")] == ["a", "b", "c"]
-    assert told(stage, "bronze") == [("f", {"id": "f", "customerId": 4, "customerLevel": "bronze"})]
-    assert told(stage, "frequent-buyers") == [("1", {"customerId": 1, "windowStart": AT, "count": 3})]
+    assert published(stage, "order-emails") == [("a", email)]
+    assert [key for key, _ in published(stage, "platinum-emails")] == ["a"]
+    assert [key for key, _ in published(stage, "platinum")] == ["a", "b", "c"]
+    assert published(stage, "bronze") == [("f", {"id": "f", "customerId": 4, "customerLevel": "bronze"})]
+    assert published(stage, "frequent-buyers") == [("1", {"customerId": 1, "windowStart": AT, "count": 3})]
     notes = (stage.data_dir / "set_aside" / "enriched_orders.ndjson").read_text().splitlines()
     assert [(note["key"], note["reason"]) for note in map(json.loads, notes)] == [
         ("d", "reserved_topic"),

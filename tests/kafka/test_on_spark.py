@@ -50,7 +50,7 @@ def test_condition_that_is_refused_runs_on_spark(sold: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (("sql", "select nope from silver.sales_totals"), "nope"),
         (("sql", "select * from csv.`/etc/passwd`"), "reads no files"),
@@ -60,7 +60,7 @@ def test_condition_that_is_refused_runs_on_spark(sold: Stage) -> None:
         (("show", TOTALS, "--history", "tea"), "--history"),
     ],
 )
-def test_mistake_is_said_without_a_traceback(sold: Stage, words: tuple[str, ...], says: str) -> None:
+def test_mistake_is_reported_without_a_traceback(sold: Stage, words: tuple[str, ...], message: str) -> None:
     done = sold.call(*words, "--spark")
-    assert done.returncode in (2, 3) and says in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode in (2, 3) and message in done.stderr and "Traceback" not in done.stderr
     assert done.stdout == ""

@@ -78,7 +78,7 @@ def test_reader_without_brokers_is_replaced_and_goes_on(
             assert [*follower.poll()] == []  # in silence it looks, and is replaced
             assert losses == []
             send(kafka, [Record(topic, f"{number}-{each}", "{}") for each in range(5)])
-            wait_for(partial(has_come, 5 * number), "what was sent", told=lambda: str(found))
+            wait_for(partial(has_come, 5 * number), "what was sent", details=lambda: str(found))
     assert sorted(found) == [f"{number}-{each}" for number in (1, 2, 3) for each in range(5)]
 
 
@@ -92,7 +92,7 @@ def test_record_arrives_as_it_was_made(kafka: Kafka, topic: str) -> None:
     )
 
 
-def test_tombstone_and_text_are_told_apart(kafka: Kafka, topic: str) -> None:
+def test_tombstone_and_text_are_distinguished(kafka: Kafka, topic: str) -> None:
     send(kafka, [Record(topic, "k", None), Record(topic, "k", "{text"), Record(topic, "k", "null")])
     assert [row["value"] for row in followed(kafka, topic, 3)] == [None, "{text", None]
 
@@ -110,7 +110,7 @@ def test_rate_spreads_records(kafka: Kafka, topic: str) -> None:
     assert (stamps[-1] - stamps[0]).total_seconds() >= 0.15
 
 
-def test_record_too_large_is_told(kafka: Kafka, topic: str) -> None:
+def test_record_too_large_is_reported(kafka: Kafka, topic: str) -> None:
     with pytest.raises(EnvironmentFault):
         send(kafka, [Record(topic, "k", "x" * 2_000_000)])
 
@@ -152,12 +152,12 @@ def test_existing_topic_needs_no_leave(bootstrap: str, kafka: Kafka, topic: str)
     assert topics.require(kafka, topic) == 2
 
 
-def test_wrong_client_option_is_told(bootstrap: str) -> None:
+def test_wrong_client_option_is_reported(bootstrap: str) -> None:
     with pytest.raises(UsageError, match=r"no\.such"):
         topics.existing(Kafka(bootstrap, {"no.such": "1"}))
 
 
-def test_absent_broker_is_told() -> None:
+def test_absent_broker_is_reported() -> None:
     with pytest.raises(EnvironmentFault, match="refused"):
         next(tail_topic(NOBODY, "any"))
 
@@ -169,7 +169,7 @@ def test_sales_run_at_full_speed(kafka: Kafka, topic: str) -> None:
 
 @pytest.fixture
 def workshop(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Iterator[Record]]:
-    """A manufacturer at work on topics of its own, by the name of its consumer group."""
+    """A running manufacturer with its own topics, by the name of its consumer group."""
     own = uuid.uuid4().hex[:8]
     for module, name in ((shipping, "ORDERS"), (manufacturer, "ORDERS"), (shipping, "MANUFACTURED")):
         monkeypatch.setattr(module, name, f"test-{own}-{name.lower()}")
@@ -209,7 +209,7 @@ def test_newest_value_of_a_key_is_found(kafka: Kafka, topic: str) -> None:
     assert (newest_value(kafka, topic, "a"), newest_value(kafka, topic, "c")) == ({"n": 3}, None)
 
 
-def test_topic_is_followed_from_given_offsets(kafka: Kafka, topic: str) -> None:
+def test_topic_is_followed_from_chosen_offsets(kafka: Kafka, topic: str) -> None:
     send(kafka, (Record(topic, f"k{n}", str(n)) for n in range(100)))
     rows = followed(kafka, topic, 100)
     ends = {partition: 1 + max(row["offset"] for row in rows if row["partition"] == partition) for partition in (0, 1)}

@@ -46,7 +46,7 @@ class Client(Producer):
 
 @dataclass
 class Press:
-    """A table, the topic its rows go to, and publishers that know nothing but what is stored."""
+    """A table, the topic its rows go to, and publishers that start from stored state only."""
 
     spark: SparkSession
     cluster: Cluster
@@ -93,7 +93,7 @@ def press(spark: SparkSession, cluster: Cluster, tmp_path: Path) -> Press:
 
 
 def exhaust(made: Publisher) -> Publisher:
-    """Let a publisher send all there is."""
+    """Let a publisher send everything."""
     while made.step() is not None:
         pass
     return made
@@ -201,9 +201,9 @@ def test_rows_in_memory_are_sent_as_those_in_files(press: Press) -> None:
     texts = ["z", "é漢😀", '"\\\n\t\u0000', "", "a"]
     for batch in range(3):
         rows = [(str(n), f"{text}{batch}", n, batch) for n, text in enumerate(texts)]
-        kept = batches.put("rows", materialize(batches.session.createDataFrame(rows[::-1], SCHEMA).coalesce(1)))
-        version = press.table.append(kept, {"query": "news", "batch": batch, "rows": len(rows)})
-        commit_cache.put(press.table.path, version, kept)
+        cached = batches.put("rows", materialize(batches.session.createDataFrame(rows[::-1], SCHEMA).coalesce(1)))
+        version = press.table.append(cached, {"query": "news", "batch": batch, "rows": len(rows)})
+        commit_cache.put(press.table.path, version, cached)
     exhaust(press.publisher(commit_cache=commit_cache))
     assert press.seen == [f"{text}{batch}" for batch in range(3) for text in texts]
     records = press.cluster.committed(press.name)

@@ -1,4 +1,4 @@
-"""A query made anew beside the running one, by the commands: what is sent over the swap is sent once."""
+"""A query rebuilt beside the running one, by the commands: what is sent across the swap is sent once."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def test_swap_sends_what_was_not_sent_and_nothing_twice(stage: Stage, tmp_path: 
         assert (filled.returncode, refused.returncode) == (0, 3), filled.stderr
         stage.send([sale("r", 2100)])
         wait_for(lambda: len(sent(stage)) == 2, "what comes while the other stands beside")
-    told = json.loads(edited.call("diff", "gold.sales_notifications", "--json").stdout)
-    assert (told["rows_running"], told["only_running"], told["only_beside"]) == (1, 0, 2)
+    difference = json.loads(edited.call("diff", "gold.sales_notifications", "--json").stdout)
+    assert (difference["rows_running"], difference["only_running"], difference["only_beside"]) == (1, 0, 2)
 
     stage.send([sale("p", 100)])
     assert stage.failures("sales", project=running.project) == ()

@@ -1,4 +1,4 @@
-"""Records of known offsets, few and many: the same rows as Spark's Kafka source makes of them."""
+"""Records of known offsets, few and many: the same rows as from Spark's Kafka source."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.kafka
 
 
 def spark_reads(spark: SparkSession, options: dict[str, str], ranges: Ranges) -> DataFrame:
-    """What Spark's own source finds."""
+    """The rows of Spark's own source."""
     starts: dict[str, dict[str, int]] = {}
     ends: dict[str, dict[str, int]] = {}
     for (topic, partition), (start, end) in ranges.items():

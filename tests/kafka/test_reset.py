@@ -1,4 +1,4 @@
-"""Forgetting what a query did: it works anew from what has landed, and nobody is told twice unless asked for."""
+"""Resetting a query: it processes what has landed from scratch, and nothing is published twice unless requested."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def processed(stage: Stage) -> Iterator[Stage]:
 
 
 def land(stage: Stage, name: str) -> None:
-    """Land what has been sent, with no query there to process it."""
+    """Land what has been sent, with no query to process it."""
     (landing,) = (found for found in stage.project.landings if found.name == name)
     source = KafkaSource.of(stage.project.target.kafka, "test")
     assert LandingQuery(stage.spark, Layout(stage.data_dir), landing, source).step(100)
@@ -46,7 +46,7 @@ def reset(stage: Stage, *words: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_queries_work_anew_and_tell_only_what_is_new(processed: Stage) -> None:
+def test_queries_start_from_scratch_and_publish_only_what_is_new(processed: Stage) -> None:
     before = without_minutes(outcome.found(processed))
     for query in ("shipping", "sales"):
         reset(processed, query)
@@ -94,7 +94,7 @@ def half(one: str, other: str, minute: int) -> tuple[str, None, str]:
     return "analyticsTopic", None, json.dumps(value)
 
 
-def test_streaming_query_tells_only_what_is_new(processed: Stage) -> None:
+def test_streaming_query_publishes_only_what_is_new(processed: Stage) -> None:
     processed.create({"analyticsTopic": 1, "metricsTopic": 1})
     processed.send([half("a", "b", 0), half("c", "d", 10)])
     assert processed.failures("calls") == ()
@@ -105,7 +105,7 @@ def test_streaming_query_tells_only_what_is_new(processed: Stage) -> None:
     assert [record.key for record in processed.committed("outputTopic")] == ['["a","b"]', '["c","d"]']
 
 
-def test_landing_starts_where_it_is_told(processed: Stage) -> None:
+def test_landing_starts_where_it_is_configured(processed: Stage) -> None:
     sales = [record for record in processed.acked if record.topic == SALES]
     reset(processed, "ingest_sales", "--from", json.dumps({SALES: {"0": sales[-1].offset}}))
     refused = {failure.task: failure.cause for failure in processed.failures("sales")}

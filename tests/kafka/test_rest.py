@@ -1,4 +1,4 @@
-"""The REST service on a real broker, with no runner: what a runner would write, the tests write."""
+"""The REST service on a real broker, without a runner: the tests write what a runner would write."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.kafka
 
 TOPIC = "shop-orders"
 LONG = int(PATIENCE * 1000)
-"""Milliseconds that a request waits for what is sure to come."""
+"""Milliseconds that a request waits for a certain event."""
 OLD = """
 select '{id}' as order_id, '{body}' as body,
     named_struct('landing_batch', 0, 'topic', 'elsewhere', 'partition', 0, 'offset', {offset}) as _arrival,
@@ -68,8 +68,8 @@ def _store_history(layout: Layout) -> None:
 
 
 def order(order_id: str | None = None, **fields: Any) -> dict[str, Any]:
-    given = {"id": order_id or f"order-{uuid4()}", "customerId": 7, "product": "JUMPERS", "quantity": 2, "price": 9.5}
-    return {**given, **fields}
+    body = {"id": order_id or f"order-{uuid4()}", "customerId": 7, "product": "JUMPERS", "quantity": 2, "price": 9.5}
+    return {**body, **fields}
 
 
 def post(instance: Instance, body: dict[str, Any], **parameters: Any) -> httpx.Response:
@@ -188,7 +188,7 @@ def test_waiters_are_bounded_and_none_leaks(shop: Shop) -> None:
 
 
 def crowd(shop: Shop, size: int) -> list[int]:
-    """How many who ask at once for an order are answered: it comes when all for whom there is no room have left."""
+    """The statuses of concurrent requests for an order, which arrives once those without a place have been refused."""
     body = order()
     many = httpx.Limits(max_connections=None)
     with (

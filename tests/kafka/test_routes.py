@@ -1,4 +1,4 @@
-"""Topics that rows name: each row goes where it says, once, or is set aside with a reason; none holds up another."""
+"""Topics that rows name: each row goes to its topic, once, or is set aside with a reason; none blocks another."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SCHEMA = SCHEMA.add("_arrival", LongType()).add("_batch", LongType())
 
 @dataclass
 class Office:
-    """A table whose rows name their topics, and publishers that know nothing but what is stored."""
+    """A table whose rows name their topics, and publishers that start from stored state only."""
 
     spark: SparkSession
     cluster: Cluster
@@ -80,7 +80,7 @@ def office(spark: SparkSession, cluster: Cluster, tmp_path: Path) -> Office:
     return Office(spark, cluster, tmp_path)
 
 
-def test_rows_go_where_they_say(office: Office) -> None:
+def test_rows_go_to_the_topic_they_name(office: Office) -> None:
     there, new = office.topic("there"), office.topic("new")
     office.add(there, new, there, new)
     made = exhaust(office.publisher())

@@ -1,4 +1,4 @@
-"""From Kafka to Kafka: one run over all that there is, against what plain Python makes of the same records."""
+"""From Kafka to Kafka: one run over all that there is, against plain Python over the same records."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def test_tables_and_topics_hold_what_is_due(processed: Stage) -> None:
 
 def test_rows_of_the_story_are_exact(processed: Stage) -> None:
     rows = processed.shown("gold.sales_notifications", "--where", "product = 'p'")
-    told = [(row["total"], row["is_retraction"], row["product_differs"]) for row in rows]
-    assert told == [(2500, False, False), (3000, False, True), (1000, True, False)]
+    totals = [(row["total"], row["is_retraction"], row["product_differs"]) for row in rows]
+    assert totals == [(2500, False, False), (3000, False, True), (1000, True, False)]
 
 
 def test_bad_records_are_kept_with_their_reason(processed: Stage) -> None:
     rows = processed.shown("bronze.dead_letters", "--where", "key = 'bad' or key is null")
-    kept = {(row["topic"], row["key"], row["value"], row["reject_reason"]) for row in rows}
-    assert kept == {(topic, key, value, reason) for reason, (topic, key, value) in BAD}
+    rejected = {(row["topic"], row["key"], row["value"], row["reject_reason"]) for row in rows}
+    assert rejected == {(topic, key, value, reason) for reason, (topic, key, value) in BAD}
 
 
 def test_rows_of_a_view_are_shown(processed: Stage) -> None:

@@ -21,8 +21,8 @@ DEADLINES = {"stock_deadline": 36_000, "order_timeout": 36_000}
 
 def order(number: int, product: str = "JUMPERS") -> Event:
     """An order of one piece, each of another customer."""
-    told = {"id": f"o{number:02}", "customerId": number, "state": "CREATED", "product": product, "quantity": 1}
-    return ORDERS, f"o{number:02}", json.dumps({**told, "price": 9.99, "note": "as sent"})
+    fields = {"id": f"o{number:02}", "customerId": number, "state": "CREATED", "product": product, "quantity": 1}
+    return ORDERS, f"o{number:02}", json.dumps({**fields, "price": 9.99, "note": "as sent"})
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +42,13 @@ def run(stage: Stage) -> tuple[Failure, ...]:
 
 def test_eleventh_order_of_ten_pieces_fails(processed: Stage) -> None:
     outcomes = [record for record in processed.committed(ORDERS) if record.value["state"] != "CREATED"]
-    told = {record.key: (record.value["state"], record.value["reason"]) for record in outcomes}
+    states = {record.key: (record.value["state"], record.value["reason"]) for record in outcomes}
     validated = {f"o{number:02}": ("VALIDATED", None) for number in range(1, 11)}
     failed = {
         "o11": ("FAILED", "INVENTORY_CHECK: out_of_stock"),
         "o12": ("FAILED", "ORDER_DETAILS_CHECK: unknown_product"),
     }
-    assert (told, len(outcomes)) == ({**validated, **failed}, 12)
+    assert (states, len(outcomes)) == ({**validated, **failed}, 12)
     assert {record.value["note"] for record in outcomes} == {"as sent"}
 
 

@@ -1,4 +1,4 @@
-"""The shop as its customers meet it: orders to two instances of the service, a live runner behind, letters back."""
+"""The shop as its customers see it: orders to two instances of the service, a live runner behind, letters back."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ class Shop:
     instances: tuple[Instance, Instance]
 
     def place(self, number: int) -> dict[str, Any]:
-        """Order a jumper at one of the instances, and wait for what becomes of it."""
-        told = {"id": f"o{number:02}", "customerId": number, "product": "JUMPERS", "quantity": 1, "price": 9.5}
+        """Order a jumper at one of the instances, and wait for its outcome."""
+        body = {"id": f"o{number:02}", "customerId": number, "product": "JUMPERS", "quantity": 1, "price": 9.5}
         instance = self.instances[number % 2]
-        answer = instance.client.post("/v1/orders", json=told, params={"wait": "validated", "timeout": LONG})
+        answer = instance.client.post("/v1/orders", json=body, params={"wait": "validated", "timeout": LONG})
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
     def mail(self) -> str:
-        """Send the next letter; what the command tells."""
+        """Send the next letter; return the command's output."""
         words = ("mail", "order-emails", "--send", "--limit", "1", "--timeout", str(PATIENCE))
         done = self.stage.call(*words, project=self.root)
         assert done.returncode == 0, done.stderr
@@ -76,7 +76,7 @@ def shop(stage: Stage) -> Iterator[Shop]:
 
 
 def checkout(root: Path, conf: str) -> Path:
-    """A copy of the project with settings of its own."""
+    """A copy of the project with its own settings."""
     for part in ("sql", "macros"):
         shutil.copytree(PROJECT / part, root / part)
     shutil.copy2(PROJECT / "manifest.yml", root)
@@ -88,8 +88,8 @@ def checkout(root: Path, conf: str) -> Path:
 def test_eleventh_order_of_ten_pieces_fails(shop: Shop) -> None:
     with ThreadPoolExecutor(11) as pool:
         decided = [*pool.map(shop.place, range(1, 12))]
-    told = Counter((order["state"], order.get("reason")) for order in decided)
-    assert told == {("VALIDATED", None): 10, ("FAILED", "INVENTORY_CHECK: out_of_stock"): 1}
+    outcomes = Counter((order["state"], order.get("reason")) for order in decided)
+    assert outcomes == {("VALIDATED", None): 10, ("FAILED", "INVENTORY_CHECK: out_of_stock"): 1}
 
 
 def test_instances_answer_alike(shop: Shop) -> None:

@@ -1,4 +1,4 @@
-"""Publishing a table that has taken the place of another: what was sent is not sent again, what was not is."""
+"""Publishing a table that has replaced another: what was sent is not sent again, what was not is."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SCHEMA = SCHEMA.add("_arrival", LongType()).add("_batch", LongType())
 
 @dataclass
 class News:
-    """A model's table, what it publishes, and tables that take its place."""
+    """A model's table, what it publishes, and tables that replace it."""
 
     spark: SparkSession
     cluster: Cluster
@@ -67,7 +67,7 @@ class News:
         return Publisher(self.spark, self.model, table, outlet, self.folder / "set_aside", find_retired=find_retired)
 
     def write(self, path: Path, *batches: list[Told]) -> CommitTable:
-        """Make a table, or go on with it: a commit for each batch of names and texts."""
+        """Create a table, or continue it: a commit for each batch of names and texts."""
         table = CommitTable(self.spark, path, SCHEMA)
         table.create()
         for rows in batches:
@@ -77,7 +77,7 @@ class News:
         return table
 
     def swap(self, *batches: list[Told]) -> Path:
-        """Let a table with other batches take the place of the one there is."""
+        """Replace the table by one with other batches."""
         beside = self.layout.rebuilds / "news"
         self.write(beside / self.path.relative_to(self.folder), *batches)
         folder = swap.swap(self.layout, beside, ["news"], [self.path], days=7)

@@ -1,4 +1,4 @@
-"""A query whose table cannot be opened fails alone: the others start and go on."""
+"""A query whose table cannot be opened fails alone: the others start and continue."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Reader:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        # A make that runs these tests tells its children of itself, and they would talk about it.
+        # A make that runs these tests passes its options to its children, which would print them.
         apart = ("HEADRACE_", "MAKE", "MFLAGS")
         self.environ = {name: value for name, value in os.environ.items() if not name.startswith(apart)}
         self.environ["PYTHONPATH"] = str(ROOT / "jobs")
@@ -71,36 +71,36 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
 
 
 @pytest.fixture(scope="module")
-def told(reader: Reader) -> str:
+def output(reader: Reader) -> str:
     """What the demo prints."""
     return reader.types("make demo")
 
 
 @pytest.fixture(scope="module")
-def story(told: str) -> Script:
+def story(output: str) -> Script:
     """What the demo has sent, and how it must end."""
-    found = re.search(r"plain-(\w+)", told)
+    found = re.search(r"plain-(\w+)", output)
     assert found
     return script(found[1], datetime.now(timezone.utc))
 
 
-def part(told: str, heading: str) -> list[list[str]]:
+def part(output: str, heading: str) -> list[list[str]]:
     """The words of each line under a heading of the demo."""
-    _, _, rest = told.partition(f"{heading}\n")
+    _, _, rest = output.partition(f"{heading}\n")
     lines = re.split(r"^(?:topic|table) ", rest, flags=re.MULTILINE)[0].splitlines()
     return [line.split() for line in lines if line.strip()]
 
 
-def test_demo_prints_what_is_due(told: str, story: Script) -> None:
-    shipped = [words[2] for words in part(told, "topic shipping")]
-    notified = [words[2] for words in part(told, "topic notifications-events-v1")]
+def test_demo_prints_what_is_due(output: str, story: Script) -> None:
+    shipped = [words[2] for words in part(output, "topic shipping")]
+    notified = [words[2] for words in part(output, "topic notifications-events-v1")]
     assert sorted(shipped) == sorted(story.shipped)
     assert sorted(notified) == sorted(product for product, _, _ in story.notifications)
 
 
-def test_demo_shows_the_tables(told: str, story: Script) -> None:
-    ready = [words[0] for words in part(told, "table gold.shipment_ready")[2:]]
-    news = [words[0] for words in part(told, "table gold.sales_notifications")[2:]]
+def test_demo_shows_the_tables(output: str, story: Script) -> None:
+    ready = [words[0] for words in part(output, "table gold.shipment_ready")[2:]]
+    news = [words[0] for words in part(output, "table gold.sales_notifications")[2:]]
     assert sorted(ready) == sorted(story.shipped)
     assert sorted(news) == sorted(product for product, _, _ in story.notifications)
 

@@ -1,4 +1,4 @@
-"""The full check and the run agree: whatever passes starts and keeps running, over rows with nulls and while time passes.
+"""The full check and the run agree: what passes starts and keeps running, over rows with nulls and while time passes.
 
 Left out is what only the data decide: a division by zero, a bad cast, a key that its model calls unique and is not.
 """
