@@ -122,7 +122,7 @@ def backlog(folder: Path, orders: int, one: Contestant) -> Figures:
 
 
 def repeated(measure: Callable[[], Figures]) -> Figures:
-    """The figures of a second run, each with data of its own, and the CPU of the first.
+    """The figures of a second run, each with its own data, and the CPU of the first.
 
     Code that Spark generates is compiled by the first run that needs it, and cached: the second run is the usual case.
     """

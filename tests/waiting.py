@@ -25,5 +25,5 @@ def wait_for(
 
 
 def pause(seconds: float) -> None:
-    """Let a moment pass: what is awaited has no event of its own, or the moment itself is what is tested."""
+    """Let a moment pass: what is awaited has no event, or the moment itself is what is tested."""
     threading.Event().wait(seconds)

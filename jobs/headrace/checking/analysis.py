@@ -162,22 +162,22 @@ def _settled(session: SparkSession, project: Project, model: Model, empty: _Empt
     views = empty.streamed_views(model)
     schema = StructType()
     for _ in range(_ROUNDS if model.table in lookups else 1):
-        former = schema
+        previous = schema
         schema = Binder(session, project, lambda ref: empty.frame(ref, schemas), views).run(model).schema
         if schemas.get(model.table) == schema:
             break
         schemas[model.table] = schema
     else:
         if model.table in lookups:
-            raise InvalidProject(_growing(model, former, schema))
+            raise InvalidProject(_growing(model, previous, schema))
     return schema
 
 
-def _growing(model: Model, former: StructType, schema: StructType) -> Iterator[Finding]:
+def _growing(model: Model, previous: StructType, schema: StructType) -> Iterator[Finding]:
     """The columns whose type changes each time the model reads its own table."""
     for field in schema:
-        if field.name in former.names and former[field.name].dataType != field.dataType:
-            kinds = f"{former[field.name].dataType.simpleString()}, then {field.dataType.simpleString()}"
+        if field.name in previous.names and previous[field.name].dataType != field.dataType:
+            kinds = f"{previous[field.name].dataType.simpleString()}, then {field.dataType.simpleString()}"
             message = f"column {field.name} gets another type whenever the model reads its own rows: {kinds}; cast it"
             yield Finding(Place(model.path), "column-type", message)
 

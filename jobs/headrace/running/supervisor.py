@@ -101,11 +101,11 @@ class Supervised:
             return self.task.step()
 
     def _can_go_on(self, error: Exception, attempt: int) -> bool:
-        cause, former = told(error), self.last_error
+        cause, previous = told(error), self.last_error
         self.last_error = cause
         self.restarts += 1
         verdict = passes(error)
-        again = verdict is True or (verdict is None and (cause != former or attempt < SAME_FAILURES))
+        again = verdict is True or (verdict is None and (cause != previous or attempt < SAME_FAILURES))
         if again:
             self.state = "backing_off"
         else:
@@ -124,7 +124,7 @@ class Supervised:
 
 
 class Supervisor:
-    """All tasks of a run, each in a thread of its own."""
+    """All tasks of a run, each in its own thread."""
 
     def __init__(self, log: Log, turns: Turns) -> None:
         self.members: list[Supervised] = []

@@ -12,7 +12,7 @@ from headrace.testing.cuts import Parts
 
 @dataclass(frozen=True)
 class Cutting:
-    """A cut with its name; with `restarts` each part is processed by a run of its own."""
+    """A cut with its name; with `restarts` each part is processed by a separate run."""
 
     name: str
     parts: Parts

@@ -122,7 +122,7 @@ def run(scope: Scope, parts: Parts) -> Outcome:
 
 
 def run_with_restarts(scope: Scope, parts: Parts, random: Random) -> Outcome:
-    """Process each part in a process of its own; one of them crashes at some point, and the next one takes over."""
+    """Process each part in a separate process; one of them crashes at some point, and the next one takes over."""
     layout = scope.sandbox.layout(scope.project)
     lines: dict[tuple[str, int], Sequence[str]] = {}
     fatal = random.randrange(len(parts))

@@ -27,7 +27,7 @@ Property = Literal["shuffled", "as-batch"]
 
 _DELAY = re.compile(r"\bdelay\s+of\s+interval\s+'?(\d+)'?\s+(second|minute|hour|day)s?\b", re.IGNORECASE)
 _MOVED = ("landing_batch", "landed_at")
-"""Columns that say when a record landed; they stay where they are when records change places."""
+"""Columns that say when a record landed; they stay in place when records are exchanged."""
 
 
 def properties(case: Case) -> Iterator[Property]:

@@ -120,7 +120,7 @@ class Sandbox:
         return CommitTable(self.spark, layout.landing(landing), landing_schema())
 
     def files_of(self, batch: LandedBatch) -> Files:
-        """The files of a landing batch, to be copied by whoever lands it."""
+        """The files of a landing batch, to be copied wherever it lands."""
         with self._making:
             if batch not in self._files:
                 rows, folder = self._landed.fill("landed", batch.rows, landing_schema()), self._new_folder()

@@ -61,7 +61,7 @@ class Upgrade:
 
     def judge(self, batches: Batches, after: int, most: int = 20) -> Verdict:
         """Let the new text take over after so many batches, and compare with what it gives alone."""
-        alone, former = self._run(self.new, self.new, batches, after), self._run(self.old, self.old, batches, after)
+        alone, old_alone = self._run(self.new, self.new, batches, after), self._run(self.old, self.old, batches, after)
         try:
             resumed = self._run(self.old, self.new, batches, after)
         except (HeadraceError, PySparkException) as error:
@@ -69,7 +69,7 @@ class Upgrade:
         found = compare(resumed.added, alone.added, (), most)
         if not (found.rows_running or found.rows_beside):
             return Verdict("UNPROVEN", "the batches after the change gave no rows; take more, or others")
-        if compare(resumed.all, alone.all, (), 0).is_none and compare(former.all, alone.all, (), 0).is_none:
+        if compare(resumed.all, alone.all, (), 0).is_none and compare(old_alone.all, alone.all, (), 0).is_none:
             return Verdict("SAME", "both texts give the same rows over these batches")
         if found.is_none:
             return Verdict("KEEP", "every row after the change is as if the new text had always run", found)
