@@ -86,7 +86,7 @@ def record(workspace: Workspace, table: str, batches: int) -> int:
     from headrace.testing.recording import write_case
     from headrace.testing.sandbox import Sandbox
 
-    sandbox = Sandbox()
+    sandbox = Sandbox(workspace.declared.target.small_batches)
     try:
         path = write_case(sandbox, workspace.declared, model, batches)
     finally:

@@ -32,7 +32,7 @@ def test(
     from headrace.testing.sandbox import Sandbox
     from headrace.testing.upgrade import upgrade
 
-    sandbox = Sandbox()
+    sandbox = Sandbox(project.target.small_batches)
     try:
         tried = upgrade(sandbox, project, declared.read(layout, record.declared), model.table)
         batches = _batches(tried, most, case)

@@ -29,7 +29,7 @@ class CutTests:
         self.project, self.seed, self.strict = project, seed, strict
         self.reached: dict[str, bool] = {}
         self.not_compared: dict[str, str] = {}
-        self._sandbox = Sandbox()
+        self._sandbox = Sandbox(project.target.small_batches)
         self._trials = [PartTrial(self._sandbox, part, seed, events) for part in parts(project, tables)]
         self._models = {project.root / project.model(table).path: project.model(table) for table in tables}
 

@@ -18,7 +18,7 @@ from headrace.catalogue.artifacts import Result
 from headrace.errors import HeadraceError, InvalidProject, UsageError
 from headrace.project import loader, manifest
 from headrace.project.manifest import Manifest
-from headrace.project.model import Project
+from headrace.project.model import Project, SmallBatchMode
 from headrace.testing import case as cases
 from headrace.testing import casefiles, landing_report
 from headrace.testing.case import Case, Cut
@@ -47,6 +47,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--run-results", type=Path, metavar="DIR", help="write run_results.json in dbt's form into a folder"
     )
+    parser.addoption(
+        "--small-batches", choices=get_args(SmallBatchMode), help="in place of the target's `spark.small_batches`"
+    )
     parser.addoption("--cut-seed", type=int, help="repeat the cuts and crashes of a run: the seed that it printed")
 
 
@@ -58,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_PROJECTS] = {}
     config.stash[_TEST_PATHS] = {}
     config.stash[_RESULTS] = []
-    config.stash[_SANDBOX] = Sandbox()
+    config.stash[_SANDBOX] = Sandbox(config.getoption("--small-batches") or "auto")
     is_one_of_many = hasattr(config, "workerinput")  # then the cores are busy, and cases run in sequence share plans
     config.stash[_WORKERS] = ThreadPoolExecutor(1 if is_one_of_many else _AT_ONCE, "case")
 
@@ -256,4 +259,6 @@ def _project(config: pytest.Config, root: Path) -> Project:
     projects = config.stash[_PROJECTS]
     if root not in projects:
         projects[root] = loader.load(root, config.getini("headrace_target"))
+        if config.getoption("--small-batches") is None:
+            config.stash[_SANDBOX].small_batches = projects[root].target.small_batches
     return projects[root]

@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 
 from headrace.checking import verdict
 from headrace.layout import Layout
-from headrace.project.model import Project, Query, Target
+from headrace.project.model import Project, Query, SmallBatchMode, Target
 from headrace.queries.group import Group
 from headrace.running import factory
 from headrace.running.factory import AnyQuery
@@ -50,7 +50,9 @@ SMALL: Mapping[str, str] = {
 class Sandbox:
     """Spark starts on first use; `close` ends it, if it was started here, and removes the folders."""
 
-    def __init__(self) -> None:
+    def __init__(self, small_batches: SmallBatchMode = "auto") -> None:
+        """`small_batches` is the mode of the session that is started here, unless one is there already."""
+        self.small_batches = small_batches
         self._temporary = TemporaryDirectory(prefix="headrace-")
         self._folder = Path(self._temporary.name)
         self._spark: SparkSession | None = None
@@ -70,9 +72,13 @@ class Sandbox:
             if self._spark is None:
                 found = SparkSession.getActiveSession()
                 self._is_ours = SparkContext._active_spark_context is None
-                target = Target("test", self._folder, spark_master="local[2]", spark_conf=SMALL, compiler="quick")
-                self._spark = found or start(target, self._folder / "spark.log")
+                self._spark = found or start(self._target, self._folder / "spark.log")
             return self._spark
+
+    @property
+    def _target(self) -> Target:
+        confs: dict[str, Any] = {"spark_master": "local[2]", "spark_conf": SMALL, "compiler": "quick"}
+        return Target("test", self._folder, small_batches=self.small_batches, **confs)
 
     @property
     def judge(self) -> Judge:
