@@ -20,6 +20,7 @@ demo: setup  ## Run the demo project on a broker of its own
 
 test: setup  ## Run all tests
 	@$(BIN)/python -m pytest -n 3 --no-loadscope-reorder --durations 20
+	@HEADRACE_SMALL_BATCHES=jobs $(BIN)/python -m pytest -n 3 tests/models -k all-at-once
 
 unit: $(VENV)/.installed  ## Run the tests that need no JVM
 	@$(BIN)/python -m pytest tests/unit

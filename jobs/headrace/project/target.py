@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -19,6 +19,7 @@ from headrace.project.shapes import Bootstrap, Duration, FolderPath, Options, To
 
 BOOTSTRAP_VARIABLE = "HEADRACE_KAFKA_BOOTSTRAP"
 DATA_DIR_VARIABLE = "HEADRACE_DATA_DIR"
+SMALL_BATCHES_VARIABLE = "HEADRACE_SMALL_BATCHES"
 
 
 def _start(value: Any) -> Any:
@@ -200,17 +201,22 @@ def _check_environment(environ: Mapping[str, str]) -> None:
     for variable, fault in ((BOOTSTRAP_VARIABLE, shapes.bootstrap_fault), (DATA_DIR_VARIABLE, shapes.folder_fault)):
         if (value := environ.get(variable)) and (message := fault(value)):
             raise EnvironmentFault(f"{variable}: {message}")
+    mode, modes = environ.get(SMALL_BATCHES_VARIABLE), get_args(SmallBatchMode)
+    if mode and mode not in modes:
+        raise EnvironmentFault(f"{SMALL_BATCHES_VARIABLE}: `{mode}` is none of {', '.join(modes)}")
 
 
 def _overridden(document: Document, environ: Mapping[str, str]) -> Document:
     value = {} if document.value is None else document.value
     if not isinstance(value, Mapping):
         return document
-    kafka = value.get("kafka") or {}
+    kafka, spark = value.get("kafka") or {}, value.get("spark") or {}
     if (bootstrap := environ.get(BOOTSTRAP_VARIABLE)) and isinstance(kafka, Mapping):
         value = {**value, "kafka": {**kafka, "bootstrap": bootstrap}}
     if data_dir := environ.get(DATA_DIR_VARIABLE):
         value = {**value, "data_dir": data_dir}
+    if (mode := environ.get(SMALL_BATCHES_VARIABLE)) and isinstance(spark, Mapping):
+        value = {**value, "spark": {**spark, "small_batches": mode}}
     return replace(document, value=value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
@@ -19,6 +20,7 @@ from headrace.errors import HeadraceError, InvalidProject, UsageError
 from headrace.project import loader, manifest
 from headrace.project.manifest import Manifest
 from headrace.project.model import Project, SmallBatchMode
+from headrace.project.target import SMALL_BATCHES_VARIABLE
 from headrace.testing import case as cases
 from headrace.testing import casefiles, landing_report
 from headrace.testing.case import Case, Cut
@@ -47,9 +49,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--run-results", type=Path, metavar="DIR", help="write run_results.json in dbt's form into a folder"
     )
-    parser.addoption(
-        "--small-batches", choices=get_args(SmallBatchMode), help="in place of the target's `spark.small_batches`"
-    )
     parser.addoption("--cut-seed", type=int, help="repeat the cuts and crashes of a run: the seed that it printed")
 
 
@@ -61,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_PROJECTS] = {}
     config.stash[_TEST_PATHS] = {}
     config.stash[_RESULTS] = []
-    config.stash[_SANDBOX] = Sandbox(config.getoption("--small-batches") or "auto")
+    config.stash[_SANDBOX] = Sandbox(_mode())
     is_one_of_many = hasattr(config, "workerinput")  # then the cores are busy, and cases run in sequence share plans
     config.stash[_WORKERS] = ThreadPoolExecutor(1 if is_one_of_many else _AT_ONCE, "case")
 
@@ -114,6 +113,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         results = session.config.stash[_RESULTS]
         document = artifacts.run_results(results, sum(result.seconds for result in results))
         artifacts.write(folder, "run_results.json", document)
+
+
+def _mode() -> SmallBatchMode:
+    """The mode of tests that start Spark before they know a project."""
+    return cast(SmallBatchMode, os.environ.get(SMALL_BATCHES_VARIABLE) or "auto")
 
 
 class CaseFile(pytest.File):
@@ -259,6 +263,5 @@ def _project(config: pytest.Config, root: Path) -> Project:
     projects = config.stash[_PROJECTS]
     if root not in projects:
         projects[root] = loader.load(root, config.getini("headrace_target"))
-        if config.getoption("--small-batches") is None:
-            config.stash[_SANDBOX].small_batches = projects[root].target.small_batches
+        config.stash[_SANDBOX].small_batches = projects[root].target.small_batches
     return projects[root]
