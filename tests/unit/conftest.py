@@ -16,7 +16,7 @@ from headrace.errors import InvalidProject, Place
 from headrace.layout import Layout
 from headrace.project.loader import load
 from headrace.project.model import Kind, Landing, Layer, Model, Project, Target, Topic
-from headrace.project.target import BOOTSTRAP_VARIABLE, DATA_DIR_VARIABLE
+from headrace.project.target import BOOTSTRAP_VARIABLE, DATA_DIR_VARIABLE, SMALL_BATCHES_VARIABLE
 
 hypothesis.settings.register_profile("no deadline on a busy machine", deadline=None)
 hypothesis.settings.load_profile("no deadline on a busy machine")
@@ -217,7 +217,7 @@ class ProjectFiles:
 @pytest.fixture
 def project_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProjectFiles:
     """A small valid project: a landing of two topics, a view, an upsert and a published append."""
-    for variable in (BOOTSTRAP_VARIABLE, DATA_DIR_VARIABLE):
+    for variable in (BOOTSTRAP_VARIABLE, DATA_DIR_VARIABLE, SMALL_BATCHES_VARIABLE):
         monkeypatch.delenv(variable, raising=False)
     files = ProjectFiles(tmp_path)
     for path, text in SMALL_PROJECT.items():

@@ -66,8 +66,10 @@ def test_environment_overrides_the_file(conf):
         "kafka: {bootstrap: env:NOT_SET}\ndata_dir: here",
         HEADRACE_KAFKA_BOOTSTRAP="b:9092",
         HEADRACE_DATA_DIR="/elsewhere",
+        HEADRACE_SMALL_BATCHES="jobs",
     )
     assert read.kafka.bootstrap == "b:9092"
+    assert read.small_batches == "jobs"
     assert read.data_dir == Path("/elsewhere")
 
 
@@ -137,7 +139,8 @@ def test_embedded_that_is_misspelt_has_advice(conf):
 
 
 @pytest.mark.parametrize(
-    ("variable", "value"), [("HEADRACE_DATA_DIR", "s3://b/x"), ("HEADRACE_KAFKA_BOOTSTRAP", "embeded")]
+    ("variable", "value"),
+    [("HEADRACE_DATA_DIR", "s3://b/x"), ("HEADRACE_KAFKA_BOOTSTRAP", "embeded"), ("HEADRACE_SMALL_BATCHES", "driven")],
 )
 def test_variable_that_cannot_be_used_is_named(conf, variable, value):
     with pytest.raises(EnvironmentFault, match=f"{variable}: `{value}` is "):
