@@ -1,4 +1,4 @@
-"""Files that outlive a crash: the whole of a text is on the disk, or what was there before."""
+"""Files that survive a crash: a write is complete on disk, or the previous content stays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def write(file: Path, text: str) -> None:
-    """Write a file so that a reader sees all of it or none, whatever dies when; its folder is made if it is missing."""
+    """Write a file atomically, also across a crash; its folder is created if missing."""
     file.parent.mkdir(parents=True, exist_ok=True)
     draft = file.with_suffix(".tmp")
     with draft.open("w", encoding="utf-8") as out:

@@ -46,7 +46,7 @@ class Finding:
 
 
 class HeadraceError(Exception):
-    """A failure that is told in one line, without a traceback."""
+    """A failure that is reported in one line, without a traceback."""
 
     exit_code = ExitCode.FAILED
 

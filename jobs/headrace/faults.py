@@ -1,4 +1,4 @@
-"""Failures of the user's world that no command foresees, each told in one line: files, network, Kafka, Spark's JVM."""
+"""Failures outside our code that no command anticipates, each in one line: files, network, Kafka, Spark's JVM."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ _REMEDIES: Mapping[int, str] = {
     errno.EADDRINUSE: "choose another port, or end whatever listens there",
     errno.EADDRNOTAVAIL: "choose an address of this machine",
 }
-"""What to do about each of the system's errors that say something of the user's world, not of our code."""
+"""What to do about each system error whose cause lies in the user's environment, not in our code."""
 
 _NAMELESS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.ESTALE)
-"""What writing to an open file fails with: such an error does not say which."""
+"""Errors of writing to an open file, which do not name the file."""
 
 _QUOTED = (*_NAMELESS, errno.EACCES, errno.EMFILE, errno.ENFILE)
 _QUOTING = ("py4j", "pyspark", "deltalake", "_internal")
-"""Libraries with Java and Rust behind them, which say the system's words within their own."""
+"""Libraries backed by Java and Rust, which embed the system's error text in their own."""
 
 _ORNAMENT = re.compile(r"\x1b\[\d+m|↳")
 _FRAMES = ("at ", "... ")
@@ -71,14 +71,14 @@ _FRAMES = ("at ", "... ")
 _MOST_CHARACTERS = 500
 
 
-def told(error: Exception) -> str | None:
+def describe(error: Exception) -> str | None:
     """Return what is wrong and what to do, in one line; None for an error of ours, which keeps its traceback."""
-    return _of_kafka(error) or _of_system(error) or _of_waiting(error) or _of_jvm(error) or _quoted(error)
+    return _of_kafka(error) or _of_system(error) or _of_timeout(error) or _of_jvm(error) or _quoted(error)
 
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Let a failure to write, which unlike one to open has no name, tell where it was."""
+    """Add the path to a write error: unlike an error on opening a file, it does not name one."""
     try:
         yield
     except OSError as error:
@@ -88,7 +88,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def _of_kafka(error: Exception) -> str | None:
-    kafka = sys.modules.get("confluent_kafka")  # whoever has not loaded it cannot have failed by it
+    kafka = sys.modules.get("confluent_kafka")  # if it is not loaded, it cannot have raised this
     if kafka is None or not isinstance(error, kafka.KafkaException):
         return None
     return f"Kafka says: {error.args[0].str()}; look at the broker and its ACLs, and at `kafka:` in conf/"
@@ -101,7 +101,7 @@ def _of_system(error: Exception) -> str | None:
     return f"{where}{error.strerror or os.strerror(error.errno)}; {_REMEDIES[error.errno]}"
 
 
-def _of_waiting(error: Exception) -> str | None:
+def _of_timeout(error: Exception) -> str | None:
     """A TimeoutError, of which Python 3.10 has several."""
     if type(error).__name__ != "TimeoutError":
         return None
@@ -115,7 +115,7 @@ def _of_jvm(error: Exception) -> str | None:
 
 
 def _quoted(error: Exception) -> str | None:
-    """What Java or Rust says of a file; the line before the system's words may be the one that names it."""
+    """What Java or Rust reports about a file; the line before the system's error text may be the one that names it."""
     # deltalake raises bare ones as well
     if type(error).__module__.split(".")[0] not in _QUOTING and type(error) not in (OSError, Exception):
         return None

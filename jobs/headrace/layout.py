@@ -47,22 +47,22 @@ class Layout:
 
     @property
     def rebuilds(self) -> Path:
-        """Queries that are being made anew, beside those that run; each folder is laid out as the data directory."""
+        """Queries being rebuilt beside the running ones; each folder is laid out like the data directory."""
         return self.data_dir / "rebuild"
 
     @property
     def retired(self) -> Path:
-        """What rebuilt queries have taken the places of; each folder is laid out as the data directory."""
+        """What rebuilt queries have replaced; each folder is laid out like the data directory."""
         return self.data_dir / "retired"
 
     @property
     def swap(self) -> Path:
-        """The swap that is under way."""
+        """The journal of a swap in progress."""
         return self.data_dir / "swap.json"
 
     @property
     def reset(self) -> Path:
-        """The reset that is under way."""
+        """The journal of a reset in progress."""
         return self.data_dir / "reset.json"
 
     @property
@@ -84,7 +84,7 @@ class Layout:
         return self.data_dir / "logs"
 
     def spark_log(self) -> Path:
-        """Where Spark's own log goes; its folder is made."""
+        """Where Spark's own log goes; its folder is created."""
         self.logs.mkdir(parents=True, exist_ok=True)
         return self.logs / "spark.log"
 
@@ -99,13 +99,13 @@ class Layout:
 
     @property
     def status(self) -> Path:
-        """What the runner last said of itself, replaced every second."""
+        """The runner's latest status, replaced every second."""
         return self.data_dir / "status.json"
 
 
 @dataclass(frozen=True)
 class Beside(Layout):
-    """A data directory of which some queries and their tables stand in a folder of their own."""
+    """A data directory in which some queries and their tables have a folder of their own."""
 
     folder: Path
     queries: frozenset[str]

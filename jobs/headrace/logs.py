@@ -17,36 +17,36 @@ import structlog
 
 
 class Attempt:
-    """What writes a file again and again: what keeps it from that is told when it begins, changes or ends."""
+    """Writes a file repeatedly; a failure is logged when it begins, changes or ends."""
 
-    def __init__(self, write: Callable[..., None], file: Path, say: Callable[..., None]) -> None:
+    def __init__(self, write: Callable[..., None], file: Path, log: Callable[..., None]) -> None:
         self._write = write
         self._file = str(file)
-        self._say = say
+        self._log = log
         self._cause: str | None = None
 
     def __call__(self, *values: Any) -> None:
-        """Write once; a failure of the file system is left to the next time."""
+        """Write once; after a failure of the file system the next call tries again."""
         cause = None
         try:
             self._write(*values)
         except OSError as error:
             cause = str(error)
         if cause != self._cause:
-            told = {"cause": cause} if cause else {}
-            self._say("unwritten" if cause else "written", file=self._file, **told)
+            fields = {"cause": cause} if cause else {}
+            self._log("unwritten" if cause else "written", file=self._file, **fields)
         self._cause = cause
 
 
 class _File(RotatingFileHandler):
-    """A log file whose failures come out, instead of a traceback on stderr for each line."""
+    """A log file that raises its failures, instead of printing a traceback on stderr for each line."""
 
     def handleError(self, record: logging.LogRecord) -> None:
         raise
 
 
-def speaker(folder: Path, quiet: bool = False, name: str = "headrace") -> Callable[..., None]:
-    """Return the function that logs events: to a file of that name always, to stderr unless told to be quiet."""
+def event_logger(folder: Path, quiet: bool = False, name: str = "headrace") -> Callable[..., None]:
+    """Return the function that logs events: always to a file of that name, to stderr unless `quiet`."""
     folder.mkdir(parents=True, exist_ok=True)
     file = _File(folder / f"{name}.log", maxBytes=20_000_000, backupCount=3)
     file.setFormatter(logging.Formatter("%(message)s"))
@@ -55,18 +55,18 @@ def speaker(folder: Path, quiet: bool = False, name: str = "headrace") -> Callab
 
     def show(event: str, **values: Any) -> None:
         if not quiet:
-            with suppress(OSError):  # whoever reads it may go, and what runs must not end by that
+            with suppress(OSError):  # the reader may be gone, and that must not end the run
                 print(render(None, event, {"event": event, "timestamp": _now()[11:-1], **values}), file=sys.stderr)
 
-    keep = Attempt(file.emit, Path(file.baseFilename), show)
+    write = Attempt(file.emit, Path(file.baseFilename), show)
 
-    def say(event: str, **values: Any) -> None:
+    def log(event: str, **values: Any) -> None:
         entry = {"timestamp": _now(), "event": event, **values}
         with lock:
-            keep(logging.LogRecord("headrace", logging.INFO, "", 0, json.dumps(entry, default=str), None, None))
+            write(logging.LogRecord("headrace", logging.INFO, "", 0, json.dumps(entry, default=str), None, None))
             show(event, **values)
 
-    return say
+    return log
 
 
 def _now() -> str:

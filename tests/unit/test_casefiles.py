@@ -162,7 +162,7 @@ def test_edit_of_a_query_reads_no_case_again(check: Check, read: list[str], proj
 
 
 def test_old_scenes_are_forgotten(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(usercache, "KEPT", 2)
+    monkeypatch.setattr(usercache, "MAX_FILES", 2)
     for scene in "abc":
         faultless.store(scene, {scene})
     assert len([*(cache / "headrace/cases").iterdir()]) == 2

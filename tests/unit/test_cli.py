@@ -127,6 +127,7 @@ def test_full_output_is_reported():
 
 def test_failure_costs_no_kafka_client():
     look = (
-        "import sys; from headrace import cli, faults; faults.told(OSError()); print('confluent_kafka' in sys.modules)"
+        "import sys; from headrace import cli, faults; faults.describe(OSError()); "
+        "print('confluent_kafka' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", look], env=ENVIRON, capture_output=True, text=True).stdout == "False\n"

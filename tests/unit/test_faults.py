@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from headrace.faults import naming, told
+from headrace.faults import describe, naming
 
 RUST = (
     "Kernel error -> Generic LocalFileSystem error\n"
@@ -61,7 +61,7 @@ def of_system(number: int, path: str | None = None) -> OSError:
     ids=str,
 )
 def test_failure_of_users_world_is_one_line(error: Exception, wanted: str) -> None:
-    assert re.fullmatch(f"{wanted}.*", str(told(error)))  # a dot takes no end of a line
+    assert re.fullmatch(f"{wanted}.*", str(describe(error)))  # a dot takes no end of a line
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_failure_of_users_world_is_one_line(error: Exception, wanted: str) -> No
     ],
 )
 def test_what_kafka_says_is_reported(code: int, said: str) -> None:
-    assert said in str(told(KafkaException(KafkaError(code))))
+    assert said in str(describe(KafkaException(KafkaError(code))))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_what_kafka_says_is_reported(code: int, said: str) -> None:
     ids=str,
 )
 def test_error_of_ours_is_not_reported(error: Exception) -> None:
-    assert told(error) is None
+    assert describe(error) is None
 
 
 def test_nameless_failure_gets_name() -> None:

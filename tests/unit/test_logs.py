@@ -29,7 +29,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..
 
     real = logs._File
     monkeypatch.setattr(logs, "_File", file)
-    yield logs.speaker(tmp_path)
+    yield logs.event_logger(tmp_path)
     made[0].close()
 
 

@@ -314,7 +314,7 @@ def test_verdicts_that_cannot_be_kept_or_read_are_asked_for_again(live: Live, ve
 
 
 def test_only_the_newest_verdicts_are_kept(live: Live, verdicts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(usercache, "KEPT", 2)
+    monkeypatch.setattr(usercache, "MAX_FILES", 2)
     projects = [live.edited(NEWS_FILE, "> 10", f"> {number}") for number in range(4)]
     for project in projects:
         known.store(project, {})

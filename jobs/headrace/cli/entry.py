@@ -55,7 +55,7 @@ def _unforeseen(error: Exception) -> int:
     """Tell a failure of the user's world; one of ours keeps its traceback."""
     if isinstance(error, BrokenPipeError):
         return ExitCode.FAILED  # whoever would read of it has gone
-    line = faults.told(error)
+    line = faults.describe(error)
     if line is None:
         raise error
     _tell(f"headrace: {line}")

@@ -18,7 +18,7 @@ from headrace.demo.script import Script, script
 from headrace.demo.sending import send
 from headrace.environment.lock import runner_lock
 from headrace.errors import HeadraceError
-from headrace.logs import speaker
+from headrace.logs import event_logger
 from headrace.project import selection
 from headrace.project.model import Project
 from headrace.reading.dashboard import Arrival
@@ -104,7 +104,7 @@ class Demo:
 def demo(workspace: Workspace) -> int:
     """Run the demo: it ends by itself unless somebody watches it on a terminal."""
     console = Console()
-    say = speaker(workspace.layout.logs, quiet=console.is_terminal)
+    say = event_logger(workspace.layout.logs, quiet=console.is_terminal)
     with runner_lock(workspace.layout.locks), stop_on_signals() as stopped, workspace.with_broker() as project:
         _create(project)
         telling = Demo(project, console)

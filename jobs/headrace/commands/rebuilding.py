@@ -18,7 +18,7 @@ from headrace.environment import swap as swaps
 from headrace.environment.lock import file_lock, runner_lock
 from headrace.errors import ExitCode, Finding, InvalidProject, UsageError
 from headrace.layout import Layout
-from headrace.logs import speaker
+from headrace.logs import event_logger
 from headrace.planning import declared, plan
 from headrace.planning.declared import Declared, Schemas
 from headrace.planning.verdict import Verdict
@@ -211,7 +211,8 @@ def _refill(
     from headrace.running.refill import Refill
 
     layout = Layout(project.target.data_dir)
-    return Refill(spark, project, rebuild, schemas, speaker(layout.logs, name="rebuild")).run(stopped.event, everything)
+    log = event_logger(layout.logs, name="rebuild")
+    return Refill(spark, project, rebuild, schemas, log).run(stopped.event, everything)
 
 
 def _swap(project: Project, layout: Layout, rebuild: Rebuild, days: float) -> str:

@@ -19,7 +19,7 @@ from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode, HeadraceError
 from headrace.faults import naming
 from headrace.layout import Layout
-from headrace.logs import Attempt, speaker
+from headrace.logs import Attempt, event_logger
 from headrace.project import selection
 from headrace.project.model import Project
 from headrace.reading.status import ProjectStatus
@@ -47,7 +47,7 @@ def run(
     if select or exclude:
         project = selection.narrowed(project, select, exclude)
     mixes = planning.accepted(project, layout, accept_mix, rebuild)
-    say = speaker(layout.logs)
+    say = event_logger(layout.logs)
     with runner_lock(layout.locks), stop_on_signals() as stopped, workspace.with_broker() as connected:
         project = replace(project, target=connected.target)
         for query in planning.rebuild(project, layout, accept_mix is None) if rebuild else ():

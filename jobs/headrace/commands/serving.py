@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.commands.running import stop_on_signals
 from headrace.commands.workspace import Workspace
-from headrace.logs import speaker
+from headrace.logs import event_logger
 
 
 def serve(workspace: Workspace, host: str, port: int, waiters: int) -> int:
@@ -12,7 +12,7 @@ def serve(workspace: Workspace, host: str, port: int, waiters: int) -> int:
     from headrace.serving import server
 
     project = workspace.connected()
-    say = speaker(workspace.layout.logs, name=f"serve-{port}")
+    say = event_logger(workspace.layout.logs, name=f"serve-{port}")
     with stop_on_signals() as stopped:
         server.serve(project, server.Settings(host, port, waiters), say, stopped.event.is_set)
     return stopped.exit_code

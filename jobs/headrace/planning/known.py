@@ -37,7 +37,7 @@ def types(project: Project) -> Schemas | None:
 
 def store(project: Project, found: Mapping[str, Any]) -> None:
     """Cache the schemas of a project that Spark has accepted."""
-    usercache.keep(_KIND, _name(project), json.dumps(found))
+    usercache.write(_KIND, _name(project), json.dumps(found))
 
 
 def _name(project: Project) -> str:
@@ -54,7 +54,7 @@ def fingerprint(project: Project) -> str:
 @cache
 def _code() -> str:
     """This package, and those that share in the verdict."""
-    return f"{version('pyspark')} {version('delta-spark')} {usercache.code()}"
+    return f"{version('pyspark')} {version('delta-spark')} {usercache.code_hash()}"
 
 
 def _type(described: Any) -> str:

@@ -30,8 +30,8 @@ def known(context: str) -> frozenset[str]:
 
 def store(context: str, fingerprints: Collection[str]) -> None:
     """Store the fingerprints of the cases that are valid now."""
-    usercache.keep(_KIND, _name(context), "".join(f"{each}\n" for each in sorted(fingerprints)))
+    usercache.write(_KIND, _name(context), "".join(f"{each}\n" for each in sorted(fingerprints)))
 
 
 def _name(context: str) -> str:
-    return hashlib.sha256(f"{usercache.code()} {context}".encode()).hexdigest()
+    return hashlib.sha256(f"{usercache.code_hash()} {context}".encode()).hexdigest()

@@ -57,7 +57,7 @@ def _classes(jvm: Any, parent: Any, source: str) -> dict[str, bytes]:
         return {each: b64decode(code, validate=True) for each, code in json.loads(usercache.read(_KIND, kept)).items()}
     except (OSError, ValueError):  # what cannot be read is compiled again
         found = _compiled(jvm, parent, source)
-        usercache.keep(_KIND, kept, json.dumps({each: b64encode(code).decode() for each, code in found.items()}))
+        usercache.write(_KIND, kept, json.dumps({each: b64encode(code).decode() for each, code in found.items()}))
         return found
 
 
