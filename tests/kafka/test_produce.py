@@ -64,7 +64,7 @@ def test_reader_without_brokers_is_replaced_and_goes_on(
             raise losses.pop()
         return 2
 
-    monkeypatch.setattr(tail, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(tail, "IDLE_CHECK_SECONDS", 0.0)
     monkeypatch.setattr(topics, "seen_by", seen)
     found: list[str] = []
 

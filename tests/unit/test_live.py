@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from rich.console import Console
 
 from headrace.reading.dashboard import Arrival
-from headrace.reading.live import watch
+from headrace.reading.live_status import watch
 from headrace.reading.status import ProjectStatus, QueryStatus, RunnerStatus
 
 AT = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)

@@ -22,7 +22,7 @@ from headrace.logs import event_logger
 from headrace.project import selection
 from headrace.project.model import Project
 from headrace.reading.dashboard import Arrival
-from headrace.reading.live import watch
+from headrace.reading.live_status import watch
 from headrace.reading.rows import Row
 from headrace.reading.tail import Until, tail_topic, topic_line
 from headrace.reading.topics import declared, ensure

@@ -17,7 +17,7 @@ from headrace.demo.records import Record
 from headrace.demo.sending import Sender
 from headrace.demo.shipping import ORDERS, manufactured
 from headrace.project.model import Kafka
-from headrace.reading.topics import LOOK_SECONDS, client_options, hears
+from headrace.reading.topics import IDLE_CHECK_SECONDS, can_reach, client_options
 
 GROUP = "headrace-manufacturer"
 """The consumer group that remembers which orders have been made."""
@@ -97,8 +97,8 @@ def _work(consumer: Consumer, orders: str, sender: Sender, pace: Pace, stopped: 
         now = time.monotonic()
         if message is not None:
             heard = now
-        elif now > heard + LOOK_SECONDS:
-            if not hears(consumer, orders):
+        elif now > heard + IDLE_CHECK_SECONDS:
+            if not can_reach(consumer, orders):
                 return
             heard = now
         if message is not None and message.error() is None:

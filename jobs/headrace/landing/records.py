@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, StructType
 
 from headrace.errors import EnvironmentFault, HeadraceError
-from headrace.reading.topics import leave
+from headrace.reading.topics import close_in_background
 from headrace.spark.session import SMALL_BATCH_BYTES
 
 _HEADER = StructType().add("key", "string").add("value", "binary")
@@ -75,7 +75,7 @@ class RecordReader:
             return found
         except BaseException:
             self._consumer = None  # one that failed may never hear of a broker again
-            leave(consumer)
+            close_in_background(consumer)
             raise
 
     def many(self, ranges: Ranges) -> DataFrame:
@@ -93,7 +93,7 @@ class RecordReader:
     def close(self) -> None:
         """Give the client's threads and connections back."""
         if self._consumer is not None:
-            leave(self._consumer)
+            close_in_background(self._consumer)
         self._consumer = None
 
 

@@ -39,7 +39,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the table of queries; one that is not `steady` shows only when a query has something in it."""
+    """A column of the table of queries; one that is not `steady` is shown only when a query has a value for it."""
 
     title: str
     cell: Callable[[QueryStatus], str]
@@ -63,7 +63,7 @@ COLUMNS = (
     Column("restarts", lambda query: str(query.restarts) if query.restarts else "", style="yellow"),
 )
 LEFT_OUT_FIRST = ("kept", "restarts", "watermark", "late", "rejected", "failed")
-"""What a narrow screen does without, before a name is cut."""
+"""What a narrow screen leaves out, before a name is cut."""
 
 
 def status_view(status: ProjectStatus, width: int) -> RenderableType:
@@ -136,20 +136,20 @@ def _queries(shown: Sequence[QueryStatus], all_queries: Sequence[QueryStatus], w
 
 
 def _errors(queries: Sequence[QueryStatus]) -> list[Text]:
-    told = [query for query in queries if query.last_error and query.state in TROUBLE]
+    failing = [query for query in queries if query.last_error and query.state in TROUBLE]
     return [
         Text(f"{query.name}: {' '.join((query.last_error or '').split())}", "red", no_wrap=True, overflow="ellipsis")
-        for query in told
+        for query in failing
     ]
 
 
 def _busiest(queries: Sequence[QueryStatus], most: int) -> Sequence[QueryStatus]:
-    """All queries, or as many as leave a line to say that there are more; in their own order."""
+    """All queries, or as many as leave a line for the number of the others; in their own order."""
     if len(queries) <= most:
         return queries
     busiest = sorted(queries, key=lambda query: (query.state not in TROUBLE, query.state in ("waiting", "stopped")))
-    kept = busiest[: max(most - 1, 1)]
-    return [query for query in queries if query in kept]
+    chosen = busiest[: max(most - 1, 1)]
+    return [query for query in queries if query in chosen]
 
 
 def _latest(arrivals: Sequence[Arrival], most: int) -> list[Text]:

@@ -18,7 +18,7 @@ from headrace.reading.stored import FAILED_ROWS, Relation, relation
 
 EXAMPLES = 3
 _LOOKED_AT = 100
-"""So many of the newest rows of a group are looked through for examples that have not landed again."""
+"""How many of the newest rows of a group are searched for examples that have not landed again."""
 
 _COUNTED = "count(*) over (partition by topic, reject_reason) as number"
 _NEWEST = "row_number() over (partition by topic, reject_reason order by landing_batch desc, `offset` desc) as place"
@@ -26,17 +26,17 @@ _NEWEST = "row_number() over (partition by topic, reject_reason order by landing
 
 @dataclass(frozen=True)
 class Chosen:
-    """Which of the refused are meant: all, or those of a reason or a source."""
+    """Which refused records and rows are selected: all, or those of a reason or a source."""
 
     reason: str | None = None
     source: str | None = None
 
     def has(self, topic: Topic) -> bool:
-        """Whether a topic is meant."""
+        """Whether a topic is selected."""
         return self.source in (None, topic.name, topic.topic)
 
     def holds(self, reason: str) -> bool:
-        """Whether a reason is meant."""
+        """Whether a reason is selected."""
         return self.reason in (None, reason)
 
 
@@ -52,7 +52,7 @@ class Refused:
 
 
 def refused(project: Project, layout: Layout, chosen: Chosen) -> Iterator[Refused]:
-    """The groups that are meant, those of records first; UsageError for a source that does not exist."""
+    """The selected groups, those of records first; UsageError for a source that does not exist."""
     refuse_unknown(project, chosen)
     for landing in project.landings:
         yield from _of_landing(project, layout, landing, chosen)
@@ -118,8 +118,8 @@ def _failed(project: Project, layout: Layout, chosen: Chosen) -> Iterator[Refuse
 
 
 def _failed_identity(row: dict[str, Any]) -> tuple[Any, ...]:
-    told = json.loads(row["row"])
-    return (row["batch"], row["model"], told.get("topic"), told.get("partition"), told.get("offset"))
+    fields = json.loads(row["row"])
+    return (row["batch"], row["model"], fields.get("topic"), fields.get("partition"), fields.get("offset"))
 
 
 _FAILED_PLACE = "row_number() over (partition by model, test order by batch desc) as place"

@@ -19,20 +19,20 @@ from rich.text import Text
 from headrace.reading.rows import Row, Rows, to_json, to_text
 
 _NO_EDGE = 100_000
-"""A width that nothing reaches, to measure a table and to print it into a pipe."""
+"""A width that nothing reaches, for measuring a table and for printing into a pipe."""
 
 MOST_ROWS = 100
-"""How many rows are printed as text if nothing else is said."""
+"""How many rows are printed as text unless a limit is set."""
 
 
-def print_rows(rows: Rows, out: Console, talk: Console, most: int = MOST_ROWS) -> None:
-    """Print at most so many rows as text to `out` and what there is to say about them to `talk`."""
+def print_rows(rows: Rows, out: Console, messages: Console, most: int = MOST_ROWS) -> None:
+    """Print at most `most` rows as text to `out`, and notes about them to `messages`."""
     read = list(islice(rows.rows, most + 1))
     more = (f"only the first {most} rows are shown: see --limit",) if len(read) > most else ()
     if read:
         _print(rows.brief or tuple(c for c in rows.columns if not c.startswith("_")), read[:most], out)
     for note in (*rows.notes, *more):
-        talk.print(note, highlight=False, markup=False, soft_wrap=True)
+        messages.print(note, highlight=False, markup=False, soft_wrap=True)
 
 
 def print_lines(rows: Sequence[Mapping[str, str]], out: Console, left_out_first: Iterable[str] = ()) -> None:
@@ -46,7 +46,7 @@ def print_lines(rows: Sequence[Mapping[str, str]], out: Console, left_out_first:
 
 
 def print_view(view: Callable[[int], RenderableType], out: Console) -> None:
-    """Print what `view(width)` gives: as wide as the screen, or as wide as it likes and whole into a pipe."""
+    """Print what `view(width)` returns: as wide as the screen, or uncut at its full width into a pipe."""
     if out.is_terminal:
         out.print(view(out.width))
         return

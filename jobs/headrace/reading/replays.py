@@ -1,7 +1,7 @@
-"""Which rejected rows of a landing have landed again, as the commits say that landed them.
+"""Which rejected rows of a landing have landed again, according to the commits that landed them.
 
-Such a commit lists the rows that it holds, and names the commit before it that did so; each later commit of the landing
-names the newest of them. So rows and list are one commit, and the list is found without walking through the log.
+Such a commit lists its rows, and names the previous commit that did so; each later commit of the landing names the
+newest of them. So rows and list are one commit, and the list is found without reading the whole log.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def replayed(table: Path) -> Iterator[Rejected]:
 
 
 def redelivered(table: Path) -> Iterator[LeftOut]:
-    """The rows that were asked for again, as a query's table of failed rows says."""
+    """The rows that were asked for again, according to a query's table of failed rows."""
     if not DeltaTable.is_deltatable(str(table)):
         return
     for version in range(DeltaTable(str(table)).version() + 1):
@@ -71,6 +71,6 @@ def last_of(version: int, marker: Mapping[str, Any]) -> int:
 
 def _marker(table: Path, version: int) -> Mapping[str, Any]:
     lines = (table / "_delta_log" / f"{version:020}.json").read_text("utf-8").splitlines()
-    told = [action["commitInfo"] for action in map(json.loads, lines) if "commitInfo" in action]
-    found: Mapping[str, Any] = json.loads(told[0].get("userMetadata") or "{}").get(MARKER, {}) if told else {}
-    return found
+    infos = [action["commitInfo"] for action in map(json.loads, lines) if "commitInfo" in action]
+    marker: Mapping[str, Any] = json.loads(infos[0].get("userMetadata") or "{}").get(MARKER, {}) if infos else {}
+    return marker

@@ -27,9 +27,9 @@ class BadQuery(UsageError):
 
 @dataclass(frozen=True)
 class Rows:
-    """The answer of a query: its columns, its rows, read while they are asked for, and notes for people.
+    """The answer of a query: its columns, its rows, which are read lazily, and notes for people.
 
-    `brief` are the columns to print as text; none given means all but those that start with `_`. `flat` are the
+    `brief` are the columns to print as text; empty means all but those that start with `_`. `flat` are the
     columns of a query that hold no struct, list or map.
     """
 
@@ -53,13 +53,13 @@ def stream(sql: str, tables: Mapping[str, DeltaTable], views: Mapping[str, str])
         raise BadQuery(_one_line(error)) from None
 
 
-def read(reader: RecordBatchReader, worded: Callable[[Exception], str]) -> Rows:
-    """The rows of Arrow batches; `worded` puts an engine's complaint in one line."""
+def read(reader: RecordBatchReader, describe: Callable[[Exception], str]) -> Rows:
+    """The rows of Arrow batches; `describe` puts an engine's error in one line."""
     if any(map(DataType.is_interval, reader.schema.types)):
         raise BadQuery("an interval cannot be shown: cast it to string")
     names, types = reader.schema.names, reader.schema.types
     flat = tuple(name for name, kind in zip(names, types, strict=True) if not DataType.is_nested(kind))
-    return Rows(tuple(names), _rows(reader, worded), flat=flat)
+    return Rows(tuple(names), _rows(reader, describe), flat=flat)
 
 
 def to_json(value: Any) -> str:
@@ -125,18 +125,18 @@ def _session(tables: Mapping[str, DeltaTable], views: Mapping[str, str]) -> Quer
     return session
 
 
-def _rows(reader: RecordBatchReader, worded: Callable[[Exception], str]) -> Iterator[Row]:
+def _rows(reader: RecordBatchReader, describe: Callable[[Exception], str]) -> Iterator[Row]:
     names = reader.schema.names
-    for batch in _batches(reader, worded):
+    for batch in _batches(reader, describe):
         for values in zip(*(_values(column) for column in batch.columns), strict=True):
             yield dict(zip(names, values, strict=True))
 
 
-def _batches(reader: RecordBatchReader, worded: Callable[[Exception], str]) -> Iterator[RecordBatch]:
+def _batches(reader: RecordBatchReader, describe: Callable[[Exception], str]) -> Iterator[RecordBatch]:
     try:
         yield from reader
     except Exception as error:  # faults at run time come as plain Exception
-        raise BadQuery(worded(error)) from None
+        raise BadQuery(describe(error)) from None
 
 
 def _values(column: Array) -> list[Any]:

@@ -16,7 +16,7 @@ from headrace.reading.rows import Rows, query
 from headrace.reading.stored import Relation, changes, relation
 
 _PLACE = "__place"
-"""The column that says where a row stands in its table's order."""
+"""The column with a row's position in its table's order."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ def show(
 ) -> Rows:
     """Read the rows of a stored table in a fixed order: arrival where a row has it, else the key.
 
-    `key` is the first column of the table's key, or a JSON list of as many as are given. `history` takes a key
-    as well and gives every change of it, in arrival order.
+    `key` is a value of the first key column, or a JSON list of values of the first ones. `history` takes a key
+    as well and selects every change of it, in arrival order.
     """
     found = relation(project, layout, name) if history is None else changes(project, layout, name)
     if not found.written:
@@ -51,18 +51,18 @@ def show(
     of_key = f" where {' and '.join(conditions)}" if conditions else ""
     most = f" limit {limit}" if limit is not None else ""
     if where is not None:
-        return _started(_narrowed(found, of_key, where, most), found)
+        return _started(_filtered(found, of_key, where, most), found)
     order = f" order by {', '.join(found.order)}" if found.order else ""
     return _started(query(f"select * from {name}{of_key}{order}{most}", found.tables, {name: found.sql}), found)
 
 
-def _narrowed(found: Relation, of_key: str, where: str, most: str) -> Rows:
-    """Only rows for which a condition holds, in the table's order."""
-    from headrace.reading.narrowed import narrowed  # takes a while, and few commands need it
+def _filtered(found: Relation, of_key: str, where: str, most: str) -> Rows:
+    """Only rows that satisfy a condition, in the table's order."""
+    from headrace.reading.filtering import filtered  # slow to import, and few commands need it
 
     order = f"order by {', '.join(found.order)}" if found.order else ""
     sql = f"select *, row_number() over ({order}) as {_PLACE} from {found.name}{of_key}"
-    return narrowed(found, sql, where, (_PLACE,), most, SHOWN, hidden=(_PLACE,))
+    return filtered(found, sql, where, (_PLACE,), most, SHOWN, hidden=(_PLACE,))
 
 
 def matches(found: Relation, text: str) -> str:
@@ -72,7 +72,7 @@ def matches(found: Relation, text: str) -> str:
 
 
 def key_of(found: Relation, text: str) -> list[tuple[str, str]]:
-    """The columns of a key that someone gave, and their values as text."""
+    """The columns of a key that the user supplied, with their values as text."""
     if not found.key:
         raise UsageError(f"{found.name} has no key: use --where")
     values = _key_values(text) if len(found.key) > 1 else [text]

@@ -17,11 +17,11 @@ from headrace.reading.rows import Rows, stream
 from headrace.reading.stored import Relation, relation, unknown
 
 _ROWS = (exp.From, exp.Join, exp.CTE, exp.Subquery, exp.SetOperation)
-"""What holds a query whose rows are read once; a CTE is kept."""
+"""What contains a query whose rows are read once; a CTE is materialized."""
 
 
 def sql(project: Project, layout: Layout, text: str) -> Rows:
-    """Run one SELECT, which means what it means to Spark; its tables are named with their schema, as in a model."""
+    """Run one SELECT with Spark's semantics; its tables are named with their schema, as in a model."""
     tree = parsing.query(text)
     relations = [relation(project, layout, name) for name in _table_names(project, tree)]
     missing = tuple(f"no rows yet in {found.name}" for found in relations if not found.written)
@@ -48,13 +48,13 @@ def _stream(found: Relation, tree: exp.Query) -> Stream:
     """The rows of a relation, only with the columns that a query may name."""
     names = stream(f"select * from {found.name}", found.tables, {found.name: found.sql}).schema.names
     named = {part.name.lower() for part in tree.find_all(exp.Identifier)}
-    kept = names if _takes_all(tree) else [name for name in names if name.lower() in named] or names[:1]
-    columns = ", ".join(f"`{name}`" for name in kept)
+    read = names if _takes_all(tree) else [name for name in names if name.lower() in named] or names[:1]
+    columns = ", ".join(f"`{name}`" for name in read)
     return lambda: stream(f"select {columns} from {found.name}", found.tables, {found.name: found.sql})
 
 
 def _read_once(found: Relation, tree: exp.Query) -> bool:
-    """Whether a query surely asks for the rows of a relation only once: named once, and in no query for a value."""
+    """Whether a query certainly reads a relation only once: named once, and not in a scalar subquery."""
     uses = [table for table in tree.find_all(exp.Table) if table.name.lower() == found.name.split(".")[-1].lower()]
     return len(uses) == 1 and not _for_a_value(uses[0])
 

@@ -1,4 +1,4 @@
-"""What the runner last said of itself, and whether it is still there."""
+"""The runner's latest status, and whether it is still alive."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FINISHED = ("failed", "stopped", "died")
 """States that a query or runner does not leave by itself."""
 
 _CLOCK_SLACK = 2.0
-"""Seconds by which a process may seem younger than the time that it wrote down itself."""
+"""Seconds by which a process may seem younger than the start time that it recorded itself."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class ProjectStatus:
 
 
 def read_status(project: Project, layout: Layout) -> ProjectStatus:
-    """Say how the project runs: as its status file tells, unless the process that wrote it has gone."""
+    """Return the project's status: that of its status file, unless the process that wrote it has ended."""
     try:
         status = ProjectStatus.from_json(layout.status.read_bytes())
     except FileNotFoundError:
@@ -94,7 +94,7 @@ def read_status(project: Project, layout: Layout) -> ProjectStatus:
 
 
 def _alive(runner: RunnerStatus) -> bool:
-    """Whether the process still runs, and is not another one that was given its number."""
+    """Whether the process still runs, and is not another one with the same pid."""
     if runner.pid is None or runner.started_at is None:
         return False
     try:

@@ -1,4 +1,4 @@
-"""What stored tables are to a reader: a dotted name becomes a relation over Delta tables."""
+"""Stored tables for readers: a dotted name becomes a relation over Delta tables."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Relation:
 
 
 def names(project: Project) -> tuple[str, ...]:
-    """Every name that `relation` answers to, views included."""
+    """Every name that `relation` accepts, views included."""
     topics = [f"bronze.{topic.name}" for landing in project.landings for topic in landing.relations]
     upserts = [f"{model.table}{versions.SUFFIX}" for model in project.models if versions.has_versions(model)]
     return (*topics, DEAD_LETTERS, FAILED_ROWS, LATE_ROWS, *(model.table for model in project.models), *upserts)
@@ -193,7 +193,7 @@ def _no_rows(of: Iterable[tuple[str, str]]) -> str:
 
 
 def _unwritten(model: Model) -> Relation:
-    """A model that has not run yet: no rows, and columns that only Spark could tell."""
+    """A model that has not run yet: no rows, and columns that only Spark could determine."""
     return Relation(model.table, "select cast(null as bigint) as _batch where false", {})
 
 
@@ -261,7 +261,7 @@ def _newest(log: str, key: Iterable[str], order: Iterable[str], after: int | Non
 
 
 def _folded_batch(current: DeltaTable) -> int | None:
-    """The last batch folded into a current table, as its newest marked commit says."""
+    """The last batch folded into a current table, according to its newest marked commit."""
     for commit in current.history(20):
         try:
             return int(json.loads(commit.get("userMetadata") or "{}")["headrace"]["batch"])

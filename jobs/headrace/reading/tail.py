@@ -26,7 +26,14 @@ from headrace.layout import Layout
 from headrace.project.model import Kafka, Project
 from headrace.reading.rows import Row, query, to_json, to_text
 from headrace.reading.stored import Relation, streams
-from headrace.reading.topics import ANSWER_SECONDS, LOOK_SECONDS, client_options, hears, leave, require
+from headrace.reading.topics import (
+    ANSWER_SECONDS,
+    IDLE_CHECK_SECONDS,
+    can_reach,
+    client_options,
+    close_in_background,
+    require,
+)
 
 Start = Literal["beginning", "end"]
 
@@ -36,7 +43,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 @dataclass(frozen=True)
 class Until:
-    """When following ends: after `quiet` seconds without anything new, or when `stopped` says so."""
+    """When following ends: after `quiet` seconds without anything new, or when `stopped` returns true."""
 
     quiet: float | None = None
     stopped: Callable[[], bool] = lambda: False
@@ -47,7 +54,7 @@ def tail_topic(
 ) -> Iterator[Row]:
     """Yield the committed records of a topic as they come, from all its partitions.
 
-    `start` may give the offset of each partition; one that it does not name, or that no longer has the offset,
+    `start` may map partitions to offsets; one that it does not name, or that no longer has the offset,
     starts at its beginning.
     """
     with closing(TopicFollower(kafka, kafka.named(topic), start)) as follower:
@@ -77,7 +84,7 @@ class TopicFollower:
         self._consumer = self._connected()
         if start == "end":
             self._offsets = {number: self._end(number) for number in self._offsets}
-        self._heard = time.monotonic()
+        self._last_received = time.monotonic()
         self._assign()
 
     def poll(self) -> Iterator[Row]:
@@ -91,20 +98,20 @@ class TopicFollower:
             elif error.fatal() or error.code() > 0:  # below 0: the client's own passing troubles, which it mends
                 raise EnvironmentFault(f"cannot read {message.topic()}: {error.str()}")
         if first is not None:
-            self._heard = time.monotonic()
-        elif time.monotonic() > self._heard + LOOK_SECONDS:
-            self._look()
+            self._last_received = time.monotonic()
+        elif time.monotonic() > self._last_received + IDLE_CHECK_SECONDS:
+            self._check_connection()
 
     def close(self) -> None:
         self._consumer.close()
 
-    def _look(self) -> None:
-        """Make sure that silence means that there is nothing."""
-        if not hears(self._consumer, self._topic):
-            leave(self._consumer)
+    def _check_connection(self) -> None:
+        """Make sure that no record means that there is none: replace a consumer that has lost its brokers."""
+        if not can_reach(self._consumer, self._topic):
+            close_in_background(self._consumer)
             self._consumer = self._connected()
             self._assign()
-        self._heard = time.monotonic()
+        self._last_received = time.monotonic()
 
     def _assign(self) -> None:
         self._consumer.assign([TopicPartition(self._topic, *place) for place in self._offsets.items()])

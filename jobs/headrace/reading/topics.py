@@ -1,4 +1,4 @@
-"""Kafka topics as a reader or producer meets them: which exist, which are missing, and who answers."""
+"""Kafka topics for readers and producers: which exist, which are missing, and whether a broker answers."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from headrace.project.model import Kafka, Project
 ANSWER_SECONDS = 5.0
 """How long a broker may take to answer before it counts as unreachable."""
 
-LOOK_SECONDS = 5.0
-"""How long a client may hear nothing before it is asked whether it still could (see `seen_by`)."""
+IDLE_CHECK_SECONDS = 5.0
+"""How long a client may receive nothing before its connection is checked (see `seen_by`)."""
 
 _SILENT = 2
-"""librdkafka's syslog level that keeps its connection errors off stderr: we tell them ourselves."""
+"""librdkafka's syslog level that keeps its connection errors off stderr: we report them ourselves."""
 
 
 def client_options(kafka: Kafka) -> dict[str, Any]:
@@ -51,8 +51,8 @@ def require(kafka: Kafka, topic: str) -> int:
 def seen_by(client: Consumer | Producer, topic: str) -> int:
     """How many partitions of a topic a client sees; KafkaException if it sees no broker, or no such topic.
 
-    A broker that comes back may for a moment answer that there is none, not even itself. librdkafka then forgets all
-    brokers and never asks again (its issue 5301): such a client is silent for ever, another one must take its place.
+    A broker that restarts may briefly answer that there is no broker, not even itself. librdkafka then forgets all
+    brokers and never asks again (its issue 5301): such a client never receives anything again and must be replaced.
     """
     found = client.list_topics(topic, timeout=ANSWER_SECONDS).topics[topic]
     if found.error is not None:
@@ -60,8 +60,8 @@ def seen_by(client: Consumer | Producer, topic: str) -> int:
     return len(found.partitions)
 
 
-def hears(client: Consumer | Producer, topic: str) -> bool:
-    """Whether a client that has been silent could hear of a topic; if not, another one must take its place."""
+def can_reach(client: Consumer | Producer, topic: str) -> bool:
+    """Whether a client that has received nothing can still see a topic; if not, it must be replaced."""
     try:
         seen_by(client, topic)
     except KafkaException:
@@ -69,15 +69,15 @@ def hears(client: Consumer | Producer, topic: str) -> bool:
     return True
 
 
-def leave(consumer: Consumer) -> None:
-    """Close a consumer that another one replaces: one without brokers takes a minute for it, and nobody waits."""
+def close_in_background(consumer: Consumer) -> None:
+    """Close a replaced consumer without waiting: one that has lost its brokers takes a minute."""
     threading.Thread(target=consumer.close, name="leave", daemon=True).start()
 
 
 def ensure(kafka: Kafka, wanted: Mapping[str, int], config: Mapping[str, str] | None = None) -> None:
     """Make sure that topics exist, each with its partitions if it must be created and the target allows it.
 
-    It returns once they are seen: a cluster says that it has made a topic a moment before its brokers know it.
+    Returns once they are visible: a cluster confirms a topic slightly before its brokers know it.
     """
     known = _all(kafka)
     missing = {name: count for name, count in wanted.items() if name not in known}
@@ -119,7 +119,7 @@ def _all(kafka: Kafka) -> dict[str, int]:
     try:
         topics = admin.list_topics(timeout=ANSWER_SECONDS).topics
     except KafkaException as error:
-        admin.poll(0)  # hear why
+        admin.poll(0)  # calls error_cb with the cause
         raise _unreachable(kafka, faults[0] if faults else error.args[0].str()) from None
     return {name: len(topic.partitions) for name, topic in topics.items()}
 

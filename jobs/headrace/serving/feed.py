@@ -11,7 +11,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 from headrace.errors import EnvironmentFault, HeadraceError
 from headrace.project.model import Kafka
-from headrace.reading.topics import LOOK_SECONDS, client_options, ensure, existing, leave, seen_by
+from headrace.reading.topics import IDLE_CHECK_SECONDS, client_options, close_in_background, ensure, existing, seen_by
 from headrace.serving.events import Event, Recent
 from headrace.serving.order import usable
 
@@ -59,13 +59,13 @@ class Feed:
                 behind -= self._took(messages)
                 if not behind:
                     self._recent.settle(caught_up=True)
-                if loop.time() > looked + LOOK_SECONDS:
+                if loop.time() > looked + IDLE_CHECK_SECONDS:
                     more = await self._in_thread(seen_by, consumer, self._topic)
                     looked = loop.time()
                     consumer.incremental_assign([self._place(new) for new in range(partitions, more)])
                     partitions = max(partitions, more)
         finally:
-            leave(consumer)
+            close_in_background(consumer)
 
     def _took(self, messages: Sequence[Message]) -> set[int]:
         """Hand records on; the partitions whose end was reached."""

@@ -19,7 +19,7 @@ from headrace.layout import Layout
 from headrace.project.model import Project
 from headrace.reading.dialect import parsing
 from headrace.reading.dialect.complaints import AT_RUN_TIME, OVER_HTTP, LeftToSpark
-from headrace.reading.narrowed import narrowed
+from headrace.reading.filtering import filtered
 from headrace.reading.rows import BadQuery, Row, Rows, query
 from headrace.reading.show import matches
 from headrace.reading.stored import Relation, relation
@@ -129,7 +129,7 @@ def _rows(found: Relation, conditions: list[str], asked: Asked, cursor: _Cursor 
 
 def _asked(found: Relation, sql: str, order: Sequence[str], limits: str, where: str | None) -> Rows:
     if where is not None:
-        return narrowed(found, sql, where, order, limits, OVER_HTTP)
+        return filtered(found, sql, where, order, limits, OVER_HTTP)
     sql += f" order by {', '.join(order)}" if order else ""
     return query(sql + limits, found.tables, {found.name: found.sql})
 

@@ -15,21 +15,21 @@ Aggregate = Callable[[Sequence[Value], bool, str], Value]
 """Takes the arguments, whether only distinct ones count, and what stands after the call: FILTER and OVER."""
 
 
-def _count(given: Sequence[Value], distinct: bool, tail: str) -> Value:
+def _count(arguments: Sequence[Value], distinct: bool, tail: str) -> Value:
     word = "DISTINCT " if distinct else ""
-    if not given:
+    if not arguments:
         return Value(f"count(*){tail}", BIGINT)
-    if any(not value.type.is_plain for value in given) and distinct:
+    if any(not value.type.is_plain for value in arguments) and distinct:
         raise NotKnown("count of distinct nested values")
-    if len(given) == 1:
-        return Value(f"count({word}{given[0].sql}){tail}", BIGINT)
-    absent = " OR ".join(f"{value.sql} IS NULL" for value in given)
-    row = f"row({', '.join(value.sql for value in given)})"
+    if len(arguments) == 1:
+        return Value(f"count({word}{arguments[0].sql}){tail}", BIGINT)
+    absent = " OR ".join(f"{value.sql} IS NULL" for value in arguments)
+    row = f"row({', '.join(value.sql for value in arguments)})"
     return Value(f"count({word}CASE WHEN {absent} THEN NULL ELSE {row} END){tail}", BIGINT)
 
 
-def _sum(given: Sequence[Value], distinct: bool, tail: str) -> Value:
-    (value,) = given
+def _sum(arguments: Sequence[Value], distinct: bool, tail: str) -> Value:
+    (value,) = arguments
     word = "DISTINCT " if distinct else ""
     if value.type.is_integral:
         kind = BIGINT
@@ -43,8 +43,8 @@ def _sum(given: Sequence[Value], distinct: bool, tail: str) -> Value:
     return Value(f"CAST(sum({word}{value.sql}){tail} AS {duck(kind)})", kind)
 
 
-def _avg(given: Sequence[Value], distinct: bool, tail: str) -> Value:
-    (value,) = given
+def _avg(arguments: Sequence[Value], distinct: bool, tail: str) -> Value:
+    (value,) = arguments
     if value.type.is_decimal:
         return _exact_avg(value, distinct, tail)
     if not (value.type.is_integral or value.type == DOUBLE):
@@ -60,8 +60,8 @@ def _exact_avg(value: Value, distinct: bool, tail: str) -> Value:
 
 
 def _extreme(name: str) -> Aggregate:
-    def rule(given: Sequence[Value], distinct: bool, tail: str) -> Value:
-        (value,) = given
+    def rule(arguments: Sequence[Value], distinct: bool, tail: str) -> Value:
+        (value,) = arguments
         if not value.type.is_plain:
             raise NotKnown(f"{name} of {value.type}")
         return Value(f"{name}({value.sql}){tail}", value.type)
@@ -69,24 +69,24 @@ def _extreme(name: str) -> Aggregate:
     return rule
 
 
-def _count_if(given: Sequence[Value], distinct: bool, tail: str) -> Value:
-    (value,) = given
+def _count_if(arguments: Sequence[Value], distinct: bool, tail: str) -> Value:
+    (value,) = arguments
     if distinct:
         raise NotKnown("count_if of distinct values")
     return Value(f"count(CASE WHEN {truth(value).sql} THEN 1 END){tail}", BIGINT)
 
 
 def _logical(name: str) -> Aggregate:
-    def rule(given: Sequence[Value], distinct: bool, tail: str) -> Value:
-        (value,) = given
+    def rule(arguments: Sequence[Value], distinct: bool, tail: str) -> Value:
+        (value,) = arguments
         return Value(f"{name}({truth(value).sql}){tail}", BOOLEAN)
 
     return rule
 
 
-def collected(given: Sequence[Value], distinct: bool, tail: str) -> Value:
-    """`collect_list`, whose order nobody knows: only for what does not depend on it."""
-    (value,) = given
+def collected(arguments: Sequence[Value], distinct: bool, tail: str) -> Value:
+    """`collect_list`, whose order is undefined: only for results that do not depend on it."""
+    (value,) = arguments
     if tail or not value.type.is_plain or value.type == NULL:
         raise NotKnown(f"collect_list of {value.type}")
     word = "DISTINCT " if distinct else ""
@@ -112,41 +112,41 @@ AGGREGATES: Mapping[str, Aggregate] = {
 
 
 def _numbered(name: str, kind: Type) -> Aggregate:
-    def rule(given: Sequence[Value], distinct: bool, tail: str) -> Value:
-        if given or "ORDER BY" not in tail:
+    def rule(arguments: Sequence[Value], distinct: bool, tail: str) -> Value:
+        if arguments or "ORDER BY" not in tail:
             raise NotKnown(f"{name} without an order")
         return Value(f"CAST({name}(){tail} AS {duck(kind)})", kind)
 
     return rule
 
 
-def _ntile(given: Sequence[Value], distinct: bool, tail: str) -> Value:
-    (value,) = given
+def _ntile(arguments: Sequence[Value], distinct: bool, tail: str) -> Value:
+    (value,) = arguments
     if "ORDER BY" not in tail or whole(value, "a number of parts") < 1:
         raise NotKnown("ntile without an order")
     return Value(f"CAST(ntile({value.literal}){tail} AS INTEGER)", INT)
 
 
 def _neighbour(name: str) -> Aggregate:
-    def rule(given: Sequence[Value], distinct: bool, tail: str) -> Value:
-        if "ORDER BY" not in tail or not 1 <= len(given) <= 3:
+    def rule(arguments: Sequence[Value], distinct: bool, tail: str) -> Value:
+        if "ORDER BY" not in tail or not 1 <= len(arguments) <= 3:
             raise NotKnown(f"{name} without an order")
-        away = whole(given[1], "a distance") if len(given) > 1 else 1
-        if len(given) < 3:
-            return Value(f"{name}({given[0].sql}, {away}){tail}", given[0].type)
-        value, default = same([given[0], given[2]])
-        if value.type != given[0].type:
-            raise NotKnown(f"{name} of {given[0].type} with a default of {given[2].type}")
+        away = whole(arguments[1], "a distance") if len(arguments) > 1 else 1
+        if len(arguments) < 3:
+            return Value(f"{name}({arguments[0].sql}, {away}){tail}", arguments[0].type)
+        value, default = same([arguments[0], arguments[2]])
+        if value.type != arguments[0].type:
+            raise NotKnown(f"{name} of {arguments[0].type} with a default of {arguments[2].type}")
         return Value(f"{name}({value.sql}, {away}, {default.sql}){tail}", value.type)
 
     return rule
 
 
 def _edge(name: str) -> Aggregate:
-    def rule(given: Sequence[Value], distinct: bool, tail: str) -> Value:
-        if "ORDER BY" not in tail or len(given) != 1:
+    def rule(arguments: Sequence[Value], distinct: bool, tail: str) -> Value:
+        if "ORDER BY" not in tail or len(arguments) != 1:
             raise NotKnown(f"{name} without an order")
-        return Value(f"{name}({given[0].sql}){tail}", given[0].type)
+        return Value(f"{name}({arguments[0].sql}){tail}", arguments[0].type)
 
     return rule
 

@@ -151,5 +151,5 @@ def to_decimal(value: Value) -> Value:
 
 
 def to_text(value: Value) -> Value:
-    """A value as the text that Spark makes of it where a text is wanted."""
+    """A value as the text that Spark converts it to where a text is required."""
     return cast(value, STRING)

@@ -1,4 +1,4 @@
-"""What the translation says of SQL that it leaves to Spark."""
+"""Errors for SQL that the translation leaves to Spark."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from headrace.reading.rows import BadQuery
 
 
 class NotKnown(Exception):
-    """Something of which it is not known that DuckDB gives what Spark gives; without its place yet."""
+    """Something for which DuckDB is not known to return what Spark returns; its position is added later."""
 
 
 class LeftToSpark(BadQuery):
@@ -17,7 +17,7 @@ class LeftToSpark(BadQuery):
         super().__init__(f"{place}: not-known-to-agree: {what} is not known to give here what Spark gives: {way_out}")
 
     def with_way_out(self, way_out: str) -> LeftToSpark:
-        """The same, for who asked in another way."""
+        """The same error with another way out."""
         return LeftToSpark(self.place, self.what, way_out)
 
 
@@ -29,4 +29,4 @@ COMMAND = "run it with `headrace sql --spark`"
 SHOWN = "run it with `headrace show --spark`"
 OVER_HTTP = "leave it out, or use `headrace show --spark` or `headrace sql --spark` on the command line"
 AT_RUN_TIME = "not-known-to-agree: "
-"""What a message of the engine starts with where a value, not the SQL, is what cannot be known to agree."""
+"""Prefix of the engine's messages where a value, not the SQL, is not known to agree."""

@@ -1,4 +1,4 @@
-"""The engine: DuckDB in memory, fenced in, which reads nothing but streams of rows that it is handed."""
+"""The engine: DuckDB in memory, sandboxed, which reads nothing but the streams of rows passed to it."""
 
 from __future__ import annotations
 
@@ -115,17 +115,17 @@ _MACROS = (
 
 
 class Engine:
-    """A database in memory, with streams of rows by name; those that are read more than once are kept in it."""
+    """A database in memory, with streams of rows by name; those in `stored` can be read more than once."""
 
-    def __init__(self, streams: Mapping[str, Stream], kept: Collection[str] = ()) -> None:
+    def __init__(self, streams: Mapping[str, Stream], stored: Collection[str] = ()) -> None:
         self._connection = duckdb.connect(":memory:", config=dict(_LIMITS))
         self._connection.execute("SET TimeZone = 'UTC'")
         for macro in _MACROS:
             self._connection.execute(f"CREATE MACRO {macro}")
         for name, stream in streams.items():
-            # A bare stream: of one that could begin again, DuckDB would let pyarrow filter the rows where there is one.
+            # A bare stream: DuckDB would let pyarrow, where installed, filter the rows of one that can be read again.
             self._connection.register(f"{name}_once", stream().__arrow_c_stream__())
-            kind = "TEMP TABLE" if name in kept else "TEMP VIEW"
+            kind = "TEMP TABLE" if name in stored else "TEMP VIEW"
             self._connection.execute(f"CREATE {kind} {name} AS FROM {name}_once")
         self._connection.execute("SET lock_configuration = true")
 
@@ -141,17 +141,17 @@ class Engine:
         except duckdb.Error as error:
             raise BadQuery(one_line(error)) from None
         rows = read(reader, one_line)
-        return Rows(rows.columns, _kept(rows.rows, self._connection), flat=rows.flat)
+        return Rows(rows.columns, _keeping_open(rows.rows, self._connection), flat=rows.flat)
 
 
-def _kept(rows: Iterator[Any], connection: object) -> Iterator[Any]:
-    """The rows of a connection, which lives as long as they are read."""
+def _keeping_open(rows: Iterator[Any], connection: object) -> Iterator[Any]:
+    """The rows of a connection, which stays open while they are read."""
     yield from rows
     del connection
 
 
 def one_line(error: Exception) -> str:
-    """DuckDB's complaint in one line, without the SQL that it was given."""
+    """DuckDB's error in one line, without the SQL."""
     text = str(error).split("\n\nLINE ")[0].split("\n")[0]
     for prefix in ("Invalid Input Error: ", "Binder Error: ", "Conversion Error: ", "Out of Range Error: "):
         text = text.replace(prefix, "")

@@ -64,12 +64,12 @@ _COMPARISONS: Mapping[type[exp.Expr], str] = {
     exp.NullSafeNEQ: "IS DISTINCT FROM",
 }
 _SILENT = frozenset({"typed", "safe", "is_string", "_type", "quoted", "dialect", "action"})
-"""What sqlglot adds to nodes that says nothing of their meaning."""
+"""Arguments that sqlglot adds to nodes and that do not affect their meaning."""
 
 
 @dataclass(frozen=True)
 class Expressions:
-    """Translates expressions of one text; `subquery` translates a query inside of one."""
+    """Translates the expressions of one text; `subquery` translates a query inside one."""
 
     text: str
     subquery: Subquery
@@ -93,7 +93,7 @@ class Expressions:
         return LeftToSpark(self._place(node), what, self.way_out)
 
     def named(self, node: Any) -> str:
-        """What a node is called by who wrote it."""
+        """The name of a node as the user wrote it."""
         if isinstance(node, exp.Anonymous):
             return f"{node.name}()"
         if isinstance(node, exp.Func):
@@ -106,8 +106,8 @@ class Expressions:
         return f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
 
     def checked(self, node: Any, *known: str) -> None:
-        """Refuse a node of which an argument is not looked at."""
-        more = [name for name, given in node.args.items() if given and name not in known and name not in _SILENT]
+        """Refuse a node with an argument that is not translated."""
+        more = [name for name, argument in node.args.items() if argument and name not in known and name not in _SILENT]
         if more:
             raise NotKnown(f"{self.named(node)} with {', '.join(more)}")
 
@@ -223,10 +223,10 @@ def _in(to: Expressions, node: exp.In, scope: Scope) -> Value:
     value = to.value(node.this, scope)
     if node.args.get("query") is not None:
         return _in_query(to, node, value, scope)
-    given = to.all(node.expressions, scope)
-    if not given:
+    options = to.all(node.expressions, scope)
+    if not options:
         raise NotKnown(to.named(node))
-    first, *rest = operators.comparable([value, *given])
+    first, *rest = operators.comparable([value, *options])
     return Value(f"({first.sql} IN ({', '.join(each.sql for each in rest)}))", BOOLEAN)
 
 
@@ -240,7 +240,7 @@ def _in_query(to: Expressions, node: exp.In, value: Value, scope: Scope) -> Valu
 
 
 def _is_conjunct(node: exp.In) -> bool:
-    """Whether rows are only kept where it holds: as a value Spark gives false for what is not known to be in."""
+    """Whether it only filters rows: as a value, Spark returns false where membership is unknown."""
     around = node.parent
     if isinstance(around, exp.Not):
         around = around.parent
@@ -315,10 +315,10 @@ def _rlike(to: Expressions, node: exp.RegexpLike, scope: Scope) -> Value:
 def _cast(to: Expressions, node: Any, scope: Scope) -> Value:
     to.checked(node, "this", "to", "safe")
     kind = _type(to, node.args["to"])
-    given = node.this
-    if isinstance(given, exp.Literal) and given.is_string and kind.is_decimal and "start" not in given.meta:
-        return exact(Decimal(given.name))  # 1.50BD, which sqlglot reads as a cast
-    return cast(to.value(given, scope), kind, isinstance(node, exp.TryCast))
+    operand = node.this
+    if isinstance(operand, exp.Literal) and operand.is_string and kind.is_decimal and "start" not in operand.meta:
+        return exact(Decimal(operand.name))  # 1.50BD, which sqlglot reads as a cast
+    return cast(to.value(operand, scope), kind, isinstance(node, exp.TryCast))
 
 
 def _type(to: Expressions, node: Any) -> Type:
@@ -354,8 +354,8 @@ def _position(to: Expressions, node: exp.StrPosition, scope: Scope) -> Value:
 
 def _substring(to: Expressions, node: exp.Substring, scope: Scope) -> Value:
     to.checked(node, "this", "start", "length")
-    given = [node.args[name] for name in ("this", "start", "length") if node.args.get(name) is not None]
-    return functions.substring(*to.all(given, scope))
+    arguments = [node.args[name] for name in ("this", "start", "length") if node.args.get(name) is not None]
+    return functions.substring(*to.all(arguments, scope))
 
 
 def _trim(to: Expressions, node: exp.Trim, scope: Scope) -> Value:
@@ -399,9 +399,9 @@ def _called(to: Expressions, node: exp.Anonymous, scope: Scope) -> Value:
     return FUNCTIONS[name](*to.all(node.expressions, scope))
 
 
-def _begins_with_a_unit(name: str, given: Sequence[Any]) -> bool:
+def _begins_with_a_unit(name: str, arguments: Sequence[Any]) -> bool:
     """Whether it is `dateadd(month, ...)`, whose first word is no column."""
-    return name in ("dateadd", "date_add", "datediff", "date_diff") and len(given) == 3
+    return name in ("dateadd", "date_add", "datediff", "date_diff") and len(arguments) == 3
 
 
 def _collects(nodes: Sequence[Any]) -> bool:
@@ -419,9 +419,9 @@ def _field_name(node: Any, at: int) -> str:
     return str(node.alias_or_name) if isinstance(node, exp.Alias | exp.Column | exp.Dot) else f"col{at}"
 
 
-def _higher(to: Expressions, name: str, given: Sequence[Any], scope: Scope) -> Value:
-    value = to.value(given[0], scope)
-    each = given[1]
+def _higher(to: Expressions, name: str, arguments: Sequence[Any], scope: Scope) -> Value:
+    value = to.value(arguments[0], scope)
+    each = arguments[1]
     if value.type.name != "array" or not isinstance(each, exp.Lambda) or len(each.expressions) != 1:
         raise NotKnown(f"{name}() of this form")
     argument = f"x_{len(scope.lambdas)}"
@@ -443,16 +443,16 @@ def _aggregate(to: Expressions, node: exp.Anonymous, scope: Scope, tail: str, wi
         raise NotKnown(f"{node.name}()")
     if not windowed and not scope.aggregates:
         raise NotKnown(f"{node.name}() here")
-    given, distinct = node.expressions, False
-    if len(given) == 1 and isinstance(given[0], exp.Distinct):
-        given, distinct = given[0].expressions, True
-    if len(given) == 1 and isinstance(given[0], exp.Star):
+    arguments, distinct = node.expressions, False
+    if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
+        arguments, distinct = arguments[0].expressions, True
+    if len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         if name != "count" or distinct:
             raise NotKnown(f"{node.name}(*)")
-        given = []
+        arguments = []
     if windowed and distinct:
         raise NotKnown(f"{node.name}(distinct ...) over a window")
-    return rule(to.all(given, scope), distinct, tail)
+    return rule(to.all(arguments, scope), distinct, tail)
 
 
 def _filtered(to: Expressions, node: exp.Filter, scope: Scope) -> Value:
@@ -493,16 +493,16 @@ def _frame(to: Expressions, spec: Any) -> str:
     return f"{kind} BETWEEN {edges[0]} AND {edges[1]}"
 
 
-def ordered(to: Expressions, node: Any, scope: Scope, given: str | None = None) -> str:
+def ordered(to: Expressions, node: Any, scope: Scope, key: str | None = None) -> str:
     """One key of an ORDER BY: nulls are the smallest values, as in Spark."""
     to.checked(node, "this", "desc", "nulls_first")
-    sql = given if given is not None else plain(to.value(node.this, scope)).sql
+    sql = key if key is not None else plain(to.value(node.this, scope)).sql
     direction = "DESC" if node.args.get("desc") else "ASC"
     return f"{sql} {direction} NULLS {'FIRST' if node.args.get('nulls_first') else 'LAST'}"
 
 
 def plain(value: Value) -> Value:
-    """A value to group, order or tell apart by."""
+    """A value to group, order or compare by."""
     if not value.type.is_plain:
         raise NotKnown(f"grouping or ordering by a {value.type}")
     return value
@@ -551,4 +551,4 @@ _HANDLERS: Mapping[type[Any], Handler] = {
     **dict.fromkeys(_ARITHMETIC, _arithmetic),
     **dict.fromkeys(_COMPARISONS, _comparison),
 }
-"""The kinds of nodes that are allowed; any other is left to Spark."""
+"""The kinds of nodes that are supported; any other is left to Spark."""

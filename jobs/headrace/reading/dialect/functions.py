@@ -27,17 +27,17 @@ from headrace.reading.dialect.values import Value, quoted_text, text, whole, wri
 Rule = Callable[..., Value]
 
 
-def _call(name: str, *given: Value) -> str:
-    return f"{name}({', '.join(value.sql for value in given)})"
+def _call(name: str, *arguments: Value) -> str:
+    return f"{name}({', '.join(value.sql for value in arguments)})"
 
 
 def _typed(name: str, kinds: Sequence[Type], to: Type) -> Rule:
     """A function of DuckDB whose arguments are cast to some types."""
 
-    def rule(*given: Value) -> Value:
-        if len(given) != len(kinds):
-            raise NotKnown(f"a call with {len(given)} arguments")
-        return Value(_call(name, *map(_implicit, given, kinds)), to)
+    def rule(*arguments: Value) -> Value:
+        if len(arguments) != len(kinds):
+            raise NotKnown(f"a call with {len(arguments)} arguments")
+        return Value(_call(name, *map(_implicit, arguments, kinds)), to)
 
     return rule
 
@@ -185,23 +185,23 @@ def _to_epoch(divisor: int) -> Rule:
     return rule
 
 
-def _concat(*given: Value) -> Value:
-    if not given:
+def _concat(*arguments: Value) -> Value:
+    if not arguments:
         return text("")
-    if any(value.type.name == "array" for value in given):
-        return _joined(given)
-    return Value("(" + " || ".join(to_text(value).sql for value in given) + ")", STRING)
+    if any(value.type.name == "array" for value in arguments):
+        return _joined(arguments)
+    return Value("(" + " || ".join(to_text(value).sql for value in arguments) + ")", STRING)
 
 
-def _joined(given: Sequence[Value]) -> Value:
-    if len({value.type for value in given}) > 1:
+def _joined(arrays: Sequence[Value]) -> Value:
+    if len({value.type for value in arrays}) > 1:
         raise NotKnown("concat of arrays of several types")
-    absent = " OR ".join(f"{value.sql} IS NULL" for value in given)
-    return Value(f"CASE WHEN {absent} THEN NULL ELSE {' || '.join(value.sql for value in given)} END", given[0].type)
+    absent = " OR ".join(f"{value.sql} IS NULL" for value in arrays)
+    return Value(f"CASE WHEN {absent} THEN NULL ELSE {' || '.join(value.sql for value in arrays)} END", arrays[0].type)
 
 
-def _concat_ws(*given: Value) -> Value:
-    return Value(_call("concat_ws", *map(to_text, given)), STRING) if len(given) > 1 else _no("concat_ws")
+def _concat_ws(*arguments: Value) -> Value:
+    return Value(_call("concat_ws", *map(to_text, arguments)), STRING) if len(arguments) > 1 else _no("concat_ws")
 
 
 def _no(what: str) -> Value:
@@ -300,8 +300,8 @@ def matches(value: Value, pattern: Value) -> Value:
 def _regexp_replace(value: Value, pattern: Value, instead: Value) -> Value:
     found = _filled(pattern)
     put = patterns.replacement(written(instead, "a replacement"), patterns.groups(found))
-    given = (_ended(value, found), quoted_text(patterns.regex(found)), quoted_text(put), "'g'")
-    return Value(f"regexp_replace({', '.join(given)})", STRING)
+    arguments = (_ended(value, found), quoted_text(patterns.regex(found)), quoted_text(put), "'g'")
+    return Value(f"regexp_replace({', '.join(arguments)})", STRING)
 
 
 def _regexp_extract(value: Value, pattern: Value, *group: Value) -> Value:
@@ -352,9 +352,9 @@ def _round(value: Value, *digits: Value) -> Value:
     if kind == DOUBLE:
         return Value(f"spark_round({value.sql}, {places})", DOUBLE)
     precision, scale = kind.numbers
-    kept = min(scale, places)
-    to = decimal(min(precision - scale + 1 + kept, 38), kept)
-    return Value(f"CAST(round({value.sql}, {kept}) AS {duck(to)})", to)
+    result_scale = min(scale, places)
+    to = decimal(min(precision - scale + 1 + result_scale, 38), result_scale)
+    return Value(f"CAST(round({value.sql}, {result_scale}) AS {duck(to)})", to)
 
 
 def _logarithm(base: str) -> Rule:
@@ -364,22 +364,22 @@ def _logarithm(base: str) -> Rule:
     return rule
 
 
-def _log(*given: Value) -> Value:
-    if len(given) == 1:
-        return _logarithm("")(*given)
-    base, value = (cast(_number(each), DOUBLE).sql for each in given)
+def _log(*arguments: Value) -> Value:
+    if len(arguments) == 1:
+        return _logarithm("")(*arguments)
+    base, value = (cast(_number(each), DOUBLE).sql for each in arguments)
     return Value(f"(spark_ln({value}) / spark_ln({base}))", DOUBLE)
 
 
 def _of_double(name: str) -> Rule:
-    def rule(*given: Value) -> Value:
-        return Value(_call(name, *(cast(_number(value), DOUBLE) for value in given)), DOUBLE)
+    def rule(*arguments: Value) -> Value:
+        return Value(_call(name, *(cast(_number(value), DOUBLE) for value in arguments)), DOUBLE)
 
     return rule
 
 
-def _coalesce(*given: Value) -> Value:
-    found = same([*given])
+def _coalesce(*arguments: Value) -> Value:
+    found = same([*arguments])
     return Value(_call("coalesce", *found), found[0].type)
 
 
@@ -409,8 +409,8 @@ def _nullif(one: Value, other: Value) -> Value:
 
 
 def _extreme(name: str) -> Rule:
-    def rule(*given: Value) -> Value:
-        found = same([*given])
+    def rule(*arguments: Value) -> Value:
+        found = same([*arguments])
         if len(found) < 2 or not found[0].type.is_plain:
             raise NotKnown(f"{name} of {found[0].type}")
         return Value(_call(name, *found), found[0].type)
@@ -435,10 +435,10 @@ def _size(value: Value) -> Value:
     return _no(f"the size of a {value.type}")
 
 
-def _array(*given: Value) -> Value:
-    if not given:
+def _array(*arguments: Value) -> Value:
+    if not arguments:
         raise NotKnown("an array of nothing")
-    found = same([*given])
+    found = same([*arguments])
     if found[0].type.name == "null":
         raise NotKnown("an array of nulls")
     return Value(f"[{', '.join(value.sql for value in found)}]", array(found[0].type))
@@ -514,18 +514,18 @@ def _values(value: Value) -> Value:
     return Value(f"map_values({value.sql})", array(value.type.element)) if value.type.name == "map" else _no("a value")
 
 
-def _map(*given: Value) -> Value:
-    if not given or len(given) % 2:
+def _map(*arguments: Value) -> Value:
+    if not arguments or len(arguments) % 2:
         raise NotKnown("map of an odd number of arguments")
-    keys, values = same([*given[::2]]), same([*given[1::2]])
+    keys, values = same([*arguments[::2]]), same([*arguments[1::2]])
     pairs = ", ".join(f"{key.sql}: {value.sql}" for key, value in zip(keys, values, strict=True))
     kind = Type("map", (), (("key", keys[0].type), ("value", values[0].type)))
     return Value(f"CAST(MAP {{{pairs}}} AS {duck(kind)})", kind)
 
 
-def _named_struct(*given: Value) -> Value:
-    names = [written(value, "a name") for value in given[::2]]
-    return struct(names, given[1::2])
+def _named_struct(*arguments: Value) -> Value:
+    names = [written(value, "a name") for value in arguments[::2]]
+    return struct(names, arguments[1::2])
 
 
 def struct(names: Sequence[str], values: Sequence[Value]) -> Value:
@@ -540,8 +540,8 @@ def _is_null(value: Value) -> Value:
     return Value(f"({value.sql} IS NULL)", BOOLEAN)
 
 
-def _make_date(*given: Value) -> Value:
-    return Value(_call("make_date", *(cast(_implicit(each, INT), BIGINT) for each in given)), DATE)
+def _make_date(*arguments: Value) -> Value:
+    return Value(_call("make_date", *(cast(_implicit(each, INT), BIGINT) for each in arguments)), DATE)
 
 
 def _as(kind: Type) -> Rule:
@@ -686,4 +686,4 @@ FUNCTIONS: Mapping[str, Rule] = {
     "weekofyear": _part("week"),
     "year": _part("year"),
 }
-"""The list of what is allowed; what is not on it is left to Spark."""
+"""The functions that are supported; all others are left to Spark."""

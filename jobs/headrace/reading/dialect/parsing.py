@@ -1,4 +1,4 @@
-"""The text as a tree: Spark's words as sqlglot reads them, every function as it is written, one query or expression."""
+"""The text as a tree: Spark's syntax as sqlglot reads it, every function as it is written, one query or expression."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from headrace.reading.rows import BadQuery
 _DIALECT = Databricks()
 _FIRST_WORDS = {TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN}
 _SPELLED = ("CAST", "TRY_CAST", "EXTRACT", "POSITION", "SUBSTRING", "SUBSTR", "TRIM")
-"""Functions whose arguments are no plain list."""
+"""Functions whose arguments are not a plain list."""
 
 
 _OR_SPARKS = ": if Spark knows it, run it with --spark"
 
 
 class _AsWritten(DatabricksParser):
-    """Takes functions for a name and arguments: what sqlglot makes of some loses what tells Spark's from others."""
+    """Parses functions as a name and arguments: some of sqlglot's own nodes lose what distinguishes Spark's."""
 
     FUNCTIONS: ClassVar = {}
     FUNCTION_PARSERS: ClassVar = {name: DatabricksParser.FUNCTION_PARSERS[name] for name in _SPELLED}
@@ -88,7 +88,7 @@ def _joined(tokens: list[Token], text: str) -> list[Token]:
 
 
 def unescaped(raw: str) -> str | None:
-    """The value of string literals in a row as Spark reads them, from their source; None if they are too odd."""
+    """The value of adjacent string literals as Spark reads them, from their source; None for unsupported escapes."""
     if raw[:1] in "rR":
         return raw[2:-1]
     out, at, quote = "", 0, ""

@@ -46,17 +46,17 @@ def translate(text: str, tree: exp.Query, tables: Mapping[str, Table]) -> Query:
 
 
 def shown(query: Query) -> str:
-    """The query as it is handed out: with names, and with times of a zone."""
+    """The query as it is returned: with column names, and with times in UTC."""
     names = [name for name, _ in query.columns]
     doubles = sorted({name for name in names if names.count(name) > 1})
     if doubles:
         raise BadQuery(f"more than one column is called {', '.join(doubles)}: name them apart with `as`")
-    given = ", ".join(zoned(name, kind, f"c{at}") for at, (name, kind) in enumerate(query.columns, 1))
-    return f"SELECT {given} FROM ({query.sql})"
+    selected = ", ".join(zoned(name, kind, f"c{at}") for at, (name, kind) in enumerate(query.columns, 1))
+    return f"SELECT {selected} FROM ({query.sql})"
 
 
 def zoned(name: str, kind: Type, sql: str | None = None) -> str:
-    """A column as it is handed out: its times are of a zone, UTC."""
+    """A column as it is returned: its times have a zone, UTC."""
     sql = sql or quoted(name)
     if holds_time(kind) and not holds_unknown(kind):
         sql = f"CAST({sql} AS {duck(kind, zoned=True)})"
@@ -64,7 +64,7 @@ def zoned(name: str, kind: Type, sql: str | None = None) -> str:
 
 
 def condition(text: str, tree: exp.Expr, alias: str, table: Table, way_out: str = COMMAND) -> str:
-    """A condition over one table, whose rows go by an alias."""
+    """A condition over one table, whose rows have an alias."""
     queries = _Queries(text, {}, way_out=way_out)
     columns = tuple((name, name, kind) for name, kind in table.columns)
     names = (table.name, table.name.split(".")[-1])
@@ -79,8 +79,8 @@ def stored(name: str, table: Table) -> str:
     """The rows of a table with their times in UTC and without a zone."""
     if not any(holds_time(kind) for _, kind in table.columns):
         return f"SELECT * FROM {quoted(name)}"
-    given = ", ".join(_unzoned(column, kind) for column, kind in table.columns)
-    return f"SELECT {given} FROM {quoted(name)}"
+    selected = ", ".join(_unzoned(column, kind) for column, kind in table.columns)
+    return f"SELECT {selected} FROM {quoted(name)}"
 
 
 def _unzoned(name: str, kind: Type) -> str:
@@ -139,7 +139,7 @@ class _Queries:
             found = self.query(cte.this, outer, ctes)
             columns = self._renamed(found.columns, cte.args["alias"])
             name = f"q{next(self.numbers)}"
-            parts.append(f"{name} AS MATERIALIZED ({found.sql})")  # what it reads can be read once
+            parts.append(f"{name} AS MATERIALIZED ({found.sql})")  # its inputs can only be read once
             ctes = {**ctes, cte.alias.lower(): Table(name, columns)}
         return f"WITH {', '.join(parts)} ", ctes
 
@@ -171,11 +171,11 @@ class _Queries:
 
 
 def _brought(side: Query, kinds: Sequence[Type]) -> str:
-    given = ", ".join(
+    selected = ", ".join(
         f"{cast(Value(f'c{at}', kind), wanted).sql} AS c{at}"
         for at, ((_, kind), wanted) in enumerate(zip(side.columns, kinds, strict=True), 1)
     )
-    return f"(SELECT {given} FROM ({side.sql}))"
+    return f"(SELECT {selected} FROM ({side.sql}))"
 
 
 def _order(to: Expressions, node: Any, scope: Scope, columns: Columns, outputs: Mapping[str, Value]) -> str:
@@ -198,7 +198,7 @@ def _key(to: Expressions, node: Any, scope: Scope, columns: Columns, outputs: Ma
 
 
 def _place(wanted: Any, columns: Columns) -> int | None:
-    """Which of the columns is meant, where one is: by its number or by its name."""
+    """The index of the column that is meant by number or by name, if any."""
     names = [name.lower() for name, _ in columns]
     if isinstance(wanted, exp.Literal) and not wanted.is_string and wanted.name.isdigit():
         if not 1 <= int(wanted.name) <= len(columns):
@@ -216,10 +216,10 @@ def _limits(to: Expressions, node: Any) -> str:
         if clause is None:
             continue
         to.checked(clause, "expression", "this" if name == "offset" else "expression")
-        given = clause.expression
-        if not isinstance(given, exp.Literal) or not given.name.isdigit():
+        number = clause.expression
+        if not isinstance(number, exp.Literal) or not number.name.isdigit():
             raise NotKnown(f"{name} of an expression")
-        sql += f" {name.upper()} {given.name}"
+        sql += f" {name.upper()} {number.name}"
     return sql
 
 
@@ -246,7 +246,7 @@ class _Select:
 
     def of(self, node: exp.Select, outer: Scope) -> Query:
         to = self.to
-        more = [name for name, given in node.args.items() if given and name not in _CLAUSES]
+        more = [name for name, argument in node.args.items() if argument and name not in _CLAUSES]
         if more:
             raise NotKnown(f"a query with {', '.join(more).replace('_', ' ')}")
         tables, scope = self._from(node, outer)
@@ -262,9 +262,9 @@ class _Select:
             if not all(kind.is_plain for _, kind in columns):
                 raise NotKnown("select distinct of nested values")
         keys = _order(to, node, replace(scope, aggregates=True), columns, named)
-        given = ", ".join(f"{value.sql} AS c{at}" for at, (_, value) in enumerate(outputs, 1))
+        selected = ", ".join(f"{value.sql} AS c{at}" for at, (_, value) in enumerate(outputs, 1))
         word = "SELECT DISTINCT" if distinct is not None else "SELECT"
-        return Query(f"{word} {given}{tables}{where}{groups}{having}{keys}{_limits(to, node)}", columns)
+        return Query(f"{word} {selected}{tables}{where}{groups}{having}{keys}{_limits(to, node)}", columns)
 
     def _condition(self, clause: Any, scope: Scope) -> str:
         return "" if clause is None else f" WHERE {truth(self.to.value(clause.this, scope)).sql}"
@@ -360,8 +360,8 @@ class _Select:
             if one.type != other.type or not one.type.is_plain:
                 raise NotKnown(f"using ({name}) of {one.type} and {other.type}")
             conditions.append(f"{one.sql} = {other.sql}")
-            kept = {"RIGHT": other.sql, "FULL": f"coalesce({one.sql}, {other.sql})"}.get(side, one.sql)
-            merged[name.lower()] = Column(name, Value(kept, one.type))
+            value = {"RIGHT": other.sql, "FULL": f"coalesce({one.sql}, {other.sql})"}.get(side, one.sql)
+            merged[name.lower()] = Column(name, Value(value, one.type))
         return sql + f"({' AND '.join(conditions)})", replace(left, sources=(*left.sources, right), merged=merged)
 
     def _source(self, node: Any, outer: Scope) -> tuple[str, Source]:
@@ -404,7 +404,7 @@ def _star(node: Any) -> exp.Star | None:
 
 
 def _name(node: Any) -> str:
-    """What a column is called: as `as` says, as the column that it is, else as it is written."""
+    """The name of a column: that of `as`, of the column itself, else its text."""
     if isinstance(node, exp.Alias | exp.Column | exp.Dot):
         return str(node.alias_or_name or node.name)
     return str(node.sql(dialect="databricks", normalize_functions=False))

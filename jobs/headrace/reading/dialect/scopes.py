@@ -1,4 +1,4 @@
-"""What names mean in a query: columns of its sources by Spark's rules, which know no case."""
+"""What names mean in a query: columns of its sources by Spark's rules, which ignore case."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Source:
-    """One relation of a FROM clause; `names` are those it goes by, in lower case."""
+    """One relation of a FROM clause; `names` are its names, in lower case."""
 
     names: tuple[str, ...]
     columns: tuple[Column, ...]
@@ -102,7 +102,7 @@ def _in_source(sources: list[Source], rest: tuple[str, ...], parts: tuple[str, .
 
 
 def fields(value: Value, names: tuple[str, ...]) -> Value:
-    """A field of a struct, and of each struct of an array; names know no case."""
+    """A field of a struct, and of each struct of an array; names ignore case."""
     for name in names:
         value = _field(value, name)
     return value

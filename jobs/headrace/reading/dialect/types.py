@@ -92,7 +92,7 @@ _OF_DUCK = {
 
 
 def decimal(precision: int, scale: int) -> Type:
-    """A decimal type; refused where Spark would have to give up digits."""
+    """A decimal type; refused where Spark would have to drop digits."""
     if precision > MOST_DIGITS:
         raise NotKnown(f"a decimal of {precision} digits")
     return Type("decimal", (precision, scale))
@@ -103,7 +103,7 @@ def array(element: Type) -> Type:
 
 
 def of_duck(kind: Any) -> Type:
-    """The type of a column that DuckDB has been handed; `unknown` can be shown, and nothing else."""
+    """The type of a column that DuckDB has read; `unknown` can only be shown."""
     match str(kind.id):
         case "decimal":
             (_, precision), (_, scale) = kind.children
@@ -119,7 +119,7 @@ def of_duck(kind: Any) -> Type:
 
 
 def duck(kind: Type, zoned: bool = False) -> str:
-    """DuckDB's name of a type; `zoned` as it is handed out, where a time is one of UTC."""
+    """DuckDB's name of a type; `zoned` as it is returned, where a time is in UTC."""
     match kind.name:
         case "decimal":
             return f"DECIMAL({kind.numbers[0]}, {kind.numbers[1]})"
@@ -137,12 +137,12 @@ def duck(kind: Type, zoned: bool = False) -> str:
 
 
 def holds_time(kind: Type) -> bool:
-    """Whether a time is or lies in values of a type."""
+    """Whether values of a type are or contain times."""
     return kind.name == "timestamp" or any(holds_time(part) for _, part in kind.parts)
 
 
 def holds_unknown(kind: Type) -> bool:
-    """Whether something lies in values of a type of which nothing is known."""
+    """Whether values of a type contain something of unknown type."""
     return kind.name in ("unknown", "null") or any(holds_unknown(part) for _, part in kind.parts)
 
 

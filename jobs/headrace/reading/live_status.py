@@ -1,4 +1,4 @@
-"""Watching a runner: a picture that is redrawn on a terminal, else one line per query whenever it did something."""
+"""Watching a runner: a view that is redrawn on a terminal, else one line per query whenever it did something."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def watch(
     arrivals: Callable[[], Sequence[Arrival]],
     wait: Callable[[float], bool | None],
 ) -> None:
-    """Show status and arrivals, newest last, until `wait(seconds)` says that all is over.
+    """Show status and arrivals, newest last, until `wait(seconds)` returns true.
 
     `threading.Event.wait` is such a function. On a terminal the last status stays on the screen.
     """
@@ -45,13 +45,13 @@ def _draw(
 
 
 def _print_lines(console: Console, status: Callable[[], ProjectStatus], wait: Callable[[float], bool | None]) -> None:
-    told: dict[str, tuple[object, ...]] = {}
+    printed: dict[str, tuple[object, ...]] = {}
     while True:
         over = wait(LINE_SECONDS)
         now = status()
         for query in now.queries:
-            if told.get(query.name) != (news := _news(query)):
-                told[query.name] = news
+            if printed.get(query.name) != (news := _news(query)):
+                printed[query.name] = news
                 console.print(status_line(query, now.at), markup=False, highlight=False, soft_wrap=True)
         if over:
             return
