@@ -45,7 +45,7 @@ def said() -> list[str]:
 
 def follow(run: FakeRun, said: list[str], during: Any = None) -> None:
     """Follow a run to its end."""
-    running._followed(cast(Any, run), running.Stopped(), lambda event, **_: said.append(event), during)
+    running._wait_for_end(cast(Any, run), running.Stopped(), lambda event, **_: said.append(event), during)
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Commands that look at what is stored and sent, and those that make it anew."""
+"""Commands that show what is stored and sent, and those that rebuild it."""
 
 from __future__ import annotations
 

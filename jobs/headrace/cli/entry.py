@@ -1,4 +1,4 @@
-"""The way in: runs one command, and turns failures into exit codes and one line each."""
+"""The entry point: runs one command, and turns failures into exit codes and one line each."""
 
 from __future__ import annotations
 
@@ -18,58 +18,58 @@ _OBJECTS = 100_000
 """New objects between two garbage collections: reading a project makes very many at once, and keeps them."""
 
 
-def main(words: list[str] | None = None) -> None:
-    """Run one command; every failure of the user's world is one line on stderr, without a traceback."""
+def main(arguments: list[str] | None = None) -> None:
+    """Run one command; every failure outside our code is one line on stderr, without a traceback."""
     gc.set_threshold(_OBJECTS)
     try:
-        code = _run(sys.argv[1:] if words is None else words)
-        _write_out()
+        code = _run(sys.argv[1:] if arguments is None else arguments)
+        _flush_stdout()
     except Exception as error:
-        code = _unforeseen(error)
+        code = _unanticipated(error)
     with suppress(OSError):
-        _write_out()
+        _flush_stdout()
     sys.exit(code)
 
 
-def _run(words: list[str]) -> int:
-    """Run one command and tell what it has foreseen to fail."""
+def _run(arguments: list[str]) -> int:
+    """Run one command and report the failures that it anticipates."""
     command = typer.main.get_command(app)
     try:
-        code = command.main(words, prog_name="headrace", standalone_mode=False)
+        code = command.main(arguments, prog_name="headrace", standalone_mode=False)
     except InvalidProject as error:
         from headrace.commands import checking
 
-        code = checking.report(error, _folder(words))
+        code = checking.report(error, _folder(arguments))
     except HeadraceError as error:
-        _tell(f"headrace: {error}")
+        _print_error(f"headrace: {error}")
         code = error.exit_code
     except typer.TyperException as error:
-        _tell(_misuse(error.format_message()))
+        _print_error(_misuse(error.format_message()))
         code = ExitCode.USAGE
     except (KeyboardInterrupt, typer.Abort):
         code = 130
     return int(code) if isinstance(code, int) else ExitCode.OK
 
 
-def _unforeseen(error: Exception) -> int:
-    """Tell a failure of the user's world; one of ours keeps its traceback."""
+def _unanticipated(error: Exception) -> int:
+    """Report a failure outside our code; an error of ours keeps its traceback."""
     if isinstance(error, BrokenPipeError):
-        return ExitCode.FAILED  # whoever would read of it has gone
+        return ExitCode.FAILED  # nobody is left to read it
     line = faults.describe(error)
     if line is None:
         raise error
-    _tell(f"headrace: {line}")
+    _print_error(f"headrace: {line}")
     return ExitCode.ENVIRONMENT
 
 
-def _tell(line: str) -> None:
-    """Say why a command ends; where stderr cannot be written the exit code has to do."""
+def _print_error(line: str) -> None:
+    """Print why a command ends; if stderr cannot be written, the exit code must suffice."""
     with suppress(OSError):
         print(line, file=sys.stderr)
 
 
-def _write_out() -> None:
-    """Write what is printed to stdout, if there is one; that its reader has gone is no failure."""
+def _flush_stdout() -> None:
+    """Flush stdout, if there is one; a closed pipe is not a failure."""
     try:
         print(end="", flush=True)
     except OSError as error:
@@ -79,25 +79,29 @@ def _write_out() -> None:
             raise
 
 
-def submitted(words: list[str]) -> None:
-    """Run as a Spark application: the words are those of `headrace run`, after -C and -t."""
-    ours = [word for at, word in enumerate(words) if word in ("-C", "-t") or (at and words[at - 1] in ("-C", "-t"))]
-    rest = words[len(ours) :]
+def submitted(arguments: list[str]) -> None:
+    """Run as a Spark application: the arguments are those of `headrace run`, after -C and -t."""
+    ours = [
+        argument
+        for at, argument in enumerate(arguments)
+        if argument in ("-C", "-t") or (at and arguments[at - 1] in ("-C", "-t"))
+    ]
+    rest = arguments[len(ours) :]
     main([*ours, "run", *rest])
 
 
 def _misuse(message: str) -> str:
-    """What is wrong with the words of a command, in one line; a command without words gets its help."""
+    """What is wrong with a command's arguments, in one line; a command without arguments gets its help."""
     return message if message.startswith("Usage:") else f"headrace: {message.rstrip('.')}; see --help"
 
 
-def _folder(words: list[str]) -> Path:
+def _folder(arguments: list[str]) -> Path:
     """The folder that -C names, else the current one: where findings' files are looked for."""
-    for word, following in zip(words, [*words[1:], ""], strict=True):
-        if word in ("-C", "--project"):
+    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if argument in ("-C", "--project"):
             return Path(following)
-        if word.startswith("--project="):
-            return Path(word.removeprefix("--project="))
-        if word.startswith("-C"):
-            return Path(word.removeprefix("-C"))
+        if argument.startswith("--project="):
+            return Path(argument.removeprefix("--project="))
+        if argument.startswith("-C"):
+            return Path(argument.removeprefix("-C"))
     return Path()

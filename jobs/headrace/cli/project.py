@@ -1,4 +1,4 @@
-"""Commands that make, read, check and tell a project."""
+"""Commands that create, read, check and describe a project."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def plan(
     """
     from headrace.commands import planning
 
-    return planning.tell(context.obj, tuple(select or ()), explain, json)
+    return planning.show(context.obj, tuple(select or ()), explain, json)
 
 
 def test(

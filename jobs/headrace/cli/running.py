@@ -1,4 +1,4 @@
-"""Commands that run until they are told to end, and the broker that they need."""
+"""Commands that run until they are stopped, and the broker that they need."""
 
 from __future__ import annotations
 

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 WATCHED = (".sql", ".yml", ".yaml", ".csv")
-"""The files of a project that people write."""
+"""The files of a project that are edited by hand."""
 
 
 def report(error: InvalidProject, folder: Path) -> int:
-    """Print findings with their lines; the project was not touched."""
+    """Print findings with their lines; nothing was changed."""
     root = manifest.find_root(folder)
     print(findings_report.render(error.findings, root, _coloured()), file=sys.stderr)
     print(f"headrace: {_count(error.findings)}, nothing was started", file=sys.stderr)
@@ -38,7 +38,7 @@ def report(error: InvalidProject, folder: Path) -> int:
 def check(workspace: Workspace, offline: bool, as_json: bool) -> int:
     """Check the files; unless offline, also with Spark."""
     with _judge(offline) as judge:
-        return _told(workspace.survey(), judge, as_json)
+        return _print_findings(workspace.survey(), judge, as_json)
 
 
 def watch(workspace: Workspace, offline: bool, as_json: bool, saves: Iterable[object] | None = None) -> int:
@@ -48,7 +48,7 @@ def watch(workspace: Workspace, offline: bool, as_json: bool, saves: Iterable[ob
     with _judge(offline) as judge:
         for _ in _and_now(_saves(root) if saves is None else saves):
             try:
-                code = _told(workspace.survey(), judge, as_json)
+                code = _print_findings(workspace.survey(), judge, as_json)
             except HeadraceError as error:
                 print(f"headrace: {error}", file=sys.stderr)
                 code = int(error.exit_code)
@@ -88,8 +88,8 @@ def _judge(offline: bool) -> Iterator[_Judge]:
         judge.close()
 
 
-def _told(surveyed: Survey, judge: _Judge, as_json: bool) -> int:
-    """Print all that is wrong; Spark judges the models that nothing else is wrong with."""
+def _print_findings(surveyed: Survey, judge: _Judge, as_json: bool) -> int:
+    """Print all findings; Spark checks only models without other findings."""
     sound = surveyed.sound
     found = sorted({*surveyed.findings, *casefiles.findings(surveyed), *(judge.findings(sound) if sound else ())})
     if as_json:
@@ -109,7 +109,7 @@ def _and_now(saves: Iterable[object]) -> Iterator[object]:
 
 
 def _saves(root: Path) -> Iterator[object]:
-    """Every save of a file that people write, none of them hidden."""
+    """Every save of a file that is edited by hand, hidden ones excluded."""
     from watchfiles import watch as watched
 
     def is_ours(_: object, path: str) -> bool:

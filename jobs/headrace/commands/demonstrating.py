@@ -1,4 +1,4 @@
-"""The demo: a broker, the runner, made-up events, and the rows that come out of them."""
+"""The demo: a broker, the runner, made-up events, and the rows that they produce."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DOMAINS = ("shipping", "sales")
 
 
 class Demo:
-    """One telling of the demo's story, and the records that have come out of it so far."""
+    """One run of the demo's story, and the records that it has produced so far."""
 
     def __init__(self, project: Project, console: Console) -> None:
         self._project = project
@@ -48,8 +48,8 @@ class Demo:
         self._records: list[Row] = []
         self._over = threading.Event()
 
-    def tell(self, running: Run, stopped: Stopped) -> None:
-        """Send the events and show what comes: live on a terminal until Ctrl-C, else until all has come."""
+    def play(self, running: Run, stopped: Stopped) -> None:
+        """Send the events and show the output: live on a terminal until Ctrl-C, else until it is complete."""
         with self._listening():
             send(self._project.target.kafka, self._story.records, rate=None if not self._live else 4.0)
             if self._live:
@@ -83,7 +83,7 @@ class Demo:
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        threads = [threading.Thread(target=self._hear, args=(topic,), daemon=True) for topic in TOPICS]
+        threads = [threading.Thread(target=self._collect, args=(topic,), daemon=True) for topic in TOPICS]
         for thread in threads:
             thread.start()
         try:
@@ -93,7 +93,7 @@ class Demo:
             for thread in threads:
                 thread.join(10)
 
-    def _hear(self, topic: str) -> None:
+    def _collect(self, topic: str) -> None:
         keys = {record.key for record in self._story.records}
         for record in tail_topic(self._project.target.kafka, topic, until=Until(stopped=self._over.is_set)):
             if record["key"] in keys:
@@ -102,15 +102,15 @@ class Demo:
 
 
 def demo(workspace: Workspace) -> int:
-    """Run the demo: it ends by itself unless somebody watches it on a terminal."""
+    """Run the demo: it ends by itself unless it is shown on a terminal."""
     console = Console()
-    say = event_logger(workspace.layout.logs, quiet=console.is_terminal)
+    log = event_logger(workspace.layout.logs, quiet=console.is_terminal)
     with runner_lock(workspace.layout.locks), stop_on_signals() as stopped, workspace.with_broker() as project:
         _create(project)
-        telling = Demo(project, console)
-        code = run_project(selection.narrowed(project, DOMAINS, ()), {}, stopped, say, telling.tell)
+        playing = Demo(project, console)
+        code = run_project(selection.narrowed(project, DOMAINS, ()), {}, stopped, log, playing.play)
     if code in (0, 130):
-        telling.show()
+        playing.show()
         _show_tables(workspace)
     return 0 if code == 130 else code
 

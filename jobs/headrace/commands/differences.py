@@ -1,4 +1,4 @@
-"""How two versions of rows differ, told on a screen."""
+"""How two versions of rows differ, as text."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def lines(found: Difference, one: str, other: str) -> Iterator[str]:
             yield f"  columns only {word}: {', '.join(columns)}"
     cells = ", ".join(f"{name} {count}" for name, count in found.cells.items())
     by = f" by {', '.join(found.key)}" if found.key else ", as whole rows"
-    told = f"only {one} {found.only_running}, only {other} {found.only_beside}, differing {found.differing}"
-    yield f"  compared{by}: {told}{f' ({cells})' if cells else ''}"
+    counts = f"only {one} {found.only_running}, only {other} {found.only_beside}, differing {found.differing}"
+    yield f"  compared{by}: {counts}{f' ({cells})' if cells else ''}"
     yield from (f"  {_line(example, one, other)}" for example in found.examples)
 
 

@@ -1,4 +1,4 @@
-"""Commands that tell what a project is: lineage and docs."""
+"""Commands that describe a project: lineage and docs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from headrace.testing import casefiles
 
 
 def trace(workspace: Workspace, name: str, form: str, down: bool, as_json: bool) -> int:
-    """Show what a column is made of, or what is made of it."""
+    """Show what a column is derived from, or what is derived from it."""
     if form not in ("text", "mermaid"):
         raise UsageError("--format takes text or mermaid")
     found = origins.read(workspace.declared)
@@ -67,9 +67,9 @@ def test_cases(project: Project) -> list[dict[str, Any]]:
             print(f"headrace: left out: {error.findings[0]}", file=sys.stderr)
             continue
         value = case.document.value
-        told = {"model": case.model.table, "name": PurePosixPath(path).stem, "path": path}
+        fields = {"model": case.model.table, "name": PurePosixPath(path).stem, "path": path}
         expect = value["expect"].get("rows") or []
-        found.append({**told, "description": value.get("description", ""), "given": value["given"], "expect": expect})
+        found.append({**fields, "description": value.get("description", ""), "given": value["given"], "expect": expect})
     return found
 
 
@@ -78,7 +78,7 @@ def _case_paths(project: Project) -> Iterable[str]:
 
 
 def _types(project: Project, layout: Layout) -> Schemas:
-    """Spark's types, of these files or else of those that ran last."""
+    """Spark's types: those of the files, else those of the last run."""
     of_last_run = {record.declared for record in declared.recorded(layout).values()}
     ran = {table: types for name in of_last_run for table, types in declared.read(layout, name).schemas.items()}
     return known.types(project) or ran
@@ -87,6 +87,6 @@ def _types(project: Project, layout: Layout) -> Schemas:
 def _runner(project: Project, layout: Layout) -> str:
     from headrace.reading.status import read_status
 
-    told = read_status(project, layout)
-    since = f" since {told.project.started_at:%Y-%m-%d %H:%M UTC}" if told.project.started_at else ""
-    return f"runner {told.project.state}{since}"
+    status = read_status(project, layout)
+    since = f" since {status.project.started_at:%Y-%m-%d %H:%M UTC}" if status.project.started_at else ""
+    return f"runner {status.project.state}{since}"

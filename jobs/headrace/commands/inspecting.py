@@ -36,12 +36,12 @@ def list_models(workspace: Workspace, select: tuple[str, ...], exclude: tuple[st
 
 
 def status(workspace: Workspace, as_json: bool) -> int:
-    """Say how the runner fares."""
-    told = read_status(workspace.declared, workspace.layout)
+    """Show the status of the runner and its queries."""
+    current = read_status(workspace.declared, workspace.layout)
     if as_json:
-        print(told.to_json())
+        print(current.to_json())
     else:
-        printing.print_view(lambda width: status_view(told, width), Console())
+        printing.print_view(lambda width: status_view(current, width), Console())
     for rebuild in rebuilds.known(workspace.layout):
         print(f"headrace: {rebuild.progress}", file=sys.stderr)
     return ExitCode.OK

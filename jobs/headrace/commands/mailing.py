@@ -1,4 +1,4 @@
-"""The command that tells customers of their orders."""
+"""The command that notifies customers about their orders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.reading.tail import Until, tail_topic
 
 
 def mail(workspace: Workspace, topic: str, send: bool, limit: int | None, timeout: float | None) -> int:
-    """Make letters of a topic's notices; send them only if told to."""
+    """Create letters from a topic's notices; send them only if `send` is set."""
     if not send:
         return _deliver(workspace, topic, Ledger.copy_of(workspace.layout.mail(topic)), Shown(), limit, timeout)
     settings = workspace.declared.target.mail
@@ -37,7 +37,7 @@ def _deliver(
         notices = tail_topic(kafka, topic, ledger.places(), until)
         for delivery in deliver(islice(notices, limit), ledger, post):
             counts[delivery.outcome or "repeated"] += 1
-            _tell(delivery)
+            _print_failure(delivery)
     finally:
         post.close()
         print(_counted("now", counts), _counted("in all", ledger.counts()), sep="; ", file=sys.stderr)
@@ -45,11 +45,11 @@ def _deliver(
     return ExitCode.OK
 
 
-def _tell(delivery: Delivery) -> None:
+def _print_failure(delivery: Delivery) -> None:
     if delivery.reason:
         print(f"{delivery.outcome}: {delivery.order_id}: {delivery.reason}", file=sys.stderr)
 
 
 def _counted(when: str, counts: dict[str, int]) -> str:
-    told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
-    return f"{when}: {told or 'nothing'}"
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
+    return f"{when}: {outcomes or 'nothing'}"

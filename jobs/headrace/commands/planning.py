@@ -1,4 +1,4 @@
-"""The command that tells what an edit does to what is running, and what a run does about it."""
+"""The command that shows how an edit affects the running queries, and how a run handles that."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from headrace.reading import printing
 Mixes = Mapping[str, Sequence[Mapping[str, str]]]
 
 
-def tell(workspace: Workspace, select: tuple[str, ...], explain: bool, as_json: bool) -> int:
-    """Print one verdict per model and source; the exit code tells whether a run would refuse."""
+def show(workspace: Workspace, select: tuple[str, ...], explain: bool, as_json: bool) -> int:
+    """Print one verdict per model and source; the exit code shows whether a run would be refused."""
     project, layout = workspace.declared, workspace.layout
     found = plan.make(project, layout, known.types(project))
     if select:
@@ -47,12 +47,12 @@ def tell(workspace: Workspace, select: tuple[str, ...], explain: bool, as_json: 
 
 
 def accepted(project: Project, layout: Layout, why: str | None, rebuild: bool) -> Mixes:
-    """Refuse what a start would spoil, unless told; the mixes that the user accepts, by query."""
+    """Refuse edits that a start would corrupt, unless allowed; return the mixes that the user accepts, by query."""
     if why is not None and not why.strip():
         raise UsageError('--accept-mix takes the reason, such as --accept-mix "totals begin anew in May"')
     found = _running(plan.make(project, layout, known.types(project)), project)
-    words = [word for word, is_told in (("mix", why is not None), ("rebuild", rebuild)) if is_told]
-    if refused := found.refusals(*words, spark_will_see=True):
+    allowed = [word for word, is_allowed in (("mix", why is not None), ("rebuild", rebuild)) if is_allowed]
+    if refused := found.refusals(*allowed, spark_will_see=True):
         raise InvalidProject(refused)
     if why is None:
         return {}
@@ -60,13 +60,13 @@ def accepted(project: Project, layout: Layout, why: str | None, rebuild: bool) -
     mixes: dict[str, list[Mapping[str, str]]] = {}
     for entry in found.entries:
         if entry.verdict == Verdict.MIX.name and entry.first is not None:
-            told = {"at": at, "model": entry.name, "where": str(entry.first.place), "what": entry.first.message}
-            mixes.setdefault(entry.query, []).append({**told, "why": why})
+            mix = {"at": at, "model": entry.name, "where": str(entry.first.place), "what": entry.first.message}
+            mixes.setdefault(entry.query, []).append({**mix, "why": why})
     return mixes
 
 
 def rebuild(project: Project, layout: Layout, with_mixes: bool) -> tuple[str, ...]:
-    """Reset the queries that cannot go on, and those that stream them; the runner's lock must be held.
+    """Reset the queries that cannot continue, and those that stream from them; the runner's lock must be held.
 
     Nothing is reset if rows of one of them are still to be sent.
     """
@@ -83,7 +83,7 @@ def rebuild(project: Project, layout: Layout, with_mixes: bool) -> tuple[str, ..
 
 
 def _running(found: Plan, project: Project) -> Plan:
-    """Only what is about to run."""
+    """Only the entries of what is about to run."""
     queries = {query.name for query in project.queries}
     ran = project.landings_to_run
     queries |= {each.query for each in project.landings if ran is None or each.name in ran}

@@ -1,4 +1,4 @@
-"""Making a query anew beside the running one: filling, comparing, swapping, dropping."""
+"""Rebuilding a query beside the running one: filling, comparing, swapping, dropping."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def fill(workspace: Workspace, name: str) -> int:
-    """Make a model's query anew beside the running one, or go on with it, until it has caught up."""
+    """Rebuild a model's query beside the running one, or resume that, until it has caught up."""
     project, layout = workspace.declared, workspace.layout
     rebuild = _wanted(project, layout, name)
     _refuse_unfit(project, layout, rebuild)
@@ -44,12 +44,12 @@ def fill(workspace: Workspace, name: str) -> int:
         _begin(project, layout, rebuild, _types(schemas))
         filled = _refill(spark, project, rebuild, schemas, stopped)
     if filled is not None:
-        _tell(f"{rebuild.title} stands beside; compare with `headrace diff {name}`, then swap with --swap")
+        _print(f"{rebuild.title} stands beside; compare with `headrace diff {name}`, then swap with --swap")
     return stopped.exit_code
 
 
 def swap(workspace: Workspace, name: str, days: float) -> int:
-    """Let what stands beside catch up while no runner is at work, and put it to its place."""
+    """Let the rebuild catch up while no runner is active, and swap it in."""
     project, layout = workspace.declared, workspace.layout
     rebuild = _found(project, layout, name)
     with (
@@ -62,23 +62,23 @@ def swap(workspace: Workspace, name: str, days: float) -> int:
             raise UsageError(f"files were edited since {name} was filled; run `headrace rebuild {name}` again")
         _refuse_unfinished_readers(project, layout, rebuild)
         if _refill(spark, project, rebuild, schemas, stopped, everything=True) is not None:
-            kept = _swap(project, layout, rebuild, days)
-            _tell(f"{rebuild.title} swapped; the old is kept in {kept} for {days:g} days")
+            retired = _swap(project, layout, rebuild, days)
+            _print(f"{rebuild.title} swapped; the old is kept in {retired} for {days:g} days")
     return stopped.exit_code
 
 
 def drop(workspace: Workspace, name: str) -> int:
-    """Remove what stands beside."""
+    """Remove a rebuild."""
     project, layout = workspace.declared, workspace.layout
     rebuild = _found(project, layout, name, filled=False)
     with _held(layout, rebuild):
         shutil.rmtree(rebuild.folder(layout))
-    _tell(f"{rebuild.title} stands beside no more")
+    _print(f"{rebuild.title} stands beside no more")
     return ExitCode.OK
 
 
 def diff(workspace: Workspace, name: str, examples: int, as_json: bool) -> int:
-    """Compare a model's running table with the one beside, as of where the latter had caught up."""
+    """Compare a model's running table with the rebuilt one, as of the point that the latter has reached."""
     project, layout = workspace.declared, workspace.layout
     rebuild = _found(project, layout, name)
     table = _table(project, name)
@@ -87,13 +87,13 @@ def diff(workspace: Workspace, name: str, examples: int, as_json: bool) -> int:
 
     with session.start(project.target, layout.spark_log()) as spark:
         found = difference(spark, project, rebuild, table, examples)
-    told = _json(table, rebuild, found)
-    printing.write_lines([json.dumps(told)] if as_json else _lines(table, rebuild, found))
+    result = _json(table, rebuild, found)
+    printing.write_lines([json.dumps(result)] if as_json else _lines(table, rebuild, found))
     return ExitCode.OK
 
 
 def _wanted(project: Project, layout: Layout, name: str) -> Rebuild:
-    """What stands beside already, or is to: the query and all that cannot go on without it."""
+    """The existing rebuild, or a new one: the query and all queries that depend on it."""
     query = _query(project, name)
     if (known := rebuilds.find(layout, query.name)) is not None:
         return known
@@ -135,7 +135,7 @@ def _members(project: Project, rebuild: Rebuild) -> tuple[Query, ...]:
 
 
 def _refuse_unfit(project: Project, layout: Layout, rebuild: Rebuild) -> None:
-    """Only what streams can be made anew, and only once something has landed."""
+    """Refuse what cannot be rebuilt: a snapshot, or a query without stored input."""
     members, known = _members(project, rebuild), graph.by_table(project.models)
     for query in members:
         if query.engine == "snapshot":
@@ -150,7 +150,7 @@ def _refuse_unfit(project: Project, layout: Layout, rebuild: Rebuild) -> None:
 
 
 def _refuse_edited_sources(project: Project, layout: Layout, rebuild: Rebuild, types: Schemas) -> None:
-    """Tables that are only read must be what the files say, or else be made anew themselves."""
+    """Tables that are only read must match the files, or be rebuilt first."""
     known = graph.by_table(project.models)
     models = [model for query in _members(project, rebuild) for model in query.models]
     reads = {read.table for model in models for read in graph.reads(model, known)}
@@ -165,7 +165,7 @@ def _refuse_edited_sources(project: Project, layout: Layout, rebuild: Rebuild, t
 
 
 def _refuse_unfinished_readers(project: Project, layout: Layout, rebuild: Rebuild) -> None:
-    """A batch that was begun over the old tables must be ended over them."""
+    """A batch that was started on the old tables must be finished on them."""
     from headrace.queries.inputs import InputLog
 
     own = {model.table for query in _members(project, rebuild) for model in query.models}
@@ -182,21 +182,21 @@ def _refuse_unfinished_readers(project: Project, layout: Layout, rebuild: Rebuil
 
 
 def _is_current(project: Project, layout: Layout, rebuild: Rebuild, types: Schemas) -> bool:
-    """Whether what stands beside was made by the files as they are."""
+    """Whether the rebuild was made from the current files."""
     around = rebuilds.beside(layout, rebuild, project.queries)
     entries = [entry for entry in plan.make(project, around, types).entries if entry.query in rebuild.queries]
     return bool(entries) and all(entry.verdict == Verdict.SAME.name for entry in entries)
 
 
 def _begin(project: Project, layout: Layout, rebuild: Rebuild, types: Schemas) -> None:
-    """Go on with what stands beside, or from the start where it was made by other files."""
+    """Resume the rebuild, or start from scratch where it was made from other files."""
     if not _is_current(project, layout, rebuild, types):
         shutil.rmtree(rebuild.folder(layout), ignore_errors=True)
         rebuild = Rebuild(rebuild.queries)
         rebuild.write(layout)
         around = rebuilds.beside(layout, rebuild, project.queries)
         declared.write(around, Declared.of(project, types), rebuild.queries, {})
-        for query in rebuild.queries:  # what was sent before a reset stays so
+        for query in rebuild.queries:  # records sent before a reset are still not sent again
             resets.read_note(layout.checkpoint(query)).write(around.checkpoint(query))
 
 
@@ -239,7 +239,7 @@ def _lock(layout: Layout, query: str) -> Path:
 def _spark(
     project: Project, layout: Layout, rebuild: Rebuild, also_runner: bool = False
 ) -> Iterator[tuple[SparkSession, Mapping[str, StructType]]]:
-    """Spark, alone with what stands beside and, if told so, with what is live; and its schemas."""
+    """Spark, holding the locks of the rebuild and, if `also_runner`, of the live data; and the models' schemas."""
     from headrace.checking import verdict
     from headrace.spark import jvm_lock, session
 
@@ -266,5 +266,5 @@ def _lines(table: str, rebuild: Rebuild, found: Difference) -> Iterator[str]:
     yield from differences.lines(found, "running", "beside")
 
 
-def _tell(text: str) -> None:
+def _print(text: str) -> None:
     print(f"headrace: {text}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The command that shows what was refused, and lands it again, or asks its model for it again."""
+"""The command that shows what was refused, lands records again, and requests failed rows again."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def show(workspace: Workspace, chosen: Chosen, as_json: bool) -> int:
     printing.print_lines([_line(group) for group in groups], Console())
     for group in groups:
         for example in group.examples:
-            told = "  ".join(f"{name} {to_text(value)}" for name, value in example.items())
-            print(f"{group.source} {group.reason}: {told}")
+            fields = "  ".join(f"{name} {to_text(value)}" for name, value in example.items())
+            print(f"{group.source} {group.reason}: {fields}")
     return ExitCode.OK
 
 
 def replay(workspace: Workspace, chosen: Chosen, as_json: bool) -> int:
-    """Judge refused records again, and ask for rows that failed; no runner may run meanwhile."""
+    """Check refused records again, and request failed rows again; no runner may be active."""
     project, layout = workspace.declared, workspace.layout
     refuse_unknown(project, chosen)
     with runner_lock(layout.locks), naming(layout.data_dir):
@@ -48,13 +48,13 @@ def replay(workspace: Workspace, chosen: Chosen, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"replayed": found.landed, "refused": dict(found.refused), "next_run": asked}))
         return ExitCode.OK
-    print(_told(found.landed, dict(found.refused)))
+    print(_summary(found.landed, dict(found.refused)))
     for table, rows in sorted(asked.items()):
         print(f"{table} is given {rows} {'row' if rows == 1 else 'rows'} again in the next run of its query")
     return ExitCode.OK
 
 
-def _told(landed: int, still: dict[str, int]) -> str:
+def _summary(landed: int, still: dict[str, int]) -> str:
     reasons = ", ".join(name if len(still) == 1 else f"{name} {number}" for name, number in sorted(still.items()))
     return f"replayed {landed}, still refused {sum(still.values())}" + (f" ({reasons})" if still else "")
 

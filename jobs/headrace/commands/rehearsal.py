@@ -26,7 +26,7 @@ _VISITS = 20
 
 
 def record_classes() -> str | None:
-    """Keep the classes of a rehearsal's JVMs for later starts; return what went wrong, None if nothing did."""
+    """Save the classes of a rehearsal's JVMs for later starts; return what went wrong, None if nothing did."""
     with TemporaryDirectory() as folder:
         project = Path(folder) / NAME
         for _ in (*written(project), *written(project, "rehearsal")):

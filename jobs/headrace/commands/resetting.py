@@ -1,4 +1,4 @@
-"""Forgetting a query: its progress and its output go together, what it had published is not sent again."""
+"""Resetting a query: its progress and its output are removed together; what it has published is not sent again."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from headrace.tables.delta import MARKER
 
 
 def reset(workspace: Workspace, name: str, yes: bool, start: str | None, republish: bool) -> int:
-    """Remove what a query has stored; without `yes` only say what that is."""
+    """Remove what a query has stored; without `yes` only list it."""
     project = workspace.declared
     chosen = _chosen(project, name)
     begin = _start(chosen, start)
     layout = workspace.layout
     if not yes:
-        _say("would remove", layout, chosen)
+        _print_paths("would remove", layout, chosen)
         print("nothing was changed; say --yes to do it", file=sys.stderr)
         return ExitCode.OK
     with runner_lock(layout.locks), _connected(workspace, chosen, republish) as connected:
         refuse_unsent(connected, layout, chosen, republish)
-        _say("removing", layout, chosen)
+        _print_paths("removing", layout, chosen)
         forget(project, layout, chosen, begin, republish)
     return ExitCode.OK
 
@@ -51,9 +51,9 @@ def forget(
 
 
 def refuse_unsent(project: Project, layout: Layout, chosen: Query | Landing, republish: bool = False) -> None:
-    """UsageError if rows would be lost: those that stand in a table and not yet in its topic; all are sent again, else.
+    """UsageError if rows would be lost: those of a table that are not in its topic yet, unless all are sent again.
 
-    The project's broker must be up if anything may be outstanding.
+    The project's broker must be running if anything may be outstanding.
     """
     for model in [] if republish else _published(layout, chosen):
         if rows := outstanding(project, layout, model):
@@ -70,7 +70,7 @@ def _published(layout: Layout, chosen: Query | Landing) -> list[Model]:
 
 
 def _connected(workspace: Workspace, chosen: Query | Landing, republish: bool) -> AbstractContextManager[Project]:
-    """The project with its broker, if that has to be asked."""
+    """The project with its broker, if that has to be queried."""
     asks = not republish and _published(workspace.layout, chosen)
     return workspace.with_broker() if asks else nullcontext(workspace.declared)
 
@@ -83,25 +83,25 @@ def _chosen(project: Project, name: str) -> Query | Landing:
     return known[name]
 
 
-def _say(what: str, layout: Layout, chosen: Query | Landing) -> None:
+def _print_paths(what: str, layout: Layout, chosen: Query | Landing) -> None:
     for path in _stored(layout, chosen):
         if path.exists():
             print(f"{what} {path}", file=sys.stderr)
 
 
 def _start(chosen: Query | Landing, text: str | None) -> Start | None:
-    """What `--from` says; it is refused before anything is removed, for what is gone would be read from elsewhere."""
+    """The start that `--from` names; it is validated before anything is removed."""
     if isinstance(chosen, Query) and text is not None:
         raise UsageError(f"--from says where a landing starts; {chosen.name} reads tables, reset its landing instead")
     if isinstance(chosen, Query) or text is None or text in ("earliest", "latest"):
         return text
-    told = _json(text)
-    if not isinstance(told, Mapping) or not told:
+    topics = _json(text)
+    if not isinstance(topics, Mapping) or not topics:
         near = did_you_mean(text, ("earliest", "latest"))
         raise UsageError(f'--from takes earliest, latest or offsets such as {{"logs": {{"0": 120}}}}.{near}')
-    start = {_topic(chosen, name): _offsets(name, given) for name, given in told.items()}
-    if len(start) < len(told):
-        raise UsageError(f"--from names a topic twice: {', '.join(told)}; a source and its Kafka topic are one")
+    start = {_topic(chosen, name): _offsets(name, value) for name, value in topics.items()}
+    if len(start) < len(topics):
+        raise UsageError(f"--from names a topic twice: {', '.join(topics)}; a source and its Kafka topic are one")
     return start
 
 
@@ -113,7 +113,7 @@ def _json(text: str) -> Any:
 
 
 def _topic(landing: Landing, name: str) -> str:
-    """Kafka's name of a topic that is given by this name, or by that of its source."""
+    """The Kafka name of a topic that is identified by it, or by the name of its source."""
     known = {topic.name: topic.topic for topic in landing.topics}
     known |= {topic.topic: topic.topic for topic in landing.topics}
     if name not in known:
@@ -122,15 +122,15 @@ def _topic(landing: Landing, name: str) -> str:
     return known[name]
 
 
-def _offsets(topic: str, given: Any) -> Mapping[str, int]:
-    offsets = landings.offsets_of(given)
+def _offsets(topic: str, value: Any) -> Mapping[str, int]:
+    offsets = landings.offsets_of(value)
     if offsets is None:
         raise UsageError(f'--from: {topic} takes offsets by partition, whole numbers from 0 on, such as {{"0": 120}}')
     return offsets
 
 
 def _barrier(project: Project, layout: Layout, chosen: Query | Landing) -> dict[str, int]:
-    """Version of each table that a query streams: rows caused by these have been sent."""
+    """Version of each table that a query streams: rows derived from them have been sent."""
     if isinstance(chosen, Landing):
         return {}
     if chosen.engine == "micro_batch":
@@ -142,7 +142,7 @@ def _barrier(project: Project, layout: Layout, chosen: Query | Landing) -> dict[
 
 
 def _processed(layout: Layout, query: Query) -> dict[str, int]:
-    """How far a query has read each source, now or before a former reset; what else has landed was never sent."""
+    """How far a query has read each source, now or before an earlier reset; what landed later was never sent."""
     log, former = InputLog(layout.checkpoint(query.name)), read_note(layout.checkpoint(query.name)).barrier
     last = log.newest()
     if last is not None and not log.is_finished(last.batch) and not _is_committed(layout, query, last.batch):
@@ -152,11 +152,13 @@ def _processed(layout: Layout, query: Query) -> dict[str, int]:
 
 
 def _is_committed(layout: Layout, query: Query, batch: int) -> bool:
-    """Whether a batch that was broken off has left rows that may have been sent."""
+    """Whether an interrupted batch has committed rows that may have been sent."""
     for model in query.models:
         path = layout.appended(model.table, model.materialized == "upsert")
-        told = DeltaTable(str(path)).history(1)[0].get("userMetadata") if DeltaTable.is_deltatable(str(path)) else None
-        if model.publish and json.loads(told or "{}").get(MARKER, {}).get("batch", -1) >= batch:
+        metadata = (
+            DeltaTable(str(path)).history(1)[0].get("userMetadata") if DeltaTable.is_deltatable(str(path)) else None
+        )
+        if model.publish and json.loads(metadata or "{}").get(MARKER, {}).get("batch", -1) >= batch:
             return True
     return False
 

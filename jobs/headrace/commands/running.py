@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 STATUS_SECONDS = 1.0
 
 During = Callable[["Run", "Stopped"], None]
-"""What else happens while a project runs; called once everything has started."""
+"""Work to do while a project runs; called once everything has started."""
 
 
 def run(
@@ -42,24 +42,24 @@ def run(
     accept_mix: str | None = None,
     rebuild: bool = False,
 ) -> int:
-    """Run what is selected until told to stop; the exit code tells whether a query failed."""
+    """Run what is selected until asked to stop; the exit code shows whether a query failed."""
     project, layout = workspace.declared, workspace.layout
     if select or exclude:
         project = selection.narrowed(project, select, exclude)
     mixes = planning.accepted(project, layout, accept_mix, rebuild)
-    say = event_logger(layout.logs)
+    log = event_logger(layout.logs)
     with runner_lock(layout.locks), stop_on_signals() as stopped, workspace.with_broker() as connected:
         project = replace(project, target=connected.target)
         for query in planning.rebuild(project, layout, accept_mix is None) if rebuild else ():
-            say("reset", query=query, cause="its edited text cannot go on with what was stored")
-        return run_project(project, {**options, "accepted": mixes}, stopped, say)
+            log("reset", query=query, cause="its edited text cannot go on with what was stored")
+        return run_project(project, {**options, "accepted": mixes}, stopped, log)
 
 
 def run_project(
     project: Project,
     options: Mapping[str, Any],
     stopped: Stopped,
-    say: Callable[..., None],
+    log: Callable[..., None],
     during: During | None = None,
 ) -> int:
     """Run a project whose broker is up, in this process."""
@@ -69,29 +69,31 @@ def run_project(
     layout, began = Layout(project.target.data_dir), time.monotonic()
     with naming(layout.data_dir):
         artifacts.write(layout.artifacts, "manifest.json", artifacts.manifest(project))
-    say("starting", project=project.name, target=project.target.name, kafka=project.target.kafka.bootstrap)
+    log("starting", project=project.name, target=project.target.name, kafka=project.target.kafka.bootstrap)
     with (
         naming(layout.data_dir),
         session.running(project.target, layout.spark_log()) as spark,
         jvm_lock.held(spark, layout.locks),
     ):
-        running = Run(spark, project, Options(**options), say)
+        running = Run(spark, project, Options(**options), log)
         running.prepare()
         running.start()
-        say("started", queries=len(running.supervisor.members))
-        failures = _followed(running, stopped, say, during)
-        Attempt(_record, layout.artifacts, say)(project, running.status(), time.monotonic() - began)
+        log("started", queries=len(running.supervisor.members))
+        failures = _wait_for_end(running, stopped, log, during)
+        Attempt(_record, layout.artifacts, log)(project, running.status(), time.monotonic() - began)
     for failure in failures:
-        say("failed", query=failure.task, cause=failure.cause)
-    say("stopped")
-    return ExitCode.FAILED if failures else stopped.exit_code  # whoever stops a run is told what it lacks
+        log("failed", query=failure.task, cause=failure.cause)
+    log("stopped")
+    return ExitCode.FAILED if failures else stopped.exit_code  # failures are reported even if the run was stopped
 
 
-def _followed(running: Run, stopped: Stopped, say: Callable[..., None], during: During | None) -> tuple[Failure, ...]:
-    """Leave word of a run until it is over; a full disk keeps `headrace status` from it, not the run from its end."""
-    write_status = Attempt(running.write_status, running.layout.status, say)
+def _wait_for_end(
+    running: Run, stopped: Stopped, log: Callable[..., None], during: During | None
+) -> tuple[Failure, ...]:
+    """Write the status of a run until its end; a full disk affects only `headrace status`, not the run."""
+    write_status = Attempt(running.write_status, running.layout.status, log)
     try:
-        with _telling(write_status):
+        with _writing_status(write_status):
             if during is not None:
                 during(running, stopped)
             failures = running.wait(stopped.event)
@@ -102,9 +104,9 @@ def _followed(running: Run, stopped: Stopped, say: Callable[..., None], during: 
     return failures
 
 
-def _record(project: Project, told: ProjectStatus, seconds: float) -> None:
-    """Write run_results.json: how the query of each model fared."""
-    queries = {query.name: query for query in told.queries}
+def _record(project: Project, final: ProjectStatus, seconds: float) -> None:
+    """Write run_results.json: the outcome of each model's query."""
+    queries = {query.name: query for query in final.queries}
     results = []
     for model in project.models:
         if (query := queries.get(model.query or "")) is not None:
@@ -143,16 +145,16 @@ def stop_on_signals() -> Iterator[Stopped]:
 
 
 @contextmanager
-def _telling(write: Callable[[], None]) -> Iterator[None]:
+def _writing_status(write: Callable[[], None]) -> Iterator[None]:
     """Write the status file every second while the block runs."""
     over = threading.Event()
 
-    def tell() -> None:
+    def write_repeatedly() -> None:
         while not over.wait(STATUS_SECONDS):
             write()
 
     write()
-    thread = threading.Thread(target=tell, name="status", daemon=True)
+    thread = threading.Thread(target=write_repeatedly, name="status", daemon=True)
     thread.start()
     try:
         yield

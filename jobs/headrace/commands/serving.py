@@ -1,4 +1,4 @@
-"""The command that answers HTTP."""
+"""The command that serves HTTP."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from headrace.logs import event_logger
 
 
 def serve(workspace: Workspace, host: str, port: int, waiters: int) -> int:
-    """Answer until told to stop."""
+    """Serve until asked to stop."""
     from headrace.serving import server
 
     project = workspace.connected()
-    say = event_logger(workspace.layout.logs, name=f"serve-{port}")
+    log = event_logger(workspace.layout.logs, name=f"serve-{port}")
     with stop_on_signals() as stopped:
-        server.serve(project, server.Settings(host, port, waiters), say, stopped.event.is_set)
+        server.serve(project, server.Settings(host, port, waiters), log, stopped.event.is_set)
     return stopped.exit_code

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from headrace.testing.cut_tests import CutTests
 
 CUT_DEPENDENT = "cut-dependent"
-_WORDS = ("-c", os.devnull, "--noconftest", "--import-mode=importlib", "-p", "no:cacheprovider", "-q", "-rxX")
+_OPTIONS = ("-c", os.devnull, "--noconftest", "--import-mode=importlib", "-p", "no:cacheprovider", "-q", "-rxX")
 """Nothing but the cases counts: no settings, fixtures or caches of the project's own tests."""
 
 
@@ -32,16 +32,16 @@ def run_all(
     project = workspace.declared
     models = _selected(project, select, exclude)
     _refuse_strays(project)
-    find_java()  # else each test would say the same of it
-    words = _words_of_cases(workspace, models)
+    find_java()  # else each test would report the same error
+    arguments = _case_arguments(workspace, models)
     tests = _cut_tests(loader.load(project.root, _target_of_cases(workspace)), models, seed, strict=False)
-    return _pytest(project.root, [*words, *(tests.paths if tests else [])], junit, *([tests] if tests else []))
+    return _pytest(project.root, [*arguments, *(tests.paths if tests else [])], junit, *([tests] if tests else []))
 
 
 def run_cuts(
     workspace: Workspace, select: tuple[str, ...], exclude: tuple[str, ...], junit: Path | None, seed: int | None = None
 ) -> int:
-    """Try the selected stored models in several cuts, also those of which `check` says that they depend on them."""
+    """Try the selected stored models in several cuts, also those that `check` reports as dependent on them."""
     project = loader.load(workspace.folder, _target_of_cases(workspace), ignored=[CUT_DEPENDENT])
     find_java()
     tests = _cut_tests(project, _selected(project, select, exclude), seed, strict=True)
@@ -54,11 +54,11 @@ def run_cases(workspace: Workspace, select: tuple[str, ...], exclude: tuple[str,
     """Run the cases of the selected models, with the variables of the target `test`, if there is one."""
     models = _selected(workspace.declared, select, exclude)
     _refuse_strays(workspace.declared)
-    words = _words_of_cases(workspace, models)
-    if not words:
+    arguments = _case_arguments(workspace, models)
+    if not arguments:
         raise UsageError("no selected model has a case; write one, or record one: --record <model> <batches>")
-    find_java()  # else each case would say the same of it
-    return _pytest(workspace.declared.root, words, junit)
+    find_java()  # else each case would report the same error
+    return _pytest(workspace.declared.root, arguments, junit)
 
 
 def run_data_tests(workspace: Workspace, select: tuple[str, ...], exclude: tuple[str, ...], junit: Path | None) -> int:
@@ -79,7 +79,7 @@ def run_data_tests(workspace: Workspace, select: tuple[str, ...], exclude: tuple
 
 
 def record(workspace: Workspace, table: str, batches: int) -> int:
-    """Write a case of what has landed for a model last, and say where it is."""
+    """Write a case from what last landed for a model, and print its path."""
     if batches < 1:
         raise UsageError("--record takes a model and how many of the last landing batches, at least 1")
     model = _model(workspace.declared, table)
@@ -108,7 +108,7 @@ def _selected(project: Project, select: tuple[str, ...], exclude: tuple[str, ...
 
 
 def _refuse_strays(project: Project) -> None:
-    """Cases that no selection reaches would be lost without a word."""
+    """Refuse cases that no selection reaches: they would be skipped silently."""
     names = {model.name for model in project.models}
     if found := [*casefiles.strays(project.root, project.test_paths, names)]:
         raise InvalidProject(found)
@@ -119,11 +119,11 @@ def _case_folders(project: Project, model: Model) -> list[Path]:
     return [folder for path in project.test_paths if (folder := project.root / path / model.name).is_dir()]
 
 
-def _words_of_cases(workspace: Workspace, models: Sequence[Model]) -> list[str]:
-    """What pytest is told to run the cases of some models; nothing if they have none."""
+def _case_arguments(workspace: Workspace, models: Sequence[Model]) -> list[str]:
+    """The arguments with which pytest runs the cases of some models; empty if they have none."""
     folders = [folder for model in models for folder in _case_folders(workspace.declared, model)]
-    words = ["-p", "headrace.testing.plugin", "-o", f"headrace_target={_target_of_cases(workspace)}"]
-    return [*words, *map(str, folders)] if folders else []
+    arguments = ["-p", "headrace.testing.plugin", "-o", f"headrace_target={_target_of_cases(workspace)}"]
+    return [*arguments, *map(str, folders)] if folders else []
 
 
 def _cut_tests(project: Project, models: Sequence[Model], seed: int | None, strict: bool) -> CutTests | None:
@@ -139,13 +139,13 @@ def _target_of_cases(workspace: Workspace) -> str:
     return "test" if has_own else workspace.target
 
 
-def _pytest(root: Path, words: Sequence[str], junit: Path | None, *plugins: object) -> int:
+def _pytest(root: Path, arguments: Sequence[str], junit: Path | None, *plugins: object) -> int:
     """Run pytest; its exit codes become ours."""
     import pytest
 
     watch = _Watch()
-    told = [f"--junitxml={junit.absolute()}", "-o", "junit_family=xunit2"] if junit else []
-    code = int(pytest.main([*_WORDS, f"--rootdir={root}", *told, *words], plugins=[*plugins, watch]))
+    junit_options = [f"--junitxml={junit.absolute()}", "-o", "junit_family=xunit2"] if junit else []
+    code = int(pytest.main([*_OPTIONS, f"--rootdir={root}", *junit_options, *arguments], plugins=[*plugins, watch]))
     if watch.interrupted:
         return 130
     if code == pytest.ExitCode.INTERRUPTED:  # cases that cannot be read
@@ -157,7 +157,7 @@ def _pytest(root: Path, words: Sequence[str], junit: Path | None, *plugins: obje
 
 
 class _Watch:
-    """Tells Ctrl-C from cases that cannot be read: pytest has one exit code for both."""
+    """Distinguishes Ctrl-C from cases that cannot be read: pytest has one exit code for both."""
 
     interrupted = False
 

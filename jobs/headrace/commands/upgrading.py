@@ -1,4 +1,4 @@
-"""Trying an upgrade: what the new text makes of the state that the old one has left."""
+"""Trying an upgrade: how the new text handles the state that the old one has left."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def test(
     workspace: Workspace, name: str, most: int, after: int | None, case: Path | None, examples: int, as_json: bool
 ) -> int:
-    """Run the text that a query was started with, then the files as they are; and say if that is safe."""
+    """Run the text that a query was started with, then the current files, and report whether that is safe."""
     project, layout = workspace.declared, workspace.layout
     model = _model(project, name)
     record = declared.record_of(layout, str(model.query))
@@ -43,8 +43,8 @@ def test(
             )
         found = tried.judge(batches, split, examples)
         planned = next(entry.verdict for entry in plan.make(project, layout).entries if entry.name == model.table)
-        told = {"model": model.table, "plan": planned, "batches": len(batches), "after": split, **asdict(found)}
-        printing.write_lines([json.dumps(told)] if as_json else _lines(model, planned, split, len(batches), found))
+        result = {"model": model.table, "plan": planned, "batches": len(batches), "after": split, **asdict(found)}
+        printing.write_lines([json.dumps(result)] if as_json else _lines(model, planned, split, len(batches), found))
     finally:
         sandbox.close()
     return ExitCode.OK if found.truth in ("SAME", "KEEP") else ExitCode.FAILED

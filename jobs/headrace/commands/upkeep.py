@@ -1,4 +1,4 @@
-"""Commands that look after the environment and the stored data: setup, doctor, broker, reset."""
+"""Commands that maintain the environment and the stored data: setup, doctor, broker, reset."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def setup() -> int:
 
 
 def doctor(workspace: Workspace, as_json: bool) -> int:
-    """Look at everything headrace needs of its environment."""
+    """Check everything that headrace needs of its environment."""
     target = workspace.declared.target
     kafka = target.kafka
     checks = diagnose(Facts(target.data_dir, kafka.bootstrap, kafka.options, target.broker_of))
@@ -44,15 +44,15 @@ def doctor(workspace: Workspace, as_json: bool) -> int:
 
 
 def broker(workspace: Workspace, verb: str, data: Path | None, as_json: bool) -> int:
-    """Start, stop or ask for the embedded broker."""
+    """Start or stop the embedded broker, or show its state."""
     found = Broker(data) if data is not None else workspace.broker
     state = {"start": lambda: found.start(daemon=True), "stop": found.stop, "status": found.status}[verb]()
-    print(json.dumps(asdict(state)) if as_json else _told(state))
+    print(json.dumps(asdict(state)) if as_json else _state_line(state))
     return ExitCode.OK
 
 
 def reset(workspace: Workspace, query: str, yes: bool, start: str | None, republish: bool) -> int:
-    """Forget a query's progress and output."""
+    """Remove a query's progress and output."""
     from headrace.commands import resetting
 
     return resetting.reset(workspace, query, yes, start, republish)
@@ -64,5 +64,5 @@ def _line(check: Check) -> Text:
     return text.append(f"{'' if check.detail.endswith('.') else '.'} {check.fix}", "bold") if check.fix else text
 
 
-def _told(state: BrokerState) -> str:
+def _state_line(state: BrokerState) -> str:
     return f"{state.state}: {state.bootstrap} (pid {state.pid})" if state.pid else state.state

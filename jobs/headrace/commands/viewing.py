@@ -1,4 +1,4 @@
-"""Rows that Spark computes: of a view model, which nothing stores, and whatever someone asks Spark for."""
+"""Rows that Spark computes: of a view model, which is not stored, and of any query with --spark."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def query_rows(project: Project, text: str) -> Rows:
 
 
 def _text(table: str, where: str | None) -> str:
-    """A query that stands the same checks as a model, also in what someone typed after `--where`."""
+    """A query that passes the same checks as a model, including the user's `--where` condition."""
     return f"select * from {table}" + (f" where (\n{where}\n)" if where is not None else "")
 
 

@@ -23,7 +23,7 @@ EMBEDDED = "embedded"
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where a command was called and for which target; everything else is read when first asked for."""
+    """Where a command was called and for which target; everything else is read on first use."""
 
     folder: Path
     target: str
@@ -39,21 +39,21 @@ class Workspace:
 
     @property
     def layout(self) -> Layout:
-        """The data directory; what a swap or a reset that was killed has left to do is done first."""
+        """The data directory; an interrupted swap or reset is finished first."""
         layout = Layout(self.declared.target.data_dir)
         if layout.swap.exists() or layout.reset.exists():
             from headrace.environment import swap
             from headrace.environment.lock import runner_lock
             from headrace.project import resets
 
-            with suppress(Locked), runner_lock(layout.locks):  # whoever holds it does it
+            with suppress(Locked), runner_lock(layout.locks):  # otherwise the holder finishes them
                 swap.finish(layout)
                 resets.finish(layout)
         return layout
 
     @property
     def broker(self) -> Broker:
-        """The embedded broker of this target, or of the one that it is like."""
+        """The embedded broker of this target, or of the target that it names in `like`."""
         from headrace.environment.broker import Broker
 
         return Broker(Layout(self.declared.target.broker_of or self.declared.target.data_dir).broker)
