@@ -156,7 +156,7 @@ def test_unwritable_data_directory_is_a_fault(tmp_path: Path) -> None:
 
 def test_long_log_is_cut(tmp_path: Path) -> None:
     (tmp_path / kafka.LOG).write_text("\n".join(f"{number}\n\tat some.Frame" for number in range(100)))
-    assert kafka.last_words(tmp_path, 2) == "98\n99"
+    assert kafka.log_tail(tmp_path, 2) == "98\n99"
 
 
 def test_silent_address_does_not_answer() -> None:

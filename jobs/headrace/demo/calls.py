@@ -20,12 +20,12 @@ _DELAYED_MS = 30_000
 
 
 def analytics(user1: str, user2: str, text: str | None, at_ms: int | None = None) -> Record:
-    """The half that says what was found out about a call."""
+    """The half with the analysis of a call."""
     return _half(ANALYTICS, user1, user2, at_ms, analytics=text)
 
 
 def metrics(user1: str, user2: str, text: str | None, at_ms: int | None = None) -> Record:
-    """The half that says what was measured."""
+    """The half with the measurements of a call."""
     return _half(METRICS, user1, user2, at_ms, metrics=text)
 
 
@@ -43,5 +43,5 @@ def demo(run_id: str, seed: int, start_ms: int) -> Iterator[Record]:
                 yield metrics(user1, user2, f"{chance.randrange(10, 900)} s", half_ms)
 
 
-def _half(topic: str, user1: str, user2: str, at_ms: int | None, **told: str | None) -> Record:
-    return Record(topic, f"{user1}-{user2}", as_json({"user1": user1, "user2": user2, "timestamp": at_ms, **told}))
+def _half(topic: str, user1: str, user2: str, at_ms: int | None, **fields: str | None) -> Record:
+    return Record(topic, f"{user1}-{user2}", as_json({"user1": user1, "user2": user2, "timestamp": at_ms, **fields}))

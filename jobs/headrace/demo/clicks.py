@@ -20,7 +20,7 @@ _VERIFIED = 0.2
 """The chance, before a view, that a browser has solved its captcha."""
 
 _NOISE = 0.1
-"""The share of lines that tell of something else."""
+"""The share of lines about something else."""
 
 
 def view(browser: str, product: int) -> Record:

@@ -60,9 +60,9 @@ def jobs(value: str | bytes | None, now: float, pace: Pace) -> list[Job]:
 def manufacture(
     kafka: Kafka, pace: Pace, group: str = GROUP, stopped: Callable[[], bool] = lambda: False
 ) -> Iterator[Record]:
-    """Make what the committed orders ask for and yield each product as it is sent, until `stopped` says so.
+    """Make what the committed orders ask for and yield each product as it is sent, until `stopped` returns true.
 
-    A restart goes on behind the last order at which nothing was left to make; a product made twice does no harm.
+    A restart resumes after the last order at which nothing was left to make; a product made twice does no harm.
     """
     with Sender(kafka) as sender:
         while not stopped():
@@ -88,19 +88,19 @@ def _connected(kafka: Kafka, group: str) -> Consumer:
 
 
 def _work(consumer: Consumer, orders: str, sender: Sender, pace: Pace, stopped: Callable[[], bool]) -> Iterator[Record]:
-    """Make what is asked for until it is stopped, or hears no more: what is not committed is asked for again."""
+    """Make what is ordered until stopped or disconnected: orders that are not committed are read again."""
     waiting: list[Job] = []
-    free = heard = time.monotonic()  # when the next product may be made
+    free = last_received = time.monotonic()  # when the next product may be made
     uncommitted = False
     while not stopped():
         message = consumer.poll(_POLL_SECONDS)
         now = time.monotonic()
         if message is not None:
-            heard = now
-        elif now > heard + IDLE_CHECK_SECONDS:
+            last_received = now
+        elif now > last_received + IDLE_CHECK_SECONDS:
             if not can_reach(consumer, orders):
                 return
-            heard = now
+            last_received = now
         if message is not None and message.error() is None:
             uncommitted = True
             for job in jobs(message.value(), now, pace):

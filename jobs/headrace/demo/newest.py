@@ -1,4 +1,4 @@
-"""What a topic last said of a key."""
+"""The newest value of a key in a topic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A record for Kafka before it is sent, and what makes a run's records its own."""
+"""A record for Kafka before it is sent, and ids that keep runs apart."""
 
 from __future__ import annotations
 

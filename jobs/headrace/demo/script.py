@@ -28,7 +28,7 @@ class Script:
 
 
 def script(run_id: str, start: datetime) -> Script:
-    """Tell the story with the keys of one run."""
+    """The story with the keys of one run."""
     shipping_part, sales_part = _shipping(run_id, start), _sales(run_id)
     return Script(
         tuple(_alternated(shipping_part.records, sales_part.records)),

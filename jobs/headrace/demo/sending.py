@@ -64,7 +64,7 @@ class Sender:
             self._check()
             try:
                 topic, at = self._kafka.named(record.topic), record.timestamp_ms or 0
-                self._producer.produce(topic, record.value, record.key, on_delivery=self._told, timestamp=at)
+                self._producer.produce(topic, record.value, record.key, on_delivery=self._on_delivery, timestamp=at)
                 break
             except BufferError:
                 self._producer.poll(0.1)
@@ -73,12 +73,12 @@ class Sender:
         self._producer.poll(0)
 
     def wait(self, until: float) -> None:
-        """Wait until a time of the monotonic clock, and hear of deliveries meanwhile."""
+        """Wait until a time of the monotonic clock, and handle deliveries meanwhile."""
         while (left := until - time.monotonic()) > 0:
             self._producer.poll(left)
             self._check()
 
-    def _told(self, error: KafkaError | None, _: Message) -> None:
+    def _on_delivery(self, error: KafkaError | None, _: Message) -> None:
         if error is None:
             self.acknowledged += 1
         else:

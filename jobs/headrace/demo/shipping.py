@@ -45,7 +45,7 @@ def order(order_id: str, items: Sequence[Item], at: datetime) -> Record:
 
 
 def manufactured(order_id: str, product_id: int, at: datetime) -> Record:
-    """The news that one product of an order has been made."""
+    """The event that one product of an order has been made."""
     value = {"orderId": order_id, "productId": product_id, "manufacturedDate": iso(at)}
     return Record(MANUFACTURED, order_id, as_json(value))
 

@@ -39,7 +39,7 @@ class Line:
 
 
 def customer(number: int, name: tuple[str, str], level: str) -> Record:
-    """A customer; the address is one that no mail leaves for."""
+    """A customer; no mail is ever sent to the address."""
     first, last = name
     value = {"id": number, "firstName": first, "lastName": last, "level": level}
     value |= {"email": f"{first}.{last}.{number}@example.org".lower(), "address": f"{number % 100 + 1} High Street"}
@@ -52,10 +52,10 @@ def delivery(product: str, pieces: int) -> Record:
 
 
 def order(order_id: str, customer_id: int, lines: Sequence[Line]) -> Record:
-    """An order as it is created; of several lines they are its items."""
+    """An order as it is created; several lines become its items."""
     value: dict[str, Any] = {"id": order_id, "customerId": customer_id, "state": "CREATED"}
-    told = [{"product": line.product, "quantity": line.quantity, "price": line.price} for line in lines]
-    value |= told[0] if len(told) == 1 else {"items": told}
+    items = [{"product": line.product, "quantity": line.quantity, "price": line.price} for line in lines]
+    value |= items[0] if len(items) == 1 else {"items": items}
     return Record(ORDERS, order_id, as_json(value))
 
 
@@ -66,7 +66,7 @@ def payment(payment_id: str, order_id: str, amount: float) -> Record:
 
 
 def shipped(value: dict[str, Any]) -> Record:
-    """The news that an order has left the house: the order with its new state."""
+    """An order that has been shipped: the order with its new state."""
     return Record(ORDERS, str(value["id"]), as_json({**value, "state": "SHIPPED"}))
 
 

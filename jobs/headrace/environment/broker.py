@@ -36,21 +36,21 @@ class BrokerState:
 
 
 class Broker:
-    """The broker of one data directory; any process may start, ask for or stop it."""
+    """The broker of one data directory; any process may start, query or stop it."""
 
     def __init__(self, data: Path) -> None:
         self._data = data.absolute()
         self._leash: guard.Leash | None = None
 
     def status(self) -> BrokerState:
-        """Tell whether the broker's process is alive; another process with its old id does not count."""
+        """Return whether the broker's process is alive; another process with its old pid does not count."""
         record = self._read()
         bootstrap = record.ports.bootstrap if record else None
         process = self._process(record)
         return BrokerState(bootstrap, process.pid, "running") if process else BrokerState(bootstrap, None, "stopped")
 
     def start(self, daemon: bool) -> BrokerState:
-        """Return once the broker answers; one that runs already is left as it is.
+        """Return once the broker answers; one that is already running is left as it is.
 
         A daemon outlives this process, any other broker ends with it.
         """
@@ -71,7 +71,7 @@ class Broker:
 
     @contextmanager
     def running(self) -> Iterator[BrokerState]:
-        """Have a broker while the block runs: the one that is up, else one that ends with the block."""
+        """Provide a broker while the block runs: the running one, else one that ends with the block."""
         state, started = self._ensure(daemon=False)
         try:
             yield state
@@ -94,16 +94,16 @@ class Broker:
         for _ in range(ATTEMPTS):
             ports = self._choose_ports()
             kafka.prepare(self._data, ports)
-            process = psutil.Process(kafka.spawn(self._data))  # it knows when it began: its id may be used again
+            process = psutil.Process(kafka.spawn(self._data))  # it records the start time: the pid may be reused
             if self._comes_up(process, ports, daemon):
                 return BrokerState(ports.bootstrap, process.pid, "running"), process
             if not kafka.lost_a_port(self._data):
                 break
-        said = kafka.last_words(self._data) or "nothing. Is the disk full?"
-        raise EnvironmentFault(f"The broker did not start. The end of {self._data / kafka.LOG} says:\n{said}")
+        log_end = kafka.log_tail(self._data) or "nothing. Is the disk full?"
+        raise EnvironmentFault(f"The broker did not start. The end of {self._data / kafka.LOG} says:\n{log_end}")
 
     def _choose_ports(self) -> Ports:
-        """Return the ports of the last start if they are free, else new ones, and say so."""
+        """Return the ports of the last start if they are free, else new ones, with a notice."""
         record = self._read()
         if record and self.ports_free():
             return record.ports
@@ -114,7 +114,7 @@ class Broker:
         return ports
 
     def _comes_up(self, process: psutil.Process, ports: Ports, daemon: bool) -> bool:
-        """Wait for the broker's first answer; a start that fails or is broken off leaves no process."""
+        """Wait for the broker's first answer; a start that fails or is interrupted leaves no process."""
         up = False
         try:
             if not daemon:
@@ -127,15 +127,15 @@ class Broker:
         return up
 
     def _end(self, process: psutil.Process) -> None:
-        """End one broker; what is noted of another, that somebody has started in its place, stays."""
+        """End one broker; the record of another one, started in its place, stays."""
         guard.end(process)
-        self._let_go()
+        self._release_leash()
         record = self._read()
         if record and self._process(record) is None:
-            with suppress(OSError):  # the id of a process that is gone says the same
+            with suppress(OSError):  # the pid of a process that has ended means the same
                 self._write(_Record(record.ports, None))
 
-    def _let_go(self) -> None:
+    def _release_leash(self) -> None:
         if self._leash:
             self._leash.release()
             self._leash = None
@@ -152,8 +152,8 @@ class Broker:
 
     def _read(self) -> _Record | None:
         try:
-            kept = json.loads(self._state_file.read_text("utf-8"))
-            return _Record(Ports(kept["port"], kept["controller_port"]), kept["pid"])
+            stored = json.loads(self._state_file.read_text("utf-8"))
+            return _Record(Ports(stored["port"], stored["controller_port"]), stored["pid"])
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
 
@@ -186,7 +186,7 @@ class Broker:
 
 @dataclass(frozen=True)
 class _Record:
-    """What the state file keeps; `pid` is None after a stop."""
+    """The contents of the state file; `pid` is None after a stop."""
 
     ports: Ports
     pid: int | None
@@ -202,7 +202,7 @@ class _Record:
 
 
 def answers(bootstrap: str, options: Mapping[str, str] | None = None, timeout: float = 1.0) -> bool:
-    """True if a broker tells its cluster's brokers at this address."""
+    """True if a broker at this address lists its cluster's brokers."""
     quiet = {"log_level": 0, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100}
     try:
         client = AdminClient({**quiet, **(options or {}), "bootstrap.servers": bootstrap})

@@ -1,7 +1,6 @@
-"""Archives of the classes of our JVMs, one each per virtual environment: a start maps it instead of reading jars.
+"""Archives of our JVMs' classes, one per JVM and virtual environment: a start maps it instead of reading jars.
 
-They are what Java calls dynamic archives for class data sharing (JEP 350). Java itself refuses one that does not fit,
-and goes on without it.
+They are Java's dynamic archives for class data sharing (JEP 350). Java ignores one that does not match.
 """
 
 from __future__ import annotations
@@ -58,13 +57,13 @@ ARCHIVES = (SPARK, BROKER)
 
 
 def record(command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> str | None:
-    """Run a command in a folder and keep the classes of its JVMs; return what went wrong, None if nothing."""
+    """Run a command in a folder and save the classes of its JVMs; return what went wrong, None if nothing did."""
     drafts = {archive: archive.path().with_suffix(f".{os.getpid()}") for archive in ARCHIVES}
-    told = {archive.variable: str(draft) for archive, draft in drafts.items()}
+    variables = {archive.variable: str(draft) for archive, draft in drafts.items()}
     try:
         for draft in drafts.values():
             draft.parent.mkdir(parents=True, exist_ok=True)
-        done = _run(command, folder, {**(environment or {}), **told})
+        done = _run(command, folder, {**(environment or {}), **variables})
         _await_writers(drafts.values())
         if done.returncode or not all(map(Path.exists, drafts.values())):
             return (done.stderr or done.stdout).strip() or "nothing was written"
@@ -80,20 +79,20 @@ def record(command: Sequence[str], folder: Path, environment: Mapping[str, str] 
 
 
 def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    told = {**os.environ, **environment}
-    return subprocess.run(command, cwd=folder, env=told, capture_output=True, text=True, timeout=_TIMEOUT)
+    variables = {**os.environ, **environment}
+    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=_TIMEOUT)
 
 
 def _await_writers(drafts: Iterable[Path]) -> None:
-    """Wait for the JVMs that were told to write a file: they do so after the command that started them has ended."""
-    words, until = [*map(str, drafts)], time.monotonic() + _TIMEOUT
-    while time.monotonic() < until and any(map(partial(_names, words), psutil.process_iter())):
+    """Wait for the JVMs that are to write a file: they do so after the command that started them has ended."""
+    paths, until = [*map(str, drafts)], time.monotonic() + _TIMEOUT
+    while time.monotonic() < until and any(map(partial(_names, paths), psutil.process_iter())):
         time.sleep(0.2)
 
 
-def _names(words: Sequence[str], process: psutil.Process) -> bool:
+def _names(paths: Sequence[str], process: psutil.Process) -> bool:
     try:
-        told = process.cmdline()
+        arguments = process.cmdline()
     except psutil.Error:  # it has ended, or is not ours
         return False
-    return any(word in each for word in words for each in told)
+    return any(word in each for word in paths for each in arguments)

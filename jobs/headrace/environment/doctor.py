@@ -1,4 +1,4 @@
-"""What `headrace doctor` looks at, each with what to do about it."""
+"""The checks of `headrace doctor`, each with its fix."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ ANSWER_SECONDS = 5.0
 
 _QUIET = {"log_level": 0, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100}
 _OF_OPTIONS = frozenset((KafkaError._INVALID_ARG, KafkaError._AUTHENTICATION, KafkaError._SSL))
-"""Errors that another address does not mend."""
+"""Errors that another address does not fix."""
 
 
 @dataclass(frozen=True)
 class Facts:
     """What a diagnosis needs to know of the target; `bootstrap` is `embedded` or an address.
 
-    An embedded broker is that of `broker_of`, the data directory of another target, if given.
+    An embedded broker is that of `broker_of`, the data directory of another target, if set.
     """
 
     data_dir: Path
@@ -48,7 +48,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Check:
-    """One answer: `ok` is None where it is only worth knowing; `fix` is empty where there is nothing to do."""
+    """One result: `ok` is None for information only; `fix` is empty where there is nothing to do."""
 
     name: str
     ok: bool | None
@@ -112,21 +112,21 @@ def broker(facts: Facts) -> Check:
     own = Broker(Layout(facts.broker_of or facts.data_dir).broker)
     bootstrap = own.status().bootstrap if facts.bootstrap == "embedded" else facts.bootstrap
     fault = _fault(bootstrap, translated(facts.options or {}))
-    said = "" if fault is None else " ".join(fault.str().split())
+    message = "" if fault is None else " ".join(fault.str().split())
     if fault is not None and fault.code() in _OF_OPTIONS:
-        return Check("broker", False, f"`kafka.options` cannot be used: {said}", "Correct `kafka.options` in conf/.")
+        return Check("broker", False, f"`kafka.options` cannot be used: {message}", "Correct `kafka.options` in conf/.")
     if bootstrap and fault is None:
         return Check("broker", True, f"{bootstrap} answers")
     if facts.bootstrap == "embedded":
         return Check("broker", None, "the embedded broker is not running", "`headrace run` starts it when needed.")
     fix = "Start it, or correct `kafka:` in conf/ or HEADRACE_KAFKA_BOOTSTRAP."
-    return Check("broker", False, f"{bootstrap} does not answer: {said}", fix)
+    return Check("broker", False, f"{bootstrap} does not answer: {message}", fix)
 
 
 def _fault(bootstrap: str | None, options: Mapping[str, str]) -> KafkaError | None:
-    """What keeps our clients from the broker; without an address, only whether they can be made is tried."""
-    heard: list[KafkaError] = []
-    ours: dict[str, Any] = {**_QUIET, "bootstrap.servers": bootstrap or "", "error_cb": heard.append}
+    """What prevents our clients from reaching the broker; without an address, only creating a client is tried."""
+    errors: list[KafkaError] = []
+    ours: dict[str, Any] = {**_QUIET, "bootstrap.servers": bootstrap or "", "error_cb": errors.append}
     try:
         client = AdminClient({**options, **ours})
         if not bootstrap:
@@ -136,8 +136,8 @@ def _fault(bootstrap: str | None, options: Mapping[str, str]) -> KafkaError | No
     try:
         client.list_topics(timeout=ANSWER_SECONDS)
     except KafkaException as error:
-        client.poll(0)  # hear why
-        return next((each for each in heard if each.code() in _OF_OPTIONS), heard[0] if heard else _error(error))
+        client.poll(0)  # calls error_cb with the cause
+        return next((each for each in errors if each.code() in _OF_OPTIONS), errors[0] if errors else _error(error))
     return None
 
 

@@ -1,4 +1,4 @@
-"""The watcher that ends a child process when the one that started it is gone, however it went."""
+"""The watcher that ends a child process when its parent is gone, for whatever reason."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import psutil
 
 GRACE = 10.0
-"""Seconds between asking a process to end and ending it."""
+"""Seconds between asking a process to end and killing it."""
 
 
 @dataclass(frozen=True)
 class Leash:
-    """A pipe to a watcher; the watcher acts when our end closes, which our death does too."""
+    """A pipe to a watcher; the watcher acts when our end closes, also by our death."""
 
     watcher: int
     pipe: int
@@ -43,7 +43,7 @@ def tie(pid: int) -> Leash:
 
 
 def end(process: psutil.Process) -> None:
-    """Ask a process to end, and end it if it does not."""
+    """Ask a process to end, and kill it if it does not."""
     with suppress(psutil.NoSuchProcess):
         process.terminate()
         if not _ends_within(process, GRACE):

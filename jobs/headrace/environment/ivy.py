@@ -22,12 +22,12 @@ from headrace.errors import EnvironmentFault
 
 MIRROR_VARIABLE = "HEADRACE_MAVEN_URL"
 STALLED_AFTER = 60.0
-"""Seconds without a byte after which a download is given up."""
+"""Seconds without a byte after which a download is aborted."""
 
 CONNECT_TIMEOUT_MS, READ_TIMEOUT_MS = "10000", "30000"
 
 TROUBLES = (r"Server access error.*", r"Host \S+ not found", r".*Exception.*", r"module not found.*", r".*\S.*")
-"""How Ivy tells that something went wrong, the most telling form first."""
+"""How Ivy reports that something went wrong, the most informative form first."""
 
 
 def download(coordinates: Iterable[str], size: int, into: Path, title: str) -> str | None:
@@ -41,14 +41,14 @@ def download(coordinates: Iterable[str], size: int, into: Path, title: str) -> s
     command = [str(find_java().program), "-Xmx256m", "-XX:TieredStopAtLevel=1", *proxy_flags(getproxies())]
     command += ["-jar", str(_ivy_jar()), "-settings", str(settings), "-ivy", str(wanted), "-confs", "default", "-warn"]
     with ExitStack() as stack:
-        said = stack.enter_context((into / "ivy.log").open("w+", encoding="utf-8", errors="replace"))
+        output = stack.enter_context((into / "ivy.log").open("w+", encoding="utf-8", errors="replace"))
         progress = stack.enter_context(_progress())
         process = stack.enter_context(
-            subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT)
+            subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
         )
         stalled = _follow(process, progress, progress.add_task(title, total=size), into)
-        said.seek(0)
-        return "nothing arrives any more" if stalled else _trouble(said.read())
+        output.seek(0)
+        return "nothing arrives any more" if stalled else _trouble(output.read())
 
 
 def repository(environ: Mapping[str, str] = os.environ, settings: Path | None = None) -> str | None:
@@ -73,7 +73,7 @@ def central_mirror(settings: Path) -> str | None:
 
 
 def proxy_flags(proxies: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the JVM's words for the proxies of the environment (`https_proxy`, `no_proxy`)."""
+    """Return the JVM's options for the proxies of the environment (`https_proxy`, `no_proxy`)."""
     flags = []
     for scheme in ("http", "https"):
         url = urlsplit(proxies.get(scheme, ""))
@@ -147,7 +147,7 @@ def _follow(process: subprocess.Popen[bytes], progress: Progress, task: TaskID, 
     return False
 
 
-def _trouble(said: str) -> str | None:
-    """Return Ivy's most telling line, if anything went wrong."""
-    found = next((found for pattern in TROUBLES if (found := re.search(pattern, said))), None)
+def _trouble(output: str) -> str | None:
+    """Return Ivy's most informative line, if anything went wrong."""
+    found = next((found for pattern in TROUBLES if (found := re.search(pattern, output))), None)
     return found[0].strip() if found else None

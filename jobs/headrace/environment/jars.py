@@ -39,7 +39,7 @@ class Jar:
         return f"{artifact}-{version}.jar"
 
     def present(self, folder: Path) -> bool:
-        """True if the folder holds a file of this name and size; costs next to nothing."""
+        """True if the folder holds a file of this name and size; cheap."""
         try:
             return (folder / self.file_name).stat().st_size == self.size
         except OSError:
@@ -125,7 +125,7 @@ def _fetch(jars: list[Jar], folder: Path) -> str | None:
 
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
-    """Hold a set's folder against other processes; what an earlier one left half-done is swept away."""
+    """Lock a set's folder against other processes; leftovers of an interrupted fetch are removed."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder.with_suffix(".lock"))

@@ -1,4 +1,4 @@
-"""How Kafka's own server is formatted and started as a single small node."""
+"""Formatting and starting Kafka's server as a single small node."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headrace.faults import naming
 
 HOST = "127.0.0.1"
 PORTS = range(20000, 32000)
-"""Below the ports that systems give to outgoing connections, so that none of those can sit on ours."""
+"""Below the ports that systems give to outgoing connections, so that none of those can take ours."""
 
 LOG = "kafka.log"
 PROPERTIES = "server.properties"
@@ -118,7 +118,7 @@ def properties(ports: Ports, logs: str) -> str:
 
 
 def prepare(data: Path, ports: Ports) -> None:
-    """Write the configuration and, the first time, format the log directory; it appears whole or not at all."""
+    """Write the configuration and, the first time, format the log directory; it appears complete or not at all."""
     with naming(data / PROPERTIES):
         (data / PROPERTIES).write_text(properties(ports, "logs"), "utf-8")
     if not (data / "logs").exists():
@@ -126,19 +126,19 @@ def prepare(data: Path, ports: Ports) -> None:
 
 
 def spawn(data: Path) -> int:
-    """Start the server in a session of its own and return its process id; what it says goes to its log."""
+    """Start the server in a session of its own and return its process id; its output goes to its log."""
     # posix_spawn, as a Popen would want to be waited for and the broker may outlive us
     command = ["/bin/sh", "-c", _REDIRECTED, str(data), *server_command(data)]
     return os.posix_spawn(command[0], command, child_environment(), setsid=True)
 
 
 def server_command(data: Path) -> tuple[str, ...]:
-    """Return the command line of the server; its last words tell it from any other process."""
+    """Return the command line of the server; its last arguments identify it among all processes."""
     return (*_java(), *JVM_FLAGS, *classes.BROKER.options(), "-cp", _class_path(), *identity(data))
 
 
 def identity(data: Path) -> tuple[str, ...]:
-    """Return the last words of the command line of the server of this data directory."""
+    """Return the last arguments of the command line of this data directory's server."""
     return ("kafka.Kafka", str(data / PROPERTIES))
 
 
@@ -147,18 +147,18 @@ def child_environment() -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", "TZ": "UTC"}
 
 
-def last_words(data: Path, lines: int = 30) -> str:
+def log_tail(data: Path, lines: int = 30) -> str:
     """Return the end of the server's log, without the frames of its stack traces."""
     return _end_of(_log(data), lines)
 
 
 def lost_a_port(data: Path) -> bool:
-    """True if the server ended because somebody else was on one of its ports."""
+    """True if the server ended because one of its ports was taken."""
     return PORT_TAKEN in _log(data)
 
 
-def _end_of(said: str, lines: int) -> str:
-    return "\n".join([line for line in said.splitlines() if not line.startswith("\t")][-lines:])
+def _end_of(text: str, lines: int) -> str:
+    return "\n".join([line for line in text.splitlines() if not line.startswith("\t")][-lines:])
 
 
 def _log(data: Path) -> str:
@@ -179,8 +179,8 @@ def _format(data: Path, ports: Ports) -> None:
     command += ["kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", settings.name]
     done = subprocess.run(command, cwd=data, env=child_environment(), capture_output=True, text=True)
     if done.returncode:
-        said = _end_of(done.stdout + done.stderr, 30)
-        raise EnvironmentFault(f"Kafka cannot format {data}. Is the disk full or read-only? It says:\n{said}")
+        output = _end_of(done.stdout + done.stderr, 30)
+        raise EnvironmentFault(f"Kafka cannot format {data}. Is the disk full or read-only? It says:\n{output}")
     fresh.rename(data / "logs")
 
 

@@ -1,4 +1,4 @@
-"""One runner per data directory: a lock held by the process and, apart from it, by the JVM it started."""
+"""One runner per data directory: a lock held by the process and, separately, by the JVM it started."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def runner_lock(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def file_lock(path: Path, refusal: str) -> Iterator[None]:
-    """Hold a lock of its own; Locked says what stands against it."""
+    """Hold a lock on a file; Locked with the refusal if another process holds it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path)
     try:

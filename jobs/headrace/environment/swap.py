@@ -1,8 +1,8 @@
-"""The swap: what stands beside takes the places of what is live, and a process that dies leaves no half of it.
+"""The swap: a rebuild replaces what is live, and a process that dies in between leaves nothing half-done.
 
-A journal says what is to be done before anything moves; each move can be repeated, and whoever comes next makes the
-rest. On Linux the two folders of a table change places in one step, so a reader always finds one of them; and
-the data files of the old one can still be opened where a reader has seen them.
+A journal records the steps before anything moves; each move can be repeated, and the next process finishes the rest.
+On Linux the two folders of a table are exchanged atomically, so a reader always finds one of them; and the data files
+of the old one can still be opened where a reader has seen them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _HERE = -100  # paths are taken as they are
 class Swap:
     """A swap under way or done; all paths are relative to the data directory.
 
-    `places` hold for each path the inode of the folder that comes there; None where only the old one has something.
+    `places` map each path to the inode of the folder that goes there; None where only the old side has a folder.
     """
 
     queries: tuple[str, ...]
@@ -39,22 +39,22 @@ class Swap:
 
 
 def swap(layout: Layout, beside: Path, queries: Iterable[str], paths: Iterable[Path], days: float) -> Path:
-    """Put what stands in `beside` to its places, and return where the old is kept; the runner's lock must be held."""
+    """Swap in the folders in `beside`, and return where the old ones are kept; the runner's lock must be held."""
     now, names = datetime.now(timezone.utc), tuple(queries)
     places = {str(path.relative_to(layout.data_dir)): _inode(_at(beside, path, layout)) for path in paths}
     for path, inode in places.items():
         if inode is not None and path.startswith("tables/"):
             _link_files(layout.data_dir / path, beside / path)
     retired = layout.retired / f"{now:%Y%m%dT%H%M%S%f}-{names[0]}"
-    told = [str(path.relative_to(layout.data_dir)) for path in (beside, retired)]
+    folders = [str(path.relative_to(layout.data_dir)) for path in (beside, retired)]
     until = (now + timedelta(days=days)).isoformat(timespec="seconds")
-    _write(layout.swap, Swap(names, told[0], told[1], until, places))
+    _write(layout.swap, Swap(names, folders[0], folders[1], until, places))
     finish(layout)
     return retired
 
 
 def finish(layout: Layout) -> None:
-    """Do what is left of a swap that was begun; the runner's lock must be held."""
+    """Finish a swap that was begun; the runner's lock must be held."""
     if not layout.swap.exists():
         return
     found, root = _read(layout.swap), layout.data_dir
@@ -76,11 +76,11 @@ def is_over(done: Swap) -> bool:
 
 
 def remove(layout: Layout, folder: Path) -> None:
-    """Remove what is kept of a swap, and the files that were left in place for readers."""
+    """Remove what is kept of a swap, and the files that were left for readers."""
     for file in folder.glob("tables/**/batch-*/*.parquet"):
         left = layout.data_dir / file.relative_to(folder)
         left.unlink(missing_ok=True)
-        with suppress(OSError):  # there is more in it
+        with suppress(OSError):  # the folder is not empty
             left.parent.rmdir()
     shutil.rmtree(folder)
 
@@ -94,7 +94,7 @@ def _inode(path: Path) -> int | None:
 
 
 def _link_files(live: Path, new: Path) -> None:
-    """Let a reader that has listed the old table's files find them: their names meet no other's."""
+    """Let a reader that has listed the old table's files find them: their names are unique."""
     for file in live.glob("*/*.parquet"):
         link = new / file.relative_to(live)
         if link.parent.name != "_delta_log" and not link.exists():
@@ -103,7 +103,7 @@ def _link_files(live: Path, new: Path) -> None:
 
 
 def _take_over(new: Path, live: Path, old: Path, inode: int | None) -> None:
-    """Put the new to its place and the old aside; every step of it may have been done before."""
+    """Put the new folder in place and the old one aside; any of the steps may have been done before."""
     old.parent.mkdir(parents=True, exist_ok=True)
     live.parent.mkdir(parents=True, exist_ok=True)
     if inode is None:
@@ -122,25 +122,25 @@ def _move(path: Path, to: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Let two folders change places in one step; False where the system cannot."""
+    """Exchange two folders atomically; False where the system cannot."""
     if not sys.platform.startswith("linux"):
         return False
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     return rename is not None and rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0
 
 
-def _write(file: Path, told: Swap) -> None:
+def _write(file: Path, content: Swap) -> None:
     draft = file.with_suffix(".tmp")
     with draft.open("w", encoding="utf-8") as out:
-        json.dump(asdict(told), out)
+        json.dump(asdict(content), out)
         out.flush()
         os.fsync(out.fileno())
     draft.rename(file)
 
 
 def _read(file: Path) -> Swap:
-    told = json.loads(file.read_text("utf-8"))
-    return Swap(tuple(told["queries"]), told["beside"], told["retired"], told["until"], dict(told["places"]))
+    fields = json.loads(file.read_text("utf-8"))
+    return Swap(tuple(fields["queries"]), fields["beside"], fields["retired"], fields["until"], dict(fields["places"]))
 
 
 _NAME = "swap.json"

@@ -24,7 +24,7 @@ _BROKEN = "it is no ledger; put a copy of it back, or remove it, and letters tha
 
 
 class Ledger:
-    """What has become of each order's letter; `sending` that outlives its process may or may not have been sent."""
+    """The outcome of each order's letter; one left as `sending` by an ended process may or may not have been sent."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection, self._path = connection, path
@@ -35,13 +35,13 @@ class Ledger:
     def at(cls, path: Path) -> Ledger:
         """The ledger that a file holds."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _telling(path):
+        with _naming_file(path):
             connection = sqlite3.connect(path)
         return cls(connection, path)
 
     @classmethod
     def copy_of(cls, path: Path) -> Ledger:
-        """A ledger that starts as a file's and is forgotten: that of a dry run."""
+        """A copy of a file's ledger in memory, discarded at the end: that of a dry run."""
         memory = sqlite3.connect(":memory:")
         if path.exists():
             with _open(memory, path), closing(sqlite3.connect(path)) as stored:
@@ -50,32 +50,32 @@ class Ledger:
 
     def places(self) -> Mapping[int, int]:
         """The offset to go on from, per partition."""
-        return dict(self._asked("select partition, next from places"))
+        return dict(self._execute("select partition, next from places"))
 
     def is_done(self, order_id: str) -> bool:
         """Whether an order has had its letter, or can have none."""
-        return bool(self._asked("select 1 from letters where order_id = ? and outcome <> 'sending'", order_id))
+        return bool(self._execute("select 1 from letters where order_id = ? and outcome <> 'sending'", order_id))
 
     def write(self, order_id: str, outcome: Outcome, reason: str = "") -> None:
-        """Note what becomes of an order's letter."""
+        """Record the outcome of an order's letter."""
         now = "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')"
-        self._asked(f"insert or replace into letters values (?, ?, ?, {now})", order_id, outcome, reason)
+        self._execute(f"insert or replace into letters values (?, ?, ?, {now})", order_id, outcome, reason)
 
-    def pass_by(self, partition: int, offset: int) -> None:
-        """A record needs no second look."""
-        self._asked("insert or replace into places values (?, ?)", partition, offset + 1)
+    def mark_read(self, partition: int, offset: int) -> None:
+        """Record that everything up to an offset has been read."""
+        self._execute("insert or replace into places values (?, ?)", partition, offset + 1)
 
     def counts(self) -> dict[str, int]:
         """How many orders there are of each outcome."""
-        return dict(self._asked("select outcome, count(*) from letters group by 1 order by 1"))
+        return dict(self._execute("select outcome, count(*) from letters group by 1 order by 1"))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
-    def _asked(self, sql: str, *values: str | int) -> list[Any]:
+    def _execute(self, sql: str, *values: str | int) -> list[Any]:
         """Run one statement to its commit."""
-        with _telling(self._path), self._connection:
+        with _naming_file(self._path), self._connection:
             return self._connection.execute(sql, values).fetchall()
 
 
@@ -83,7 +83,7 @@ class Ledger:
 def _open(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
     """Make a connection ready for use, or close it."""
     try:
-        with _telling(path):
+        with _naming_file(path):
             yield
     except EnvironmentFault:
         connection.close()
@@ -91,8 +91,8 @@ def _open(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _telling(path: Path) -> Iterator[None]:
-    """Let SQLite's word about a file or a disk be one line; what it says of our SQL keeps its traceback."""
+def _naming_file(path: Path) -> Iterator[None]:
+    """Report SQLite's errors about a file or a disk in one line; errors of our SQL keep their traceback."""
     try:
         yield
     except sqlite3.DatabaseError as error:

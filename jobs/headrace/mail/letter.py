@@ -1,4 +1,4 @@
-"""A letter: what a customer is told of an order, made from a record of a notification topic."""
+"""A letter: the message to a customer about an order, created from a record of a notification topic."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from headrace.errors import HeadraceError
 
 
 class Undeliverable(HeadraceError):
-    """A notice of which no letter can be made, whenever it is tried."""
+    """A notice from which a letter can never be created."""
 
 
 @dataclass(frozen=True)
 class Letter:
-    """One letter; its order makes it the same letter whenever it is made again."""
+    """One letter; it is identified by its order, however often it is created."""
 
     order_id: str
     to: Address
@@ -26,7 +26,7 @@ class Letter:
     text: str
 
     def message(self, sender: str, topic: str) -> EmailMessage:
-        """The letter as mail; a reader can tell by the Message-ID that it came twice."""
+        """The letter as mail; duplicates can be recognized by their Message-ID."""
         message = EmailMessage()
         message["From"] = sender
         message["To"] = self.to
@@ -37,7 +37,7 @@ class Letter:
 
 
 def letter(order_id: str | None, value: Any) -> Letter:
-    """The letter that a notice asks for; Undeliverable says why there is none."""
+    """The letter that a notice asks for; Undeliverable with the reason if there is none."""
     if order_id is None or not isinstance(value, Mapping):
         raise Undeliverable("not_a_notice")
     customer, order, payment = (_part(value, name) for name in ("customer", "order", "payment"))
@@ -57,10 +57,10 @@ def _part(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _details(order: Mapping[str, Any], payment: Mapping[str, Any]) -> list[str]:
     lines = order["items"] if isinstance(order.get("items"), list) else [order]
     named = [line for line in lines if isinstance(line, Mapping) and line.get("product")]
-    told = [f"{line.get('quantity')} x {line['product']}" for line in named]
+    items = [f"{line.get('quantity')} x {line['product']}" for line in named]
     paid = payment.get("amount")
     amount = [] if paid is None else [f"Paid: {_number(paid)} {payment.get('ccy') or ''}".rstrip()]
-    return ["", *told, *amount] if told or amount else []
+    return ["", *items, *amount] if items or amount else []
 
 
 def _number(value: Any) -> str:

@@ -51,14 +51,14 @@ class Smtp:
 
     def send(self, letter: Letter, topic: str) -> None:
         again = Retrying(
-            retry=retry_if_exception_type(_Passing),
+            retry=retry_if_exception_type(_Temporary),
             stop=stop_after_attempt(ATTEMPTS),
             wait=wait_exponential(self._wait, max=30),
             reraise=True,
         )
         try:
             again(self._try, letter, topic)
-        except _Passing as error:
+        except _Temporary as error:
             raise EnvironmentFault(
                 f"the mail server {self._mail.host}:{self._mail.port} took no letter in {ATTEMPTS} attempts "
                 f"({error}); see `mail` in the target's conf, then start again: it goes on where it was"
@@ -86,13 +86,13 @@ class Smtp:
             raise self._judged(error.smtp_code, error.smtp_error, Undeliverable) from None
         except (OSError, smtplib.SMTPException) as error:
             self.close()
-            raise _Passing(str(error) or type(error).__name__) from None
+            raise _Temporary(str(error) or type(error).__name__) from None
 
-    def _judged(self, code: int, said: str | bytes, for_good: type[HeadraceError]) -> Exception:
-        """What a refusal means: it is for good from 500 on, and may pass below."""
-        self.close()  # so that no half of a letter stays
-        words = f"{code} {_words(said)}"
-        return for_good(words) if code >= 500 else _Passing(words)
+    def _judged(self, code: int, response: str | bytes, permanent: type[HeadraceError]) -> Exception:
+        """What a refusal means: from 500 on it is permanent, below it is temporary."""
+        self.close()  # so that no half-sent letter remains
+        words = f"{code} {_words(response)}"
+        return permanent(words) if code >= 500 else _Temporary(words)
 
     def _opened(self) -> smtplib.SMTP:
         if self._connection is None:
@@ -102,7 +102,7 @@ class Smtp:
                 message = f"the mail server {self._mail.host} does not let us in: {error}; see `mail` in the conf"
                 raise EnvironmentFault(message) from None
             except (OSError, smtplib.SMTPException) as error:
-                raise _Passing(str(error) or type(error).__name__) from None
+                raise _Temporary(str(error) or type(error).__name__) from None
         return self._connection
 
 
@@ -123,9 +123,9 @@ def _open(mail: Mail) -> smtplib.SMTP:
     return opened
 
 
-class _Passing(Exception):
-    """What may go better another time."""
+class _Temporary(Exception):
+    """A failure that may not happen again."""
 
 
-def _words(said: str | bytes) -> str:
-    return " ".join((said.decode(errors="replace") if isinstance(said, bytes) else said).split())
+def _words(response: str | bytes) -> str:
+    return " ".join((response.decode(errors="replace") if isinstance(response, bytes) else response).split())

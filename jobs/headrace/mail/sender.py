@@ -1,4 +1,4 @@
-"""The sender: goes through notices in their order and sees to it that each order has one letter."""
+"""The sender: processes notices in their order and ensures that each order has one letter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.reading.rows import Row
 
 @dataclass(frozen=True)
 class Delivery:
-    """What became of one notice; None if its order had been dealt with before."""
+    """The outcome of one notice; None if its order had been handled before."""
 
     order_id: str | None
     outcome: Outcome | None
@@ -23,12 +23,12 @@ class Delivery:
 def deliver(notices: Iterable[Row], ledger: Ledger, post: Post) -> Iterator[Delivery]:
     """Send what is due, notice by notice; every step is in the ledger before the next.
 
-    A letter is noted before it is handed over and again when the server has taken it. A process that dies between
-    the two cannot know, so the next one sends that one letter again, with the same Message-ID.
+    A letter is noted before it is handed over and again when the server has taken it. If a process dies in
+    between, the next one sends that letter again, with the same Message-ID.
     """
     for notice in notices:
         yield _delivered(notice, ledger, post)
-        ledger.pass_by(notice["partition"], notice["offset"])
+        ledger.mark_read(notice["partition"], notice["offset"])
 
 
 def _delivered(notice: Row, ledger: Ledger, post: Post) -> Delivery:
