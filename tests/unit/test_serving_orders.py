@@ -17,9 +17,9 @@ from headrace.layout import Layout
 from headrace.project.model import Project
 from headrace.serving import orders as serving_orders
 from headrace.serving.app import Service, application
-from headrace.serving.door import Unreachable
 from headrace.serving.events import Event, Recent, states
 from headrace.serving.orders import Orders
+from headrace.serving.producer import Unreachable
 from headrace.serving.waiters import Waiters
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ class Topic:
     held: bool = False
     down: bool = False
 
-    async def knock(self) -> None:
+    async def check_broker(self) -> None:
         if self.down:
             raise Unreachable("nobody there")
 
-    async def put(self, key: str, value: str) -> tuple[int, int]:
+    async def produce(self, key: str, value: str) -> tuple[int, int]:
         await asyncio.sleep(0)  # others may come first
         return self.write(key, json.loads(value)["state"], value)
 
@@ -96,7 +96,7 @@ class World:
     @asynccontextmanager
     async def instance(self, limit: int = 10) -> AsyncIterator[Instance]:
         waiters = Waiters(limit)
-        recent = Recent(waiters.tell)
+        recent = Recent(waiters.notify)
         recent.settle(caught_up=True)
         self.topic.readers.append(recent)
         self.topic.release()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def get(store: Store, path: str, **parameters: Any) -> httpx.Response:
     waiters = Waiters(1)
-    orders = Orders(Recent(waiters.tell), waiters, Past(), Topic())
+    orders = Orders(Recent(waiters.notify), waiters, Past(), Topic())
     service = Service(store.project, store.layout, orders)
 
     async def ask() -> httpx.Response:

@@ -21,10 +21,10 @@ from headrace.layout import Layout
 from headrace.project.model import Project
 from headrace.reading.rows import to_json
 from headrace.serving import mail, manual, tables
-from headrace.serving.door import Unreachable
 from headrace.serving.events import Event, decided
 from headrace.serving.order import InvalidOrder, Order, parse
 from headrace.serving.orders import Busy, Orders, Taken, TimedOut
+from headrace.serving.producer import Unreachable
 from headrace.serving.waiters import NoRoom, Waiter
 from headrace.version import __version__
 
@@ -42,7 +42,7 @@ Timeout = Annotated[int, Query(ge=0, le=LONGEST_MS, description="Milliseconds to
 _DEFAULT_MS = 10_000
 
 Answers = dict[int | str, dict[str, Any]]
-"""What the OpenAPI page says of statuses."""
+"""Descriptions of statuses on the OpenAPI page."""
 
 
 @dataclass
@@ -158,7 +158,7 @@ def _table_routes(app: FastAPI, service: Service) -> None:
 
 
 def _refusals(app: FastAPI) -> None:
-    """What becomes of exceptions."""
+    """Map exceptions to responses."""
 
     def wrong(findings: list[dict[str, Any]]) -> Response:
         return JSONResponse({"detail": findings}, 422)
@@ -206,7 +206,7 @@ async def _latest(
     timeout: int,
     headers: dict[str, str] | None = None,
 ) -> Response:
-    """The last of an order's states once they are there; nobody is waited for who has hung up."""
+    """The last of an order's states once they exist; gives up when the client disconnects."""
     try:
         events = await _while_connected(request, states)
     except TimedOut:
@@ -238,7 +238,7 @@ def _order(event: Event, status: int, headers: dict[str, str] | None = None) -> 
 
 
 class _Stream(StreamingResponse):
-    """Server-sent events; the place of who waits for them is given back at the end, however it comes."""
+    """Server-sent events; the waiter's place is always given back at the end."""
 
     def __init__(self, lines: AsyncIterator[str], waiter: Waiter) -> None:
         super().__init__(lines, media_type="text/event-stream", headers={"Cache-Control": "no-store"})

@@ -1,4 +1,4 @@
-"""What happened to orders lately: the topic's records since Delta's last word, kept on a private temporary disk."""
+"""Recent events of orders: the topic's records that are not in Delta yet, in a private temporary database."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class Event:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Where it stands in the topic."""
+        """Its place in the topic."""
         return self.partition, self.offset
 
 
 class Recent:
-    """Records of the topic by order; however many there are, only a fixed part of them is in memory.
+    """Records of the topic by order; however many there are, memory use is bounded.
 
-    `positions` are the next offsets to come, by partition. `tell` hears of which orders there is news. To be used
-    from one thread.
+    `positions` are the next offsets to come, by partition. `notify` is called with the ids of orders that have
+    news. To be used from one thread.
     """
 
-    def __init__(self, tell: Callable[[Iterable[str]], None]) -> None:
-        self._tell = tell
+    def __init__(self, notify: Callable[[Iterable[str]], None]) -> None:
+        self._notify = notify
         self.positions: dict[int, int] = {}
         self.caught_up = asyncio.Event()
         """All that was in the topic at the start is here."""
@@ -56,13 +56,13 @@ class Recent:
         self._store.execute("create index of_order on events (order_id)")
 
     def add(self, events: Sequence[Event], positions: Mapping[int, int]) -> None:
-        """Keep records, up to these positions; one that is known already counts once."""
+        """Store records, up to these positions; known ones are ignored."""
         rows = [astuple(event) for event in events]
         self._store.execute("begin")
         self.size += self._store.executemany("insert or ignore into events values (?, ?, ?, ?, ?, ?)", rows).rowcount
         self._store.execute("commit")
         self.positions.update(positions)
-        self._tell(event.order_id for event in events)
+        self._notify(event.order_id for event in events)
 
     def settle(self, caught_up: bool) -> None:
         """The topic has been read to its end, or cannot be read now."""
@@ -77,7 +77,7 @@ class Recent:
         return tuple(merge(*partitions, key=lambda event: (event.time, event.partition)))
 
     def forget(self, positions: Mapping[int, int]) -> None:
-        """Drop what is before these positions, by partition: another keeps it."""
+        """Drop what is before these positions, by partition: it is stored in Delta."""
         for partition, position in positions.items():
             dropped = self._store.execute(
                 "delete from events where partition = ? and offset < ?", (partition, position)
@@ -85,7 +85,7 @@ class Recent:
             self.size -= dropped.rowcount
 
     def close(self) -> None:
-        """Give the disk back."""
+        """Free the disk space."""
         self._store.close()
 
 

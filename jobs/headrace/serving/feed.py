@@ -1,4 +1,4 @@
-"""The orders' topic, followed: every committed record from given positions on, in each partition's order."""
+"""Following the orders' topic: every committed record from known positions on, in each partition's order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _POLL_SECONDS = 0.5
 _RETRY_SECONDS = 1.0
 _AT_ONCE = 500
 
-Say = Callable[..., None]
+Log = Callable[..., None]
 
 
 class Feed:
@@ -32,15 +32,15 @@ class Feed:
         self._recent = recent
         self._reader = ThreadPoolExecutor(1, "feed")
 
-    async def run(self, say: Say) -> None:
-        """Take records for ever, from the positions that are wanted next; where there is none, from the beginning."""
-        told = ""
+    async def run(self, log: Log) -> None:
+        """Read records until cancelled, from the next positions; from the beginning where there is none."""
+        reported = ""
         while True:
             try:
                 await self._follow()
             except (HeadraceError, KafkaException) as error:
-                if told != (told := str(error)):
-                    say("waiting", topic=self._topic, error=told)
+                if reported != (reported := str(error)):
+                    log("waiting", topic=self._topic, error=reported)
                 self._recent.settle(caught_up=False)
                 await asyncio.sleep(_RETRY_SECONDS)
 
@@ -68,7 +68,7 @@ class Feed:
             close_in_background(consumer)
 
     def _took(self, messages: Sequence[Message]) -> set[int]:
-        """Hand records on; the partitions whose end was reached."""
+        """Pass records on; return the partitions whose end was reached."""
         ends = {_partition(message) for message in messages if message.error() is not None}
         records = [message for message in messages if message.error() is None]
         events = [event for message in records if (event := event_of(message)) is not None]
@@ -110,7 +110,7 @@ def event_of(message: Message) -> Event | None:
 
 
 def _batch(consumer: Consumer) -> list[Message]:
-    """What has come, ends of partitions too; waits a moment for the first of it."""
+    """The messages that have arrived, including partition ends; waits briefly for the first."""
     first = consumer.poll(_POLL_SECONDS)
     messages = [] if first is None else [first, *consumer.consume(_AT_ONCE, 0)]
     return [message for message in messages if _matters(message.error())]
@@ -119,7 +119,7 @@ def _batch(consumer: Consumer) -> list[Message]:
 def _matters(error: KafkaError | None) -> bool:
     if error is not None and (error.fatal() or error.code() > 0):
         raise EnvironmentFault(error.str())
-    return error is None or error.code() == KafkaError._PARTITION_EOF  # others are passing troubles
+    return error is None or error.code() == KafkaError._PARTITION_EOF  # others are temporary failures
 
 
 def _partition(message: Message) -> int:

@@ -1,4 +1,4 @@
-"""What Delta knows of orders: every state that the runner has stored, found by id."""
+"""The history of orders in Delta: every state that the runner has stored, by order id."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Past = tuple[Event, ...]
 class History:
     """The stored states of orders, as of when it was opened; what came later is in the topic after `positions`.
 
-    Questions that come while one is being answered are answered together by the next look at the table.
+    Requests that arrive during a query are answered together by the next one.
     """
 
     def __init__(self, project: Project, layout: Layout, topic: str) -> None:
@@ -46,7 +46,7 @@ class History:
         self._reader = ThreadPoolExecutor(1, "history")
 
     async def reopen(self) -> Mapping[int, int]:
-        """Look at the table as it is now; the positions, by partition, up to which it knows the topic."""
+        """Open the table's current version; return the positions, by partition, up to which it contains the topic."""
         positions = await asyncio.get_running_loop().run_in_executor(self._reader, self._newest)
         self._known.clear()
         return positions
@@ -74,7 +74,7 @@ class History:
             except Exception as error:
                 for answer in asked.values():
                     answer.set_exception(error)
-                    answer.exception()  # whoever asked may be gone
+                    answer.exception()  # the caller may be gone
                 continue
             for order_id, answer in asked.items():
                 self._remember(order_id, found[order_id])
@@ -88,14 +88,14 @@ class History:
             self._known.popitem(last=False)
 
     def _newest(self) -> Mapping[int, int]:
-        self._table = self._open()  # here, in the reader's turn: what was found before belongs to the former
+        self._table = self._open()  # in the reader's thread, so that it is not replaced during a query
         return {} if self._table is None else _positions(self._table, self._topic)
 
     def _find(self, order_ids: Collection[str]) -> dict[str, Past]:
         found: dict[str, list[Event]] = {order_id: [] for order_id in order_ids}
         try:
             rows = _rows(self._table, order_ids)
-        except BadQuery:  # its files are gone: the table was made anew
+        except BadQuery:  # its files are gone: the table was recreated
             self._table = self._open()
             rows = _rows(self._table, order_ids)
         for row in rows:

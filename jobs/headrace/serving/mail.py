@@ -1,4 +1,4 @@
-"""What the sample mail sender has counted in its ledgers."""
+"""Counts of the sample mail sender's letters, from its ledgers."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def _letters(ledger: Path) -> Counter[str]:
         with closing(sqlite3.connect(f"{ledger.absolute().as_uri()}?mode=ro", uri=True)) as stored:
             for outcome, number in stored.execute("select outcome, count(*) from letters group by 1"):
                 found[_OUTCOMES.get(outcome, "")] += number
-    except sqlite3.Error:  # the sender is just making it
+    except sqlite3.Error:  # the sender is just creating it
         pass
     return found

@@ -1,4 +1,4 @@
-"""The page at /docs: the service's operations, read from its OpenAPI description, with nothing from elsewhere."""
+"""The page at /docs: the service's operations, read from its OpenAPI description, without external resources."""
 
 from __future__ import annotations
 

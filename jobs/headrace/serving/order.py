@@ -127,17 +127,17 @@ def usable(value: bytes | None) -> Record | None:
 
 
 def text_of(order: Order) -> str:
-    """The order as it goes to the topic: as given, with its state."""
+    """The order as it goes to the topic: as received, with its state."""
     return to_json(order.model_dump(exclude_unset=True) | {"state": order.state})
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two records hold the same order; a null field is a field not given."""
+    """Whether two records hold the same order; a null field counts as absent."""
     return bool(_without_nulls(loads(one.encode())) == _without_nulls(loads(other.encode())))
 
 
 def loads(text: bytes) -> Any:
-    """Read JSON with exact numbers; a field that is given twice is refused."""
+    """Read JSON with exact numbers; a duplicate field is refused."""
     return json.loads(text, parse_float=Decimal, parse_constant=_refused, object_pairs_hook=_object)
 
 

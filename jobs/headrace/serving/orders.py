@@ -1,4 +1,4 @@
-"""Orders as they are: placed through the topic, read from it and from Delta, waited for."""
+"""Orders: placed through the topic, read from it and from Delta, and waited for."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from headrace.serving.events import Event, Recent, created, states
 from headrace.serving.order import CREATED, Order, same, text_of
 from headrace.serving.waiters import Waiter, Waiters
 
-KEPT = 200_000
-"""So many recent records are kept; beyond that, those that Delta has too are dropped."""
+MAX_RECENT = 200_000
+"""How many recent records are kept; beyond that, those that are also in Delta are dropped."""
 
 _CATCH_UP_SECONDS = 10.0
 _CONFIRM_SECONDS = 10.0
@@ -41,50 +41,50 @@ class History(Protocol):
         """The stored states of an order."""
 
     async def reopen(self) -> Mapping[int, int]:
-        """Look again; the positions, by partition, up to which it knows the topic."""
+        """Read the table's new version; the positions, by partition, up to which it contains the topic."""
 
 
-class Door(Protocol):
-    """The way into the topic."""
+class Producer(Protocol):
+    """Produces records to the topic."""
 
-    async def knock(self) -> None:
-        """Make sure that the broker is there."""
+    async def check_broker(self) -> None:
+        """Make sure that the broker answers."""
 
-    async def put(self, key: str, value: str) -> Place:
-        """Send a record; where it stands once it is acknowledged."""
+    async def produce(self, key: str, value: str) -> Place:
+        """Send a record; its place once it is acknowledged."""
 
     async def peek(self, partition: int, start: int, end: int) -> Sequence[Event]:
-        """Records of a part of the topic, those of open transactions too."""
+        """Records of a part of the topic, including those of open transactions."""
 
 
 class Orders:
-    """All orders; what is new comes through `recent`."""
+    """All orders; new records come from `recent`."""
 
-    def __init__(self, recent: Recent, waiters: Waiters, history: History, door: Door) -> None:
+    def __init__(self, recent: Recent, waiters: Waiters, history: History, producer: Producer) -> None:
         self._recent = recent
         self._waiters = waiters
         self._history = history
-        self._door = door
+        self._producer = producer
 
     async def place(self, order: Order) -> Event:
-        """Place an order unless it was placed before; the record that is the order, or Taken by another.
+        """Place an order unless it was placed before; return its record, or raise Taken if another order has the id.
 
-        Of several that place an id at the same time, in whatever process, the first in the topic has placed it.
+        Of several requests for one id at the same time, in any process, the first in the topic wins.
         """
         text = text_of(order)
-        await self._door.knock()
-        with self._waiters.join(order.id) as waiter:  # before anything is sent: there may be no room
+        await self._producer.check_broker()
+        with self._waiters.join(order.id) as waiter:  # before anything is sent: there may be too many waiters
             await self._caught_up()
             first = created(await self.states(order.id))
             if first is None:
-                first = await self._first(waiter, await self._door.put(order.id, text))
+                first = await self._first(waiter, await self._producer.produce(order.id, text))
         if not same(first.body, text):
             raise Taken(f"order {order.id} exists and is another")
         return first
 
     async def states(self, order_id: str) -> tuple[Event, ...]:
         """The states that an order went through so far."""
-        before = self._recent.of(order_id)  # read again below: meanwhile the recent may have become the past
+        before = self._recent.of(order_id)  # read again below: meanwhile records may have moved to the history
         past = await self._history.of(order_id)
         return states((*past, *before, *self._recent.of(order_id)))
 
@@ -99,18 +99,18 @@ class Orders:
             return found
         with self._waiters.join(order_id) as waiter:
             while not enough(found := await self.states(order_id)):
-                if not await self._heard(waiter, deadline - loop.time()):
+                if not await self._wait_for_news(waiter, deadline - loop.time()):
                     raise TimedOut
         return found
 
     def waiter(self, order_id: str) -> Waiter:
-        """Take a place for `follow`; whoever takes it gives it back."""
+        """Take a place for `follow`; the caller gives it back."""
         return self._waiters.join(order_id)
 
     async def follow(self, waiter: Waiter, after: Place | None) -> AsyncIterator[Event | None]:
-        """Each state of an order, past and to come, until the service ends; None now and then, when nothing comes.
+        """Each state of an order, past and future, until the service ends; None at intervals when there is none.
 
-        Nothing is kept for a reader who is slow: what it has not seen is looked up when it asks for more.
+        Nothing is buffered for a slow reader: what it has not seen is looked up when it asks for more.
         """
         await self._recent.settled.wait()
         places = [event.place for event in await self.states(waiter.key)]
@@ -122,14 +122,14 @@ class Orders:
                     yield event
             if self._waiters.closed:
                 return
-            if not await waiter.heard(_PING_SECONDS):
+            if not await waiter.wait_for_news(_PING_SECONDS):
                 yield None
 
     async def prune(self) -> None:
-        """Drop now and then what Delta has too, for ever."""
+        """Periodically drop what is also in Delta, until cancelled."""
         while True:
             await asyncio.sleep(_PRUNE_SECONDS)
-            if self._recent.size > KEPT:
+            if self._recent.size > MAX_RECENT:
                 self._recent.forget(await self._history.reopen())
 
     async def _caught_up(self) -> None:
@@ -142,19 +142,19 @@ class Orders:
         while asyncio.get_running_loop().time() < deadline:
             if (first := created(await self.states(waiter.key))) is not None:
                 return first
-            if not await self._heard(waiter, _DOUBT_SECONDS):
+            if not await self._wait_for_news(waiter, _DOUBT_SECONDS):
                 partition, offset = mine
-                hidden = await self._door.peek(partition, self._recent.positions.get(partition, 0), offset + 1)
+                hidden = await self._producer.peek(partition, self._recent.positions.get(partition, 0), offset + 1)
                 rivals = [event for event in hidden if event.order_id == waiter.key and event.state == CREATED]
                 if len(rivals) == 1:  # ours: an open transaction hides it, and nothing stands before it
                     return rivals[0]
         raise Busy("the order was sent, but whether it is the first of its id is not known yet: send it again")
 
-    async def _heard(self, waiter: Waiter, seconds: float) -> bool:
-        heard = await waiter.heard(seconds)
+    async def _wait_for_news(self, waiter: Waiter, seconds: float) -> bool:
+        has_news = await waiter.wait_for_news(seconds)
         if self._waiters.closed:
             raise Busy("the service is ending")
-        return heard
+        return has_news
 
 
 async def _within(wait: Coroutine[Any, Any, bool], seconds: float) -> bool:

@@ -17,19 +17,19 @@ from headrace.layout import Layout
 from headrace.project.model import Project
 from headrace.reading.topics import declared
 from headrace.serving.app import Service, application
-from headrace.serving.door import Door
 from headrace.serving.events import Recent
 from headrace.serving.feed import Feed
 from headrace.serving.history import History
 from headrace.serving.orders import Orders
+from headrace.serving.producer import OrderProducer
 from headrace.serving.waiters import Waiters
 
 TOPIC = "shop-orders"
 
-_FAREWELL_SECONDS = 5
+_SHUTDOWN_SECONDS = 5
 _FILES = 16_384
 
-Say = Callable[..., None]
+Log = Callable[..., None]
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,16 @@ class Settings:
     waiters: int = 2000
 
 
-def serve(project: Project, settings: Settings, say: Say, stopped: Callable[[], bool] = lambda: False) -> None:
-    """Answer HTTP until a signal asks for an end; `stopped` tells whether one came before the server heard it."""
+def serve(project: Project, settings: Settings, log: Log, stopped: Callable[[], bool] = lambda: False) -> None:
+    """Answer HTTP until a signal asks for an end; `stopped` returns whether one has already come."""
     _allow_files()
     with _listening(settings.host, settings.port) as listener:
-        asyncio.run(_serve(project, listener, settings.waiters, say, stopped))
+        asyncio.run(_serve(project, listener, settings.waiters, log, stopped))
 
 
-async def _serve(project: Project, listener: socket.socket, limit: int, say: Say, stopped: Callable[[], bool]) -> None:
+async def _serve(project: Project, listener: socket.socket, limit: int, log: Log, stopped: Callable[[], bool]) -> None:
     waiters = Waiters(limit)
-    async with _orders(project, waiters, say) as orders:
+    async with _orders(project, waiters, log) as orders:
         service = Service(project, Layout(project.target.data_dir), orders)
         config = uvicorn.Config(
             application(service),
@@ -58,38 +58,38 @@ async def _serve(project: Project, listener: socket.socket, limit: int, say: Say
             access_log=False,
             lifespan="off",
             limit_concurrency=2 * limit + 100,
-            timeout_graceful_shutdown=_FAREWELL_SECONDS,
+            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         )
-        say("serving", url=_url(listener), project=project.name, target=project.target.name)
+        log("serving", url=_url(listener), project=project.name, target=project.target.name)
         server = _Server(config, waiters)
         server.should_exit = stopped()
         await server.serve([listener])
         service.readers.shutdown(wait=False, cancel_futures=True)
-    say("stopped")
+    log("stopped")
 
 
 @asynccontextmanager
-async def _orders(project: Project, waiters: Waiters, say: Say) -> AsyncIterator[Orders]:
-    """Orders that are fed while the block lasts."""
+async def _orders(project: Project, waiters: Waiters, log: Log) -> AsyncIterator[Orders]:
+    """Orders that are kept up to date while the block runs."""
     kafka, layout = project.target.kafka, Layout(project.target.data_dir)
     topic = kafka.named(TOPIC)
-    recent, history, door = Recent(waiters.tell), History(project, layout, topic), Door(kafka, topic)
+    recent, history, producer = Recent(waiters.notify), History(project, layout, topic), OrderProducer(kafka, topic)
     recent.positions.update(await history.reopen())
     feed = Feed(kafka, topic, declared(project).get(topic, 1), recent)
-    orders = Orders(recent, waiters, history, door)
-    tasks = [asyncio.create_task(feed.run(say)), asyncio.create_task(orders.prune())]
+    orders = Orders(recent, waiters, history, producer)
+    tasks = [asyncio.create_task(feed.run(log)), asyncio.create_task(orders.prune())]
     try:
         yield orders
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for part in (feed, history, door, recent):
+        for part in (feed, history, producer, recent):
             part.close()
 
 
 class _Server(uvicorn.Server):
-    """Tells those who wait that the end has come, so that it can come."""
+    """Wakes waiting requests at shutdown, so that they end."""
 
     def __init__(self, config: uvicorn.Config, waiters: Waiters) -> None:
         super().__init__(config)
@@ -122,7 +122,7 @@ def _url(listener: socket.socket) -> str:
 
 
 def _allow_files() -> None:
-    """Each who waits holds a socket: use the room that the system gives."""
+    """Each waiting request holds a socket: raise the limit of open files as far as allowed."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES if most < 0 else min(most, _FILES), most))

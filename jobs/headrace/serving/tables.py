@@ -44,7 +44,7 @@ class LeftOut(BadParameter):
 
 @dataclass(frozen=True)
 class Asked:
-    """Which rows of a table are wanted."""
+    """Which rows of a table are requested."""
 
     key: str | None = None
     where: str | None = None
@@ -64,10 +64,10 @@ class Page:
 
 @dataclass(frozen=True)
 class _Cursor:
-    """The last row given, by what orders it, and how many rows equal to it have been given."""
+    """The sort key of the last row returned, and how many rows with that key have been returned."""
 
     values: tuple[Any, ...]
-    given: int
+    returned: int
 
 
 def page(project: Project, layout: Layout, name: str, asked: Asked, known: Collection[str] = ()) -> Page | str:
@@ -87,7 +87,7 @@ def page(project: Project, layout: Layout, name: str, asked: Asked, known: Colle
 
 
 def _version(found: Relation) -> str:
-    """Changes with every commit to the tables read, and when one is made anew."""
+    """Changes with every commit to the tables read, and when one is recreated."""
     tables = [table for _, table in sorted(found.tables.items())]
     ids = hashlib.sha256(" ".join(str(table.metadata().id) for table in tables).encode()).hexdigest()
     return "-".join((ids[:8], *(str(table.version()) for table in tables)))
@@ -116,7 +116,7 @@ def _rows(found: Relation, conditions: list[str], asked: Asked, cursor: _Cursor 
     conditions = [*conditions, *([] if cursor is None else [_from(order, cursor)])]
     sql = f"select *, {columns} from {found.name}" if order else f"select * from {found.name}"
     sql += f" where {' and '.join(conditions)}" if conditions else ""
-    limits = f" limit {asked.limit + 1} offset {cursor.given if cursor else 0}"
+    limits = f" limit {asked.limit + 1} offset {cursor.returned if cursor else 0}"
     try:
         return list(_asked(found, sql, [f"{_ORDER}{at}" for at in range(len(order))], limits, asked.where).rows)
     except BadQuery as error:
@@ -135,7 +135,7 @@ def _asked(found: Relation, sql: str, order: Sequence[str], limits: str, where: 
 
 
 def _order(found: Relation) -> tuple[str, ...]:
-    """What puts the rows in one order only: the relation's own, and where that may leave ties, a digest of the row."""
+    """A total order of the rows: the relation's own and, where that may leave ties, a digest of the row."""
     if set(found.order) <= set(found.key) and found.order:  # current rows, by key
         return found.order
     flat = query(f"select * from {found.name} limit 0", found.tables, {found.name: found.sql}).flat
@@ -175,10 +175,10 @@ def _literal(value: Any) -> str | None:
 
 def _next(keys: Sequence[tuple[Any, ...]], before: _Cursor | None) -> str:
     last = keys[-1]
-    given = sum(1 for _ in takewhile(lambda key: key == last, reversed(keys)))
+    returned = sum(1 for _ in takewhile(lambda key: key == last, reversed(keys)))
     if before is not None and before.values == last:
-        given += before.given
-    return _encoded(_Cursor(last, given))
+        returned += before.returned
+    return _encoded(_Cursor(last, returned))
 
 
 _KINDS: Mapping[str, tuple[type, Callable[[str], Any]]] = {
@@ -187,11 +187,11 @@ _KINDS: Mapping[str, tuple[type, Callable[[str], Any]]] = {
     "n": (Decimal, Decimal),
     "f": (float, float),
 }
-"""Values that JSON has no word for, by a letter."""
+"""Values that JSON has no type for, by a letter."""
 
 
 def _encoded(cursor: _Cursor) -> str:
-    text = json.dumps([cursor.given, *map(_marked, cursor.values)], separators=(",", ":"))
+    text = json.dumps([cursor.returned, *map(_marked, cursor.values)], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
@@ -204,11 +204,11 @@ def _marked(value: Any) -> Any:
 
 def _decoded(text: str) -> _Cursor:
     try:
-        given, *values = json.loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars="-_", validate=True))
-        cursor = _Cursor(tuple(map(_unmarked, values)), given)
+        returned, *values = json.loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars="-_", validate=True))
+        cursor = _Cursor(tuple(map(_unmarked, values)), returned)
     except (ValueError, TypeError, LookupError, InvalidOperation, RecursionError):
         raise BadParameter("after", "not a cursor that this service gave") from None
-    if not isinstance(given, int) or given < 0:
+    if not isinstance(returned, int) or returned < 0:
         raise BadParameter("after", "not a cursor that this service gave")
     return cursor
 

@@ -1,4 +1,4 @@
-"""Who waits for news of which order; there is room for so many and no more."""
+"""Requests that wait for news of an order; their number is limited."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import TracebackType
 
 
 class NoRoom(Exception):
-    """Too many requests wait already."""
+    """Too many requests are waiting."""
 
 
 class Waiters:
@@ -34,7 +34,7 @@ class Waiters:
         return waiter
 
     def leave(self, waiter: Waiter) -> None:
-        """Give a place back; once is enough, twice does no harm."""
+        """Give a place back; idempotent."""
         mine = self._waiting.get(waiter.key, set())
         if waiter in mine:
             mine.remove(waiter)
@@ -42,7 +42,7 @@ class Waiters:
             if not mine:
                 del self._waiting[waiter.key]
 
-    def tell(self, keys: Iterable[str]) -> None:
+    def notify(self, keys: Iterable[str]) -> None:
         """Wake all who wait for these orders."""
         for key in set(keys) & self._waiting.keys():
             for waiter in self._waiting[key]:
@@ -51,7 +51,7 @@ class Waiters:
     def close(self) -> None:
         """Wake all, for the last time."""
         self.closed = True
-        self.tell(list(self._waiting))
+        self.notify(list(self._waiting))
 
 
 class Waiter:
@@ -68,7 +68,7 @@ class Waiter:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._waiters.leave(self)
 
-    async def heard(self, timeout: float) -> bool:
+    async def wait_for_news(self, timeout: float) -> bool:
         """Wait for news since the last call; False if none came in time."""
         try:
             await asyncio.wait_for(self.news.wait(), max(timeout, 0))

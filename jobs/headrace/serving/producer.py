@@ -1,4 +1,4 @@
-"""The way into the orders' topic: a record is in when the broker says so."""
+"""Producing to the orders' topic: a record counts once the broker has acknowledged it."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from headrace.serving.events import Event
 from headrace.serving.feed import event_of
 
 REACH_SECONDS = 3.0
-"""How long a broker that is connected may take to say that it is there."""
+"""How long a connected broker may take to answer."""
 
 TRY_SECONDS = 0.5
-"""How long one that is not connected may take."""
+"""How long a disconnected broker may take to answer."""
 
 ACK_SECONDS = 5.0
-"""How long it may take to acknowledge a record."""
+"""How long a broker may take to acknowledge a record."""
 
 
 class Unreachable(Exception):
     """The broker does not answer, or did not acknowledge."""
 
 
-class Door:
+class OrderProducer:
     """An idempotent producer to one topic, for use from an event loop."""
 
     def __init__(self, kafka: Kafka, topic: str) -> None:
@@ -40,54 +40,54 @@ class Door:
         self._producer, self._connected_at = self._connected(), time.monotonic()
         self._former: list[tuple[float, Producer]] = []
         self._replacing = threading.Lock()
-        self._knocking: asyncio.Task[None] | None = None
+        self._checking: asyncio.Task[None] | None = None
         self._closed = threading.Event()
-        self._asker = ThreadPoolExecutor(1, "health")
-        self._peekers = ThreadPoolExecutor(4, "peek")
-        self._listener = threading.Thread(target=self._listen, name="acknowledgements", daemon=True)
-        self._listener.start()
+        self._checker = ThreadPoolExecutor(1, "health")
+        self._readers = ThreadPoolExecutor(4, "peek")
+        self._poller = threading.Thread(target=self._poll_acknowledgements, name="acknowledgements", daemon=True)
+        self._poller.start()
 
-    async def knock(self) -> None:
-        """Make sure that the broker is there; those who ask at the same time share the answer."""
-        if self._knocking is None or self._knocking.done():
-            self._knocking = asyncio.create_task(self._knock())
-        await asyncio.shield(self._knocking)
+    async def check_broker(self) -> None:
+        """Make sure that the broker answers; concurrent callers share the result."""
+        if self._checking is None or self._checking.done():
+            self._checking = asyncio.create_task(self._check())
+        await asyncio.shield(self._checking)
 
-    async def put(self, key: str, value: str) -> tuple[int, int]:
+    async def produce(self, key: str, value: str) -> tuple[int, int]:
         """Send a record and wait for its acknowledgement; its partition and offset."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[tuple[int, int]] = loop.create_future()
         producer = self._producer
 
-        def told(error: KafkaError | None, message: Message) -> None:
+        def on_delivery(error: KafkaError | None, message: Message) -> None:
             if error is not None and error.fatal():
                 self._replace(producer)
             loop.call_soon_threadsafe(self._settle, answer, error, message)
 
         try:
-            producer.produce(self._topic, value.encode(), key.encode(), on_delivery=told)
+            producer.produce(self._topic, value.encode(), key.encode(), on_delivery=on_delivery)
         except (BufferError, KafkaException) as error:
             raise Unreachable(f"Kafka at {self._kafka.bootstrap} did not take the order: {error}") from None
         return await answer
 
     async def peek(self, partition: int, start: int, end: int) -> Sequence[Event]:
-        """Records of a part of the topic as they stand there, those of open transactions too."""
+        """Records of a part of the topic, including those of open transactions."""
         place = TopicPartition(self._topic, partition, start)
-        return await asyncio.get_running_loop().run_in_executor(self._peekers, _peek, self._kafka, place, end)
+        return await asyncio.get_running_loop().run_in_executor(self._readers, _peek, self._kafka, place, end)
 
     def close(self) -> None:
-        """Hear the last acknowledgements."""
+        """Wait for the last acknowledgements."""
         self._closed.set()
-        self._listener.join(ACK_SECONDS)
+        self._poller.join(ACK_SECONDS)
         self._producer.flush(TRY_SECONDS)
-        for pool in (self._asker, self._peekers):
+        for pool in (self._checker, self._readers):
             pool.shutdown(wait=False, cancel_futures=True)
 
-    async def _knock(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._asker, self._ask)
+    async def _check(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._checker, self._ask)
 
     def _ask(self) -> None:
-        """Ask the broker for anything; one that is only slow is asked again for a while."""
+        """Send the broker a request; a slow one is retried for a while."""
         deadline, producer = time.monotonic() + REACH_SECONDS, self._producer
         while True:
             try:
@@ -98,36 +98,36 @@ class Door:
                 if self._lost.is_set() or time.monotonic() > deadline:
                     if time.monotonic() > self._connected_at + ACK_SECONDS:
                         self._replace(producer)  # it may never find a broker again (see `seen_by`)
-                    said = f"Kafka at {self._kafka.bootstrap} does not answer: {error.args[0].str()}"
-                    raise Unreachable(said) from None
+                    reason = f"Kafka at {self._kafka.bootstrap} does not answer: {error.args[0].str()}"
+                    raise Unreachable(reason) from None
 
-    def _troubled(self, error: KafkaError) -> None:
+    def _on_error(self, error: KafkaError) -> None:
         if error.code() in (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT):
             self._lost.set()
 
     def _settle(self, answer: asyncio.Future[tuple[int, int]], error: KafkaError | None, message: Message) -> None:
-        if answer.done():  # whoever asked is gone
+        if answer.done():  # the caller is gone
             return
         if error is None:
             answer.set_result((message.partition() or 0, message.offset() or 0))
         else:
-            said = f"Kafka at {self._kafka.bootstrap} did not acknowledge the order: {error.str()}"
-            answer.set_exception(Unreachable(said))
+            reason = f"Kafka at {self._kafka.bootstrap} did not acknowledge the order: {error.str()}"
+            answer.set_exception(Unreachable(reason))
 
     def _replace(self, producer: Producer) -> None:
-        """Go on with another producer, once; of what this one still has it is to tell."""
+        """Continue with another producer, once; this one is still polled for its outstanding deliveries."""
         with self._replacing:
             if producer is self._producer:
                 self._former.append((time.monotonic(), producer))
                 self._producer, self._connected_at = self._connected(), time.monotonic()
 
-    def _listen(self) -> None:
+    def _poll_acknowledgements(self) -> None:
         while not self._closed.is_set():
             self._producer.poll(0.2)
             for former in [*self._former]:
                 since, producer = former
                 producer.poll(0)
-                if time.monotonic() > since + 2 * ACK_SECONDS:  # what it had is acknowledged or has timed out
+                if time.monotonic() > since + 2 * ACK_SECONDS:  # its records are acknowledged or have timed out
                     self._former.remove(former)
 
     def _connected(self) -> Producer:
@@ -137,7 +137,7 @@ class Door:
             "message.timeout.ms": int(ACK_SECONDS * 1000),
             "partitioner": "murmur2_random",  # as Java's clients do
             "reconnect.backoff.max.ms": 500,
-            "error_cb": self._troubled,
+            "error_cb": self._on_error,
         }
         return Producer({**client_options(self._kafka), **ours})
 
