@@ -31,7 +31,7 @@ _UNKNOWN = 0.05
 
 @dataclass(frozen=True)
 class Line:
-    """So many pieces of a product at a price each."""
+    """A quantity of a product at a price each."""
 
     product: str
     quantity: int

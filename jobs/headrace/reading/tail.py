@@ -95,7 +95,7 @@ class TopicFollower:
             if error is None:
                 self._offsets[message.partition() or 0] = (message.offset() or 0) + 1
                 yield _record(message)
-            elif error.fatal() or error.code() > 0:  # below 0: the client's own passing troubles, which it mends
+            elif error.fatal() or error.code() > 0:  # below 0: temporary client errors, from which it recovers
                 raise EnvironmentFault(f"cannot read {message.topic()}: {error.str()}")
         if first is not None:
             self._last_received = time.monotonic()

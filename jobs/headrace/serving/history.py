@@ -25,7 +25,7 @@ _AT_ONCE = 500
 _REMEMBERED = 20_000
 _REMEMBERED_CHARACTERS = 4_000
 _BEFORE = 0
-"""Stands for the time of a stored record: it is older than what is not stored yet."""
+"""The time of every stored record: older than those that are not stored yet."""
 
 Past = tuple[Event, ...]
 

@@ -12,7 +12,7 @@ from headrace.reading.dialect.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, T
 from headrace.reading.dialect.values import Value, whole
 
 Aggregate = Callable[[Sequence[Value], bool, str], Value]
-"""Takes the arguments, whether only distinct ones count, and what stands after the call: FILTER and OVER."""
+"""Takes the arguments, whether only distinct ones count, and what follows the call: FILTER and OVER."""
 
 
 def _count(arguments: Sequence[Value], distinct: bool, tail: str) -> Value:

@@ -74,7 +74,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "Z": "\x1a", "%": "\\%",
 
 
 def _joined(tokens: list[Token], text: str) -> list[Token]:
-    """Texts that stand one after the other are one, as for Spark."""
+    """Adjacent string literals are one, as in Spark."""
     out: list[Token] = []
     for token in tokens:
         if out and token.token_type == out[-1].token_type == TokenType.STRING:

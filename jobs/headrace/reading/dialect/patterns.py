@@ -67,7 +67,7 @@ def _set(piece: str, shown: str) -> str:
 
 
 def has_end(pattern: str) -> bool:
-    """Whether a `$` is in it, which in Java also stands before a last end of line."""
+    """Whether a `$` is in it, which in Java also matches before a final line end."""
     return "$" in re.sub(r"\\.", "", pattern)
 
 
@@ -81,7 +81,7 @@ def groups(pattern: str) -> int:
 
 
 def plain(pattern: str) -> bool:
-    """Whether each character of it stands for itself."""
+    """Whether each character of it matches only itself."""
     return re.search(r"[\\\[\](){}*+?.^$|]", pattern) is None
 
 
