@@ -30,6 +30,7 @@ _CLOCK_SLACK = 2.0
 class QueryStatus:
     """One query: `batch` is the last one done, `rows` those of this run, `behind_by` those it has not taken yet.
 
+    `pause` is how many seconds a landing waits from one batch to the next at its current rate.
     `held_by` is the stream whose event time holds the watermark back, `held_for` for how many seconds it has not moved.
     """
 
@@ -48,6 +49,7 @@ class QueryStatus:
     last_error: str | None = None
     held_by: str | None = None
     held_for: float | None = None
+    pause: float | None = None
     failed: Mapping[str, int] = field(default_factory=dict)
     """Rows that failed each data test in this run."""
 

@@ -19,6 +19,7 @@ from headrace.publishing.publisher import Publisher
 from headrace.queries.group import CURRENT_SECONDS, Group
 from headrace.queries.snapshot import SnapshotQuery
 from headrace.reading.status import QueryKind, QueryStatus
+from headrace.running.pace import Pace
 from headrace.streaming.native import NativeQuery
 
 Log = Callable[..., None]
@@ -94,7 +95,7 @@ class Task(Protocol):
 
 
 class LandingTask:
-    """Lands new records, at most once per interval."""
+    """Lands new records, with a pause from one batch to the next (see `pace`)."""
 
     kind: QueryKind = "landing"
     poll = 0.1
@@ -111,7 +112,7 @@ class LandingTask:
         self.idle_after: Mapping[str, float] = {}
         self._moved, self._read = dict[str, float](), dict[str, int]()
         self._ticked, self._at_start = time.monotonic(), True
-        self._interval, self._max_rows, self._signals, self._log = interval, max_rows, signals, log
+        self._pace, self._max_rows, self._signals, self._log = Pace(interval), max_rows, signals, log
         self._counters = Counters()
         self._next = 0.0
 
@@ -126,7 +127,8 @@ class LandingTask:
             self._tick(started)
             return False
         self._at_start = False
-        self._next = started + (self._interval if self.upto is None else 0.0)
+        self._pace.note(report.records)
+        self._next = started + (self._pace.seconds if self.upto is None else 0.0)
         self._counters.took(report.batch, report.records)
         self._counters.rejected += report.rejected
         self._signals.notify(self.table)
@@ -175,7 +177,7 @@ class LandingTask:
     def status(self) -> QueryStatus:
         c = self._counters
         status = QueryStatus(self.name, self.kind, batch=c.batch, rows=c.rows, rows_per_second=c.rate)
-        return replace(status, rejected=c.rejected, behind_by=self.query.lag)
+        return replace(status, rejected=c.rejected, behind_by=self.query.lag, pause=self._pace.seconds)
 
 
 class GroupTask:
