@@ -17,7 +17,7 @@ from headrace.checking.analysis import Analysis
 from headrace.errors import Finding, InvalidProject, Place
 from headrace.project import checks, loader
 from headrace.project.model import DataTest, Macro
-from headrace.spark.complaints import words
+from headrace.spark.spark_errors import one_line
 from tests.unit.test_stream_rules import FAILS_LATER, SHAPES
 
 pytestmark = pytest.mark.spark
@@ -227,7 +227,7 @@ def test_fault_of_a_macro_is_found_at_its_place(spark: SparkSession) -> None:
     ],
 )
 def test_message_of_spark_is_one_line_and_never_empty(error: ParseException, start: str) -> None:
-    text = words(error)
+    text = one_line(error)
     assert (text.startswith(start), "SQLSTATE" in text, "\n" in text) == (True, False, False)
 
 

@@ -21,7 +21,7 @@ from headrace.reading.dialect.complaints import AT_RUN_TIME, LeftToSpark
 from headrace.reading.dialect.engine import Engine
 from headrace.reading.dialect.queries import Table
 from headrace.reading.rows import BadQuery, to_json
-from headrace.spark.complaints import Complaint
+from headrace.spark.spark_errors import SPARK_ERRORS
 
 pytestmark = pytest.mark.spark
 
@@ -107,7 +107,7 @@ class Theirs:
         try:
             frame = self._spark.sql(f"select id, {listed} from samples order by id")
             rows = _rows(frame)
-        except Complaint:
+        except SPARK_ERRORS:
             half = len(found) // 2
             return [*self._together(found[:half]), *self._together(found[half:])]
         types = [field.dataType.simpleString() for field in frame.schema.fields]
@@ -119,7 +119,7 @@ class Theirs:
         try:
             frame = self._spark.sql(text)
             return Answer(_rows(frame), tuple(field.dataType.simpleString() for field in frame.schema.fields))
-        except Complaint as error:
+        except SPARK_ERRORS as error:
             return Answer(error=str(error).splitlines()[0])
 
 

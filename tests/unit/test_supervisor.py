@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from headrace.errors import EnvironmentFault, HeadraceError
-from headrace.queries.turns import Turns
+from headrace.queries.scheduler import Scheduler
 from headrace.reading.status import QueryKind, QueryStatus
 from headrace.running import supervisor
 from headrace.running.supervisor import Supervised, Supervisor
@@ -85,7 +85,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
 
     def perform(*tasks: Acted) -> Run:
         said: list[tuple[str, Any]] = []
-        made = Supervisor(lambda event, **fields: said.append((event, fields.get("cause"))), Turns(at_once=1))
+        made = Supervisor(lambda event, **fields: said.append((event, fields.get("cause"))), Scheduler(at_once=1))
         former: list[Supervised] = []
         for task in tasks:
             former = [made.add(task, former)]
@@ -112,8 +112,8 @@ def test_what_cannot_pass_ends_the_task_at_once(run: Callable[..., Run], lasting
     task = Acted(fail=raising(lasting))
     done = run(task)
     (failure,) = done.supervisor.failures
-    assert (task.steps, failure.task, failure.cause) == (1, "acted", failures.told(lasting))
-    assert done.said == [("failed", failures.told(lasting))]
+    assert (task.steps, failure.task, failure.cause) == (1, "acted", failures.message_of(lasting))
+    assert done.said == [("failed", failures.message_of(lasting))]
 
 
 def test_failure_of_unknown_kind_may_repeat_itself_a_few_times(run: Callable[..., Run]) -> None:
@@ -128,7 +128,7 @@ def test_failures_of_unknown_kinds_that_differ_are_tried_again(run: Callable[...
 
 
 def test_task_begins_when_those_it_awaits_have_caught_up() -> None:
-    made, order = Supervisor(lambda *_, **__: None, Turns(at_once=4)), list[str]()
+    made, order = Supervisor(lambda *_, **__: None, Scheduler(at_once=4)), list[str]()
     first = Acted(name="first", fail=lambda: order.append("first"), is_caught_up=False)
     second = Acted(name="second", fail=lambda: order.append("second"))
     other, waiting = made.add(first), made.add(second)
@@ -142,7 +142,7 @@ def test_task_begins_when_those_it_awaits_have_caught_up() -> None:
 
 
 def test_task_does_not_wait_for_one_that_failed(run: Callable[..., Run]) -> None:
-    made = Supervisor(lambda *_, **__: None, Turns(at_once=4))
+    made = Supervisor(lambda *_, **__: None, Scheduler(at_once=4))
     waiting = made.add(Acted(name="waiting"))
     waiting.awaited = [made.add(Acted(name="failed", fail=raising(DIVIDED)))]
     made.start(until_done=True)
@@ -166,7 +166,7 @@ def test_failure_of_the_end_is_reported(run: Callable[..., Run], where: str) -> 
 
 
 def test_stop_ends_waiting_tasks() -> None:
-    made = Supervisor(lambda *_, **__: None, Turns(at_once=1))
+    made = Supervisor(lambda *_, **__: None, Scheduler(at_once=1))
     made.add(Acted(poll=PATIENCE))
     made.start(until_done=False)
     wait_for(lambda: made.members[0].state == "waiting", "a task without work")

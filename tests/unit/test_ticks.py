@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headrace.errors import Place
-from headrace.landing.clocks import Reading, key_of, later, latest, told
+from headrace.landing.clocks import Reading, key_of, later, latest, readings_as_json
 from headrace.landing.landing import LandingReport
 from headrace.landing.ticks import watermarked
 from headrace.project.model import Landing, Topic
@@ -143,7 +143,8 @@ def test_clocks_are_apart() -> None:
 
 
 def test_tick_carries_readings_as_numbers() -> None:
-    assert told({"bronze.orders:event_time": Reading(100, 1000)}) == '{"bronze.orders:event_time": [100, 1000]}'
+    readings = {"bronze.orders:event_time": Reading(100, 1000)}
+    assert readings_as_json(readings) == '{"bronze.orders:event_time": [100, 1000]}'
 
 
 def test_tick_of_a_landing_is_of_the_source_that_is_ahead() -> None:

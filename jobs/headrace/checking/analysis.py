@@ -20,8 +20,8 @@ from headrace.project.model import Input, Model, Project, Topic
 from headrace.project.statement import bind
 from headrace.spark.binding import Binder, at_moment, view_of
 from headrace.spark.columns import columns_of, landing_schema, no_rows, type_of
-from headrace.spark.complaints import Complaint, offset, words
 from headrace.spark.session import child
+from headrace.spark.spark_errors import SPARK_ERRORS, offset, one_line
 from headrace.spark.streaming.streamability import as_stream, refuse_unstreamable
 from headrace.streaming.remedies import remedy
 
@@ -55,7 +55,7 @@ def analyse(spark: SparkSession, project: Project) -> Analysis:
             findings += _contract(model, schemas[model.table])
             findings += column_types.findings(model, schemas[model.table]) if model.materialized != "view" else ()
             findings += _expressions(session, model, schemas[model.table])
-        except Complaint as error:
+        except SPARK_ERRORS as error:
             findings.append(_finding(project, model, error))
         except InvalidProject as error:
             findings += error.findings
@@ -68,8 +68,8 @@ def _declare_macros(session: SparkSession, project: Project) -> Iterator[Finding
     for macro in project.macros:
         try:
             session.sql(macro.text)
-        except Complaint as error:
-            yield Finding(place_at(macro.path, macro.text, offset(error, macro.text)), "spark", words(error))
+        except SPARK_ERRORS as error:
+            yield Finding(place_at(macro.path, macro.text, offset(error, macro.text)), "spark", one_line(error))
 
 
 def _rejects(session: SparkSession, project: Project) -> Iterator[Finding]:
@@ -79,9 +79,9 @@ def _rejects(session: SparkSession, project: Project) -> Iterator[Finding]:
         for reason, text in topic.reject:
             try:
                 known.where(text)
-            except Complaint as error:
+            except SPARK_ERRORS as error:
                 place = topic.places.get(f"reject.{reason}", topic.place)
-                yield Finding(place, "spark", f"reject {reason}: {words(error)}")
+                yield Finding(place, "spark", f"reject {reason}: {one_line(error)}")
 
 
 def _event_times(session: SparkSession, project: Project) -> Iterator[Finding]:
@@ -92,8 +92,8 @@ def _event_times(session: SparkSession, project: Project) -> Iterator[Finding]:
         place = topic.places.get("event_time", topic.place)
         try:
             kind = _record(session, topic).select(F.expr(found.text)).schema[0].dataType
-        except Complaint as error:
-            yield Finding(place, "spark", f"event_time: {words(error)}")
+        except SPARK_ERRORS as error:
+            yield Finding(place, "spark", f"event_time: {one_line(error)}")
             continue
         if not isinstance(kind, (TimestampType, TimestampNTZType, DateType)):
             how = "make a timestamp of it, such as `timestamp_seconds(...)` or `to_timestamp(...)`"
@@ -236,13 +236,13 @@ def _expressions(session: SparkSession, model: Model, schema: StructType) -> Ite
     for key, text in model.expressions:
         try:
             _ = rows.select("*", F.expr(text).cast("string")) if key == "log" else rows.where(text)
-        except Complaint as error:
+        except SPARK_ERRORS as error:
             place = model.header_places.get(key, Place(model.path))
-            yield Finding(place, "spark", f"{key}: {words(error)}")
+            yield Finding(place, "spark", f"{key}: {one_line(error)}")
 
 
 def _finding(project: Project, model: Model, error: Exception) -> Finding:
     statement = bind(model, values=project.vars)
     place = statement.place(offset(error, statement.sql))
     plain = remedy(str(error)) if model.run == "streaming" else None
-    return Finding(place, "spark", words(error)) if plain is None else Finding(place, "cannot-stream", plain)
+    return Finding(place, "spark", one_line(error)) if plain is None else Finding(place, "cannot-stream", plain)

@@ -19,7 +19,7 @@ from headrace.reading.show import key_of
 from headrace.reading.stored import Relation
 from headrace.spark import session
 from headrace.spark.columns import AS_JSON
-from headrace.spark.complaints import Complaint, words
+from headrace.spark.spark_errors import SPARK_ERRORS, one_line
 
 Narrow = Callable[[DataFrame], DataFrame]
 
@@ -68,8 +68,8 @@ def _computed(project: Project, text: str, narrow: Narrow) -> Rows:
         frame = Notebook(spark, project).sql(text)
         columns = tuple(frame.columns)
         read = read_exactly(narrow(frame))
-    except Complaint as error:
-        raise UsageError(words(error)) from None
+    except SPARK_ERRORS as error:
+        raise UsageError(one_line(error)) from None
     finally:
         spark.stop()
     return Rows(columns, iter(read))

@@ -1,12 +1,12 @@
-"""Kafka to bronze: the topics of a domain land together, each record with a verdict, in one commit a landing batch.
+"""Kafka to bronze: the topics of a domain land together, each record with a verdict, in one commit per landing batch.
 
-The order of arrival is (landing batch, topic, partition, offset), fixed here for ever. Rows and the offsets that have
-been read are one commit, so they cannot disagree. Bronze keeps every record as it came; `reject_reason` says what is
-unusable.
+The order of arrival is (landing batch, topic, partition, offset), fixed here permanently. Rows and the offsets that
+have been read are one commit, so they cannot disagree. Bronze keeps every record as it came; `reject_reason` says what
+is unusable.
 
 - `landing`: offsets, batches, ticks. The moment of a batch is taken before Kafka is asked for its ends.
-- `starts`, `broker_admin`: where reading begins, and what the broker says of topics.
-- `classify`, `body`: the verdict on a record, as SQL that is made from the declared types.
+- `starts`, `broker_admin`: where reading begins, and the broker's metadata of topics.
+- `classify`, `body`: the verdict on a record, as SQL that is generated from the declared types.
 - `relations`: what models see of a landing: typed rows, `_arrival`, and the landing's clock.
 - `clocks`, `ticks`: how far event time has got by landed rows alone, and how it goes on when nothing comes.
 - `replaying`: rejected rows judged again, as new arrivals, each once.

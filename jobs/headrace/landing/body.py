@@ -45,7 +45,7 @@ REASONS = (
     "bad_timestamp",
     "time_out_of_range",
 )
-"""Reject reasons in the order in which the first that applies is given; a topic's own come after."""
+"""Reject reasons by precedence: the first that applies is reported; a topic's own come after."""
 
 FAULTS = {reason: str(number) for number, reason in enumerate(REASONS, start=1)}
 """The reasons as numbers in SQL: of several faults the smallest counts."""
@@ -88,7 +88,7 @@ def document(body: DataType) -> str:
 
 
 def read(body: DataType) -> str:
-    """The body, its times still as text. An object is read of any text: what follows it is not looked at."""
+    """The body, its times still as text. An object is read from any text: what follows it is ignored."""
     members = _ddl(body, _text_type)
     if isinstance(body, StructType):
         return _from_json(VALUE, members, _unused(_BAD, body.names))
@@ -102,7 +102,7 @@ def written(body: DataType, place: str, options: str = "") -> str:
 
 
 def tokens(body: DataType) -> str:
-    """As `read`, with variants that tell what each token was, and `_bad` if a token cannot be taken at all."""
+    """As `read`, with variants that show what each token was, and `_bad` if a token cannot be taken at all."""
     return _from_json(WRAPPED, f"v {_ddl(body, _token_type)}, {_BAD} string")
 
 
@@ -111,7 +111,7 @@ def lenient(document: str, members: str) -> str:
     return _from_json(document, f"{members}, {_BAD} string")
 
 
-def given(kind: DataType, place: str) -> str:
+def is_present(kind: DataType, place: str) -> str:
     """Whether something other than null was read."""
     return f"schema_of_variant({place}) <> 'VOID'" if isinstance(kind, VariantType) else f"{place} is not null"
 
@@ -122,7 +122,7 @@ def safe_to_read(body: DataType) -> str | None:
 
 
 def typed(body: DataType, place: str) -> str:
-    """What was read at a place, with its times made from text."""
+    """What was read at a place, with its times parsed from text."""
     if not holds(body, TIMES):
         return place
     match body:
@@ -133,7 +133,7 @@ def typed(body: DataType, place: str) -> str:
         case StructType():
             if not _PLACE.fullmatch(place):
                 return let("_of", place, typed(body, "_of"))
-            return _made_anew(body, place, typed)
+            return _rebuilt(body, place, typed)
     return _time(body, place)
 
 
@@ -201,10 +201,10 @@ def _brief(kind: DataType, place: str) -> str:
     """The same, with the decimals outside of lists as variants: those are written without zeros at their ends."""
     if isinstance(kind, DecimalType):
         return f"cast({place} as variant)"
-    return _made_anew(kind, place, _brief) if isinstance(kind, StructType) and holds(kind, DecimalType) else place
+    return _rebuilt(kind, place, _brief) if isinstance(kind, StructType) and holds(kind, DecimalType) else place
 
 
-def _made_anew(kind: StructType, place: str, member: Callable[[DataType, str], str]) -> str:
+def _rebuilt(kind: StructType, place: str, member: Callable[[DataType, str], str]) -> str:
     """A struct of what `member` makes of each member's type and place; null where the struct at the place is."""
     members = [f"{quoted(f.name)}, {member(f.dataType, f'{place}.{name(f.name)}')}" for f in kind.fields]
     return f"if({place} is null, null, named_struct({', '.join(members)}))"

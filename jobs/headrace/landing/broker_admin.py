@@ -1,4 +1,4 @@
-"""What the driver itself asks of Kafka: topics, their ids, and how far they go."""
+"""Metadata that the driver itself requests from Kafka: topics, their ids, and their offsets."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 TIMEOUT = 10.0
 _PATIENCE = TIMEOUT + 5.0
-"""The client says itself what it could not reach, a little after the time is up."""
+"""The client itself reports what it could not reach, a little after its timeout."""
 
 _EARLIEST = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
-_HOMELESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
-"""What a broker says for a moment of a partition that was just made, or that moves."""
+_LEADERLESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
+"""What a broker answers for a moment about a partition that was just created, or that moves."""
 
 Offsets = dict[str, dict[int, int]]
 """Next offset to read, per topic and partition."""
@@ -28,14 +28,14 @@ Offsets = dict[str, dict[int, int]]
 
 @dataclass(frozen=True)
 class Described:
-    """A topic's id, which is another one after it was deleted and made again, and its partitions."""
+    """A topic's id, which changes when it is deleted and created again, and its partitions."""
 
     id: str
     partitions: tuple[int, ...]
 
 
 class BrokerAdmin:
-    """Metadata questions to one Kafka cluster; every one is time-boxed and fails loudly."""
+    """Metadata requests to one Kafka cluster; each has a timeout and raises on failure."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._admin = AdminClient(dict(config))
@@ -46,8 +46,8 @@ class BrokerAdmin:
         found = {}
         for name, future in futures.items():
             try:
-                told = future.result(_PATIENCE)
-                found[name] = Described(str(told.topic_id), tuple(sorted(p.id for p in told.partitions)))
+                info = future.result(_PATIENCE)
+                found[name] = Described(str(info.topic_id), tuple(sorted(p.id for p in info.partitions)))
             except KafkaException as error:
                 if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                     raise
@@ -79,7 +79,7 @@ class BrokerAdmin:
         wanted = {TopicPartition(topic, p): spec for topic, numbers in partitions.items() for p in numbers}
         if not wanted:
             return {}
-        return _patiently(self._listed, wanted, committed)
+        return _retried(self._listed, wanted, committed)
 
     def _listed(self, wanted: dict[TopicPartition, OffsetSpec], committed: bool) -> Offsets:
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
@@ -89,11 +89,11 @@ class BrokerAdmin:
         return found
 
 
-def _patiently(ask: Callable[..., Offsets], *words: Any) -> Offsets:
-    """Ask again while a partition has no leader."""
+def _retried(request: Callable[..., Offsets], *arguments: Any) -> Offsets:
+    """Repeat a request while a partition has no leader."""
     until, pause = stop_after_delay(TIMEOUT), wait_fixed(0.1)
-    return Retrying(retry=retry_if_exception(_is_homeless), stop=until, wait=pause, reraise=True)(ask, *words)
+    return Retrying(retry=retry_if_exception(_has_no_leader), stop=until, wait=pause, reraise=True)(request, *arguments)
 
 
-def _is_homeless(error: BaseException) -> bool:
-    return isinstance(error, KafkaException) and error.args[0].code() in _HOMELESS
+def _has_no_leader(error: BaseException) -> bool:
+    return isinstance(error, KafkaException) and error.args[0].code() in _LEADERLESS

@@ -2,8 +2,8 @@
 
 Most records are proven good by reading them back: a text that is written as it was read, but for blanks, is one
 whole document without a repeated field, and every token has the type that is due. Only others are looked at closely.
-To look closely takes much code, so many records get a glance first: a plan without that code, which leaves open what
-it cannot tell.
+To look closely takes much code, so many records get a quick check first: a plan without that code, which leaves open
+what it cannot decide.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from headrace.landing.body import (
     WRAPPED,
     body_type,
     document,
-    given,
     holds,
+    is_present,
     lenient,
     let,
     name,
@@ -46,7 +46,7 @@ from headrace.project.literals import quoted
 from headrace.project.model import Topic
 
 UNSURE = "_unsure"
-"""Name of the column that tells which rows of a glance are left open."""
+"""Name of the column that marks the rows that a quick check has left open."""
 
 _EARLIEST = "timestamp'2000-01-01 00:00:00Z'"
 _LATEST_SECONDS = 253_402_300_799  # 9999-12-31
@@ -73,8 +73,8 @@ def classify(
     """Give Kafka's rows the columns of a landing: text, bytes that are no text, times and the reject reason.
 
     A rejected row has no event time. No record makes the query fail. Beside them stands the typed `data` of usable
-    rows, in a column for each topic (see `data_column`). With a glance (not `closely`) the column `UNSURE` says which
-    rows `look_closely` must see.
+    rows, in a column for each topic (see `data_column`). With a quick check (not `closely`) the column `UNSURE` marks
+    the rows that `look_closely` must see.
     """
     reasons = (*REASONS, *dict.fromkeys(rule for topic in topics for rule, _ in topic.reject))
     landed = landed_at if isinstance(landed_at, Column) else lit(landed_at)
@@ -89,7 +89,7 @@ def classify(
 
 
 def look_closely(rows: DataFrame, topics: Sequence[Topic]) -> DataFrame:
-    """Decide on what a glance has left open in the rows of a landing."""
+    """Decide on what a quick check has left open in the rows of a landing."""
     unsure = rows.where(UNSURE).withColumns({column: F.expr(as_it_came(column)) for column in ("key", "value")})
     found = classify(unsure, topics, F.col("landed_at"))
     return rows.where(f"not {UNSURE}").unionByName(found.select(*rows.columns)).drop(UNSURE)
@@ -151,7 +151,7 @@ def _read_safely(topic: Topic) -> str:
 
 
 def _read_at_last(topic: Topic) -> str:
-    """What was not read at first for fear of its numbers has been checked by now."""
+    """What was not read at first because of its numbers has been checked by now."""
     return f"coalesce({_place(topic)}, {_if_of(topic, f'if(_fault is null, {read(body_type(topic))}, null)')})"
 
 
@@ -226,11 +226,11 @@ def _lacks(topic: Topic, place: str) -> str:
     return " or ".join(_holds_true(_filled(rule, values)) for rule in rules) or "false"
 
 
-def _given(topic: Topic, body: DataType) -> str:
+def _has_required(topic: Topic, body: DataType) -> str:
     """Whether all that is required was read."""
     members = {member.name: member.dataType for member in body.fields} if isinstance(body, StructType) else {}
     required, place = [f.name for f in topic.fields if f.required], _place(topic)
-    return " and ".join([given(body, place), *(given(members[f], f"{place}.{name(f)}") for f in required)])
+    return " and ".join([is_present(body, place), *(is_present(members[f], f"{place}.{name(f)}") for f in required)])
 
 
 def _reads_back(topic: Topic) -> str:
@@ -244,14 +244,14 @@ def _reads_back(topic: Topic) -> str:
         bare = f"{_bare_numbers('_document', False)} in "
         bare += f"({_bare_numbers('_written', True)}, {_bare_numbers(with_nulls, True)})"
         alike += f" or is_valid_utf8(_document) and {bare}"
-    return f"{_given(topic, body)} and {_is_not_void(topic, body)} and ({alike})"
+    return f"{_has_required(topic, body)} and {_is_not_void(topic, body)} and ({alike})"
 
 
 def _is_not_void(topic: Topic, body: DataType) -> str:
-    """Whether any member was read. Of what is no JSON none is, and without blanks it may look like nulls: `n ull`."""
+    """Whether any member was read. Of invalid JSON none is, and without blanks it may look like nulls: `n ull`."""
     if not isinstance(body, StructType) or any(field.required for field in topic.fields):
         return "true"
-    return f"({' or '.join(given(f.dataType, f'{_place(topic)}.{name(f.name)}') for f in body.fields) or 'true'})"
+    return f"({' or '.join(is_present(f.dataType, f'{_place(topic)}.{name(f.name)}') for f in body.fields) or 'true'})"
 
 
 def _blankless(text: str) -> str:
@@ -276,13 +276,13 @@ def _close_look(topic: Topic, body: DataType, lacking: str) -> str:
     inside = worst(body, "_tokens.v", token_fault) or _NO_FAULT
     found = f"if(_tokens._bad is not null or {null_scalar}, {FAULTS['wrong_type']}, {inside})"
     # of any text, an object is read that may have no members
-    sound = f"_worst is null and _tokens.v is not null and {_given(topic, body)} and {_STRICT}"
+    sound = f"_worst is null and _tokens.v is not null and {_has_required(topic, body)} and {_STRICT}"
     verdict = let("_tokens", tokens(body), let("_worst", found, f"if({sound}, {lacking}, {_diagnosis(topic)})"))
     return f"if(try_validate_utf8({VALUE}) is null, {FAULTS['not_json']}, {verdict})"
 
 
 def _diagnosis(topic: Topic) -> str:
-    """The first reason why a record did not pass; all of them may be wrong alarms."""
+    """The first reason why a record did not pass; all of the checks may be false alarms."""
     required = [f"_raw.v[0].{name(field.name)} is null" for field in topic.fields if field.required]
     members = ", ".join(f"{name(field.name)}: string" for field in topic.fields)
     shape = f"struct<{members}>" if members else "string"
@@ -354,6 +354,6 @@ def _filled(rule: str, values: Mapping[str, str]) -> str:
 
 
 def _holds_true(predicate: str) -> str:
-    # try_add of intervals is null whatever its operand raises; one that is made of parts keeps the optimizer from
+    # try_add of intervals is null whatever its operand raises; one that is built from parts keeps the optimizer from
     # taking both apart. A comment may end the predicate.
     return f"try_add(interval '0' day, make_dt_interval(if(({predicate}\n), 1, 0))) > interval '0' day"

@@ -32,7 +32,7 @@ from headrace.tables.delta import Commit, CommitTable
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _NO_MOMENT = "cast(null as bigint)"
 _FIRST_LOOK = 100
-"""So many of the newest commits are looked at first, then ten times as many for the clocks that have no row there."""
+"""This many of the newest commits are read first, then ten times as many for the clocks that have no row there."""
 
 
 class Reading(NamedTuple):
@@ -70,7 +70,7 @@ class Clock:
         try:
             return self._read(landed)
         except (PySparkException, HeadraceError, OSError):
-            # The query meets it too, and tells it: no model's SQL, nor a table that is not there, may stop a landing.
+            # The query fails on it too, and reports it: no model's SQL, nor a missing table, may stop a landing.
             return None
 
     def _read(self, landed: Landed) -> Reading | None:
@@ -80,7 +80,7 @@ class Clock:
         return Reading(largest, self._moment(landed, largest) if landed_at is None else landed_at)
 
     def _moment(self, landed: Landed, largest: int) -> int:
-        """When the newest row with this value landed, found by halves: a view may leave out what tells it."""
+        """When the newest row with this value landed, by binary search: a view may leave out the time of landing."""
         first, last = 0, len(landed.moments) - 1
         while first < last:
             middle = (first + last + 1) // 2
@@ -91,8 +91,8 @@ class Clock:
     def _largest(self, landed: Landed, start: int) -> tuple[int | None, int | None]:
         rows = self._rows(landed.rows(self.session, start))
         rows.createOrReplaceTempView("_clocked")
-        is_told = dict(rows.dtypes).get("landed_at") == "timestamp"
-        pair = f"unix_micros({self.found.expression}) as value, {'unix_micros(landed_at)' if is_told else _NO_MOMENT}"
+        has_time = dict(rows.dtypes).get("landed_at") == "timestamp"
+        pair = f"unix_micros({self.found.expression}) as value, {'unix_micros(landed_at)' if has_time else _NO_MOMENT}"
         sql = f"select max(struct({pair} as moment)) as m from _clocked"
         row: Any = self.session.sql(sql, args=arguments(self.project, self.model, sql)).select("m.*").first()
         return row.value, row.moment
@@ -148,8 +148,8 @@ def key_of(project: Project, found: Watermarked) -> str:
     if view is None:
         return key
     texts = [view.text, *texts_of(project, [view])]
-    given = {name: project.vars.get(name) for model in _views(project, view) for name in model.parameters}
-    return f"{key}:{hashlib.sha256(repr((texts, sorted(given.items()))).encode()).hexdigest()[:8]}"
+    values = {name: project.vars.get(name) for model in _views(project, view) for name in model.parameters}
+    return f"{key}:{hashlib.sha256(repr((texts, sorted(values.items()))).encode()).hexdigest()[:8]}"
 
 
 def _views(project: Project, view: Model) -> Iterator[Model]:
@@ -158,7 +158,7 @@ def _views(project: Project, view: Model) -> Iterator[Model]:
         yield from _views(project, inner)
 
 
-def told(readings: Mapping[str, Reading]) -> str:
+def readings_as_json(readings: Mapping[str, Reading]) -> str:
     """Readings as a tick carries them."""
     return json.dumps(readings)
 

@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 from headrace.errors import HeadraceError
 from headrace.landing.broker_admin import BrokerAdmin, Offsets
 from headrace.landing.classify import UNSURE, classify, data_column, look_closely
-from headrace.landing.clocks import LandingClocks, latest, told
+from headrace.landing.clocks import LandingClocks, latest, readings_as_json
 from headrace.landing.records import SCHEMA, Ranges, RecordReader
 from headrace.landing.starts import Start, Starts
 from headrace.layout import Layout
@@ -64,7 +64,7 @@ class LandingReport:
     rejected: int
 
     def after(self, first: LandingReport | None) -> LandingReport:
-        """This batch, with what one before it did that is not told yet."""
+        """This batch, added to an earlier one that is not reported yet."""
         if first is None:
             return self
         return replace(self, records=self.records + first.records, rejected=self.rejected + first.rejected)
@@ -89,8 +89,8 @@ class KafkaSource:
     @classmethod
     def of(cls, kafka: Kafka, group: str) -> KafkaSource:
         """The target's client properties, passed through, over defaults that suit small batches."""
-        given = {f"kafka.{name}": value for name, value in kafka.options.items()}
-        options = {**_DEFAULTS, "kafka.bootstrap.servers": kafka.bootstrap, "kafka.group.id": group, **given}
+        configured = {f"kafka.{name}": value for name, value in kafka.options.items()}
+        options = {**_DEFAULTS, "kafka.bootstrap.servers": kafka.bootstrap, "kafka.group.id": group, **configured}
         return cls(options, client_options(kafka), options["kafka.isolation.level"] == "read_committed")
 
 
@@ -150,8 +150,8 @@ class LandingQuery:
         return first if report is None else report.after(first)
 
     def seed(self) -> None:
-        """Land what is due of the rows that come with the project; the next step tells it."""
-        if self._ready:  # else the first step tells what is wrong, and lands them when it is mended
+        """Land what is due of the rows that come with the project; the next step reports it."""
+        if self._ready:  # else the first step reports what is wrong, and lands them once it is fixed
             self._land_seeds()
 
     def _new(self, max_rows: int, ends: Offsets) -> Ranges:
@@ -174,7 +174,7 @@ class LandingQuery:
                 self._recover()
         finally:
             if not self._ready:
-                self._ids = {}  # what is wrong with a topic is found anew by the first step, and told as its failure
+                self._ids = {}  # the first step finds again what is wrong with a topic, and reports it
 
     def ends(self) -> Offsets:
         """How far the topics go now; what lands from here on, ticks included, is as of the moment of asking."""
@@ -188,7 +188,7 @@ class LandingQuery:
         return sum(max(end - self._next(t, p), 0) for t, offsets in ends.items() for p, end in offsets.items())
 
     def forget(self) -> None:
-        """Drop what is remembered; the next step starts from what the table says."""
+        """Drop what is cached; the next step starts from what the table says."""
         self._ready = False
         self._records.close()
         self._batches.drop()
@@ -199,7 +199,7 @@ class LandingQuery:
         return {topic: sum(offsets.values()) for topic, offsets in self._done.items()}
 
     def tick(self, sources: Sequence[str] | None = None) -> LandingReport | None:
-        """Land a row that only makes time pass: it tells what each clock of the landing shows now.
+        """Land a row that only makes time pass: it says what each clock of the landing shows now.
 
         Time passes for all sources of the landing, or for those that are named. To be called only once all that Kafka
         held when it was asked has landed. There is none before there is an event time.
@@ -212,7 +212,7 @@ class LandingQuery:
         moment = Moment(self._batch, self._now())
         row: dict[str, Any] = {name: None for name, _ in LANDING_COLUMNS}
         row |= {"landing_batch": moment.batch, "topic": TICK_TOPIC, "partition": 0, "offset": moment.batch}
-        row |= {"key": None if sources is None else ",".join(sources), "value": told(readings)}
+        row |= {"key": None if sources is None else ",".join(sources), "value": readings_as_json(readings)}
         row |= {"timestamp": moment.landed_at, "landed_at": moment.landed_at}
         row["event_time"] = latest(self.landing, readings, moment.landed_at)
         self._batches.begin(moment.batch, 1)
@@ -257,11 +257,11 @@ class LandingQuery:
             return dict.fromkeys(numbers, start)
         if start == "earliest":  # retention may move it before the first commit, so it is asked for again
             return self._admin.starts({topic.topic: numbers}).get(topic.topic, {})
-        told, topic_id = str(start), self._ids.get(topic.topic, "")
-        found = self._starts.find(topic.topic, topic_id, told)
+        configured, topic_id = str(start), self._ids.get(topic.topic, "")
+        found = self._starts.find(topic.topic, topic_id, configured)
         if found is None:
             found = self._sought({topic.topic: numbers}, start).get(topic.topic, {})
-            self._starts.keep(topic.topic, Start(topic_id, told, found))
+            self._starts.keep(topic.topic, Start(topic_id, configured, found))
         return found
 
     def _sought(self, partitions: Mapping[str, tuple[int, ...]], start: str | float) -> Offsets:
@@ -273,11 +273,11 @@ class LandingQuery:
 
     def _declared_start(self, topic: Topic) -> str | int | float | Mapping[str, int]:
         """Where the last reset says, else the target (a float: seconds back), else the source (an int: an offset)."""
-        told = self._note.start
-        if isinstance(told, Mapping):
-            return told.get(topic.topic) or told.get(topic.name) or topic.start
-        if told or self._bounds.start is None:
-            return told or topic.start
+        from_reset = self._note.start
+        if isinstance(from_reset, Mapping):
+            return from_reset.get(topic.topic) or from_reset.get(topic.name) or topic.start
+        if from_reset or self._bounds.start is None:
+            return from_reset or topic.start
         return self._bounds.start
 
     def _next(self, topic: str, partition: int) -> int:
@@ -333,17 +333,17 @@ class LandingQuery:
         topics = [topic for topic in self.landing.topics if topic.topic in read]
         batch = lit(moment.batch).cast("bigint")
         frame = records.withColumns({"landed_at": lit(moment.landed_at), "landing_batch": batch})
-        judged = self._judged_closely(frame, topics) if self._looks_closely else self._judged_at_a_glance(frame, topics)
+        judged = self._judged_closely(frame, topics) if self._looks_closely else self._judged_quickly(frame, topics)
         return SharedRows.of(judged, self.table.schema.names)
 
     def _judged_closely(self, frame: DataFrame, topics: Sequence[Topic]) -> Materialized:
         more = [data_column(topic) for topic in topics]
         return self._batches.compute("close look", lambda: _classified(frame, topics, more), frame)
 
-    def _judged_at_a_glance(self, frame: DataFrame, topics: Sequence[Topic]) -> Materialized:
-        """What a glance leaves open is looked at closely; if that is most of a batch, later ones do without glances."""
+    def _judged_quickly(self, frame: DataFrame, topics: Sequence[Topic]) -> Materialized:
+        """What a quick check leaves open is looked at closely; if that is most of a batch, later ones do without."""
         more = [*map(data_column, topics), UNSURE]
-        rows = self._batches.compute("glance", lambda: _classified(frame, topics, more, closely=False), frame)
+        rows = self._batches.compute("quick check", lambda: _classified(frame, topics, more, closely=False), frame)
         unsure = rows.count_where(UNSURE)
         self._looks_closely = 2 * unsure > rows.count
         if not unsure:

@@ -17,15 +17,15 @@ _ARRIVAL = "struct(landing_batch, topic, partition, offset) as _arrival"
 def bronze(landed: DataFrame, topic: Topic) -> DataFrame:
     """A topic's usable rows: the landing columns, the parsed value as `data`, and `_arrival`; or a landing's clock.
 
-    Rows that come right from their landing may hold what was read of them.
+    Rows that come directly from their landing may already hold the parsed value.
     """
     if topic.is_clock:
         return _clock(landed)
     usable = landed.where(f"topic = {quoted(topic.topic)} and reject_reason is null")
     known, columns = data_column(topic), landed.columns
     data = F.col(known) if known in columns else parsed(topic)
-    kept = ["*"] if columns == _NAMES else _NAMES
-    return usable.select(*kept, data.alias("data"), F.expr(_ARRIVAL))
+    stored = ["*"] if columns == _NAMES else _NAMES
+    return usable.select(*stored, data.alias("data"), F.expr(_ARRIVAL))
 
 
 def _clock(landed: DataFrame) -> DataFrame:

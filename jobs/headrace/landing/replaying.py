@@ -104,7 +104,7 @@ def _place(place: Rejected) -> Column:
 
 
 def marker_after(newest: Commit) -> dict[str, Any]:
-    """What the next commit of a landing says that lands nothing from Kafka; it takes over all that is said of Kafka."""
+    """The marker of a landing's next commit that lands nothing from Kafka; it takes over all that is said of Kafka."""
     former = {name: value for name, value in newest.marker.items() if name != LANDED_AGAIN}
     number = {"batch": newest.batch + 1, "landed_at": moment_after(newest).isoformat()}
     return {
@@ -119,8 +119,8 @@ def marker_after(newest: Commit) -> dict[str, Any]:
 
 def moment_after(newest: Commit) -> datetime:
     """The moment of the last landing: Kafka is not asked, so no later time may be claimed to have passed."""
-    told = newest.marker.get("landed_at")
-    return datetime.fromisoformat(told) if told else datetime.now(timezone.utc)
+    landed_at = newest.marker.get("landed_at")
+    return datetime.fromisoformat(landed_at) if landed_at else datetime.now(timezone.utc)
 
 
 def _judged(rejected: DataFrame, landing: Landing, moment: datetime) -> DataFrame:

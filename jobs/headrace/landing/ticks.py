@@ -24,7 +24,7 @@ _ALIAS = re.compile(r"(?P<expression>.*?)(?:\s+as)?\s+(?P<alias>\w+|`[^`]+`)", f
 _AT = "_tick_at"
 """The time of a tick, for a WATERMARK that stands on an expression."""
 
-_KEPT = "case when sqrt(rand()) <= 1 then not _is_tick end"
+_DROPS_TICKS = "case when sqrt(rand()) <= 1 then not _is_tick end"
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def with_ticks(
 ) -> DataFrame:
     """Rows of a reference and, beside them, the ticks of its sources: null but for the watermarked column.
 
-    A column named `landed_at` is the time of landing; of any other one, a tick tells what its clock shows.
+    A column named `landed_at` is the time of landing; of any other one, a tick says what its clock shows.
     """
     rows = rows.withColumn("_is_tick", lit(False)).withColumn(_AT, lit(None).cast("timestamp"))
     if landed is None:
@@ -111,4 +111,4 @@ def _around(clause: Watermarked, view: str) -> Iterator[Edit]:
         end = clause.start + len(clause.expression)
         yield clause.start, clause.start, f"coalesce({_AT}, "
         yield end, end, f") as {clause.alias}" if clause.alias else ")"
-    yield clause.end, clause.end, f" where {_KEPT})"
+    yield clause.end, clause.end, f" where {_DROPS_TICKS})"

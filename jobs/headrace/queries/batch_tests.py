@@ -1,4 +1,4 @@
-"""The data tests of a query as it runs: rows are judged before they are committed, failed ones kept apart."""
+"""The data tests of a query as it runs: rows are judged before they are committed, failed ones stored apart."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class QueryTests:
             self.table.create()
 
     def load(self, tables: Mapping[str, CommitTable], before_batch: int) -> None:
-        """Make ready to run a batch, with everything as it stood before it."""
+        """Prepare to run a batch, with everything as it stood before it."""
         for name, tests in self.models.items():
             tests.load(tables[name], before_batch)
 
@@ -69,7 +69,7 @@ class QueryTests:
         return self._keys[table].without(rows) if table in self._keys else rows
 
     def set_aside(self, batch: int, at: str) -> DataFrame | None:
-        """The rows that failed in this batch and are to be kept; None if there are none."""
+        """The rows that failed in this batch and are to be stored; None if there are none."""
         frames = [rows for _, each in self._all for rows in each.set_aside]
         if self._errors:
             frames.append(self._session.createDataFrame([*self._errors], _ERRORS))
@@ -80,12 +80,12 @@ class QueryTests:
         return rows.select(*[name for name, _ in FAILED_COLUMNS])
 
     def commit(self, batch: int, at: str, marker: Mapping[str, Any], replay: bool) -> Mapping[str, int]:
-        """Keep the failed rows of a batch, once; return how many rows failed each test."""
+        """Store the failed rows of a batch, once; return how many rows failed each test."""
         rows = self.set_aside(batch, at)
         if rows is not None and not (replay and self._has(batch)):
-            kept = materialize(rows)
-            self.table.append(kept, {**marker, "rows": kept.count})
-            kept.release()
+            failed = materialize(rows)
+            self.table.append(failed, {**marker, "rows": failed.count})
+            failed.release()
         found = {f"{table}.{name}": number for table, each in self._all for name, number in each.failed.items()}
         return found | Counter(f"{table}.{reason}" for table, reason, _ in self._errors)
 
@@ -116,7 +116,7 @@ class QueryTests:
 
 
 class ModelTests:
-    """The data tests of one model in a batch: `failed` counts rows by test, `set_aside` are those to be kept.
+    """The data tests of one model in a batch: `failed` counts rows by test, `set_aside` are those to be stored.
 
     `unique` is asked of the rows that a batch would add: in an append table against all rows ever added. Where the
     model's own key says it already, and in an upsert, whose batches are changes, there is nothing to ask.
@@ -136,7 +136,7 @@ class ModelTests:
         self._session = session
 
     def load(self, table: CommitTable, before_batch: int) -> None:
-        """Make ready to run a batch, with everything as it stood before it."""
+        """Prepare to run a batch, with everything as it stood before it."""
         self._forget()
         for index in self._seen.values():
             index.drop()
@@ -146,16 +146,16 @@ class ModelTests:
     def accepted(self, rows: DataFrame, lookup: Lookup) -> DataFrame:
         """The model's rows that may go on; HeadraceError where a failure is to stop the query."""
         self._forget()
-        return self._sifted(self._hold(marked(rows, self._by_row, lookup))) if self._by_row else rows
+        return self._passed(self._hold(marked(rows, self._by_row, lookup))) if self._by_row else rows
 
     def unrepeated(self, added: Materialized) -> Materialized:
         """The rows that a batch may add, of those that its model would."""
         for name, index in self._seen.items():
             columns, rows = added.frame.columns, index.marked(added, "_seen")
             fails = F.expr(self._tests[name].fails) & (F.col("_seen") | repeats(self._tests[name], columns))
-            kept = self._sifted(self._hold(rows.select(*columns, names({name: fails}))))
+            remaining = self._passed(self._hold(rows.select(*columns, names({name: fails}))))
             if name in self.failed and self._tests[name].on_failure == "dead_letter":
-                former, added = added, materialize(kept)
+                former, added = added, materialize(remaining)
                 former.release()
         return added
 
@@ -180,7 +180,7 @@ class ModelTests:
             rows.release()
         self.failed, self.set_aside, self._held = {}, [], []
 
-    def _sifted(self, found: Materialized) -> DataFrame:
+    def _passed(self, found: Materialized) -> DataFrame:
         """The rows of marked ones that may go on."""
         failed = counts(found.frame)
         self.failed |= failed
@@ -189,13 +189,13 @@ class ModelTests:
         if not apart:
             return found.frame.drop(FAILED)
         reasons = F.filter(FAILED, lambda name: name.isin(apart))
-        told = (lit(self._model.table).alias("model"), F.explode(reasons).alias("test"), as_json(found.frame))
-        self.set_aside.append(found.frame.select(*told))
+        columns = (lit(self._model.table).alias("model"), F.explode(reasons).alias("test"), as_json(found.frame))
+        self.set_aside.append(found.frame.select(*columns))
         return found.frame.where(F.size(reasons) == 0).drop(FAILED)
 
     def _stop_at(self, failed: Mapping[str, int], rows: DataFrame) -> None:
         for name, count in failed.items():
             if self._tests[name].on_failure == "stop":
                 example = failing(rows, name).first()
-                told = f"test {name} failed for {count} rows, such as {example[0] if example else ''}"
-                raise HeadraceError(f"{told}; nothing of this batch was written. Mend the model or the test")
+                message = f"test {name} failed for {count} rows, such as {example[0] if example else ''}"
+                raise HeadraceError(f"{message}; nothing of this batch was written. Mend the model or the test")

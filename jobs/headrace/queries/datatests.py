@@ -1,4 +1,4 @@
-"""Data tests over rows: which rows fail which tests, told in one pass."""
+"""Data tests over rows: which rows fail which tests, found in one pass."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def names(fails: Mapping[str, Column]) -> Column:
 
 
 def repeats(test: DataTest, columns: Sequence[str]) -> Column:
-    """Whether a row is not the first of its value: by arrival or, without one, by all that it says."""
+    """Whether a row is not the first of its value: by arrival or, without one, by all of its columns."""
     order = ["_arrival"] if "_arrival" in columns else [F.to_json(F.struct(*columns))]
     return F.row_number().over(Window.partitionBy(str(test.column)).orderBy(*order)) > 1
 
@@ -53,9 +53,9 @@ def failing(found: DataFrame, name: str) -> DataFrame:
 
 
 def as_json(found: DataFrame) -> Column:
-    """A marked row as JSON, without what says how it is kept."""
-    told = [column for column in found.columns if column not in (FAILED, "_deleted", "_batch")]
-    return F.to_json(F.struct(*told), AS_JSON).alias("row")
+    """A marked row as JSON, without bookkeeping columns."""
+    columns = [column for column in found.columns if column not in (FAILED, "_deleted", "_batch")]
+    return F.to_json(F.struct(*columns), AS_JSON).alias("row")
 
 
 def _unrelated(rows: DataFrame, test: DataTest, fails: Column, table: DataFrame) -> DataFrame:

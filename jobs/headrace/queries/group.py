@@ -158,13 +158,13 @@ class Group:
         return None if last is None or is_finished else self._fitted(last)
 
     def _take_requests(self, done: Requested) -> None:
-        """Learn what is to be delivered again: it is asked for while no runner is at work."""
+        """Learn what is to be delivered again: it is asked for while no runner is running."""
         table = self.tests.table
         self._requests = [(at, found) for at, found in requests(table, done) if found.table in self._routine.steps]
         self._requested = done if self._requests else max(done, (table.newest_version(), 0))
 
     def _rows_before(self, batch: int) -> int:
-        """How many usual rows an output had at most before a batch; many where its log is too long to be read here."""
+        """An upper bound of the usual rows of an output before a batch; many where its log is too long to read here."""
         logs = [output.table.past(batch) for output in self.outputs.values()]
         return max((SMALL_BATCH_ROWS + 1 if log is None else weight_of(log) for log in logs), default=0)
 
@@ -232,7 +232,7 @@ class Group:
         return self._routine.decide({**read, **empty}, silent, inputs, done or {})
 
     def lines(self, added: Mapping[str, Materialized]) -> Iterator[str]:
-        """What a batch tells the log of its first rows, model by model."""
+        """The log lines of a batch's first rows, model by model."""
         for model in self.query.models:
             if model.log and added[model.table].count:
                 rows, text = added[model.table].frame, model.log
@@ -252,8 +252,8 @@ class Group:
         if not replay:
             self._inputs.record(inputs)
         commits = {name: self.sources[name].commits(a, b) for name, (a, b) in inputs.ranges.items() if a < b}
-        taken = [commit for found in commits.values() for commit in found]
-        self.batches.begin(inputs.batch, weight_of(taken))
+        consumed = [commit for found in commits.values() for commit in found]
+        self.batches.begin(inputs.batch, weight_of(consumed))
         commit_cache = CommitCache() if replay else self.commit_cache  # what failed may have failed for what lay there
         read = {
             name: self.sources[name].read(self.batches, name, found, commit_cache) for name, found in commits.items()
@@ -274,7 +274,9 @@ class Group:
             rows.release()
         self._requested = inputs.requested
         again = len(inputs.redelivery.poison.arrivals) if inputs.redelivery else 0
-        return BatchReport(inputs.batch, records_in(taken) + again, counts, time.monotonic() - started, lines, failed)
+        return BatchReport(
+            inputs.batch, records_in(consumed) + again, counts, time.monotonic() - started, lines, failed
+        )
 
     def _plan(self, max_rows: int) -> Inputs | None:
         if self._requests:
@@ -333,8 +335,8 @@ class Group:
     def _last_inputs(self) -> Inputs | None:
         """The newest recorded inputs: by the input log or, if that was lost, by what a commit says of them."""
         marks = (output.table.newest_marker(self.query.name) for output in self.outputs.values())
-        told = [Inputs.from_json(mark.marker["inputs"]) for mark in marks if mark]
-        return max([*told, *filter(None, [self._inputs.newest()])], key=lambda i: i.batch, default=None)
+        committed = [Inputs.from_json(mark.marker["inputs"]) for mark in marks if mark]
+        return max([*committed, *filter(None, [self._inputs.newest()])], key=lambda i: i.batch, default=None)
 
     def _already_committed(self, batch: int) -> dict[str, Commit]:
         newest = {table: output.table.newest_marker(self.query.name) for table, output in self.outputs.items()}
@@ -342,7 +344,7 @@ class Group:
 
 
 def _rank(output: Output, rows: int) -> tuple[bool, bool, int]:
-    """The turn in which an output of so many rows is committed."""
+    """The sort key of an output with this many rows: smaller ones are committed first."""
     return isinstance(output, UpsertOutput), output.model.publish is None, rows
 
 
@@ -350,5 +352,5 @@ def _first_lines(rows: DataFrame, text: str) -> DataFrame:
     """The lines that a batch logs, in order of arrival, as a JSON array."""
     first = rows.orderBy("_arrival").limit(LOG_ROWS).select("_arrival", F.expr(text).cast("string").alias("line"))
     in_order = F.sort_array(F.collect_list(F.struct("_arrival", "line")))
-    told = F.filter(in_order.line, lambda line: F.length(line) > 0)
-    return first.select(F.to_json(told))
+    lines = F.filter(in_order.line, lambda line: F.length(line) > 0)
+    return first.select(F.to_json(lines))

@@ -37,11 +37,11 @@ class NullKeys:
 
     @property
     def set_aside(self) -> list[DataFrame]:
-        """The rows themselves, as they are kept."""
+        """The rows themselves, as they are stored."""
         if self._held is None:
             return []
-        told = (lit(self._model.table).alias("model"), lit(REASON).alias("test"), as_json(self._held.frame))
-        return [self._held.frame.select(*told)]
+        columns = (lit(self._model.table).alias("model"), lit(REASON).alias("test"), as_json(self._held.frame))
+        return [self._held.frame.select(*columns)]
 
     def without(self, rows: Materialized) -> Materialized:
         """The rows of a batch whose key is whole, in place of all."""

@@ -32,20 +32,20 @@ class Output(Protocol):
         """Create the tables that are missing, so that readers find them before the first row."""
 
     def load(self, before_batch: int) -> None:
-        """Make ready to run a batch, with everything as it stood before it."""
+        """Prepare to run a batch, with everything as it stood before it."""
 
     def before(self) -> DataFrame:
         """The model's rows as of the last finished batch: what a plain read inside the group sees."""
 
     @property
     def leaves(self) -> tuple[DataFrame, ...]:
-        """The frames that `before` is made of; the same ones as long as a plan over it stays valid."""
+        """The frames that `before` is built from; the same ones as long as a plan over it stays valid."""
 
     def shaped(self, rows: DataFrame) -> DataFrame:
         """The rows that the batch alone would add to the table."""
 
     def narrowed(self, shaped: Materialized) -> Materialized:
-        """Those of them that the past lets it add."""
+        """Those of them that earlier batches let it add."""
 
     def settle(self, added: Materialized) -> None:
         """Take committed rows into what later batches look up."""
@@ -172,14 +172,14 @@ class UpsertOutput:
 
     @property
     def _clashes_are_counted(self) -> bool:
-        """Whether changes of one moment are looked for once all are there: many wide rows are dear to sort."""
+        """Whether changes of one moment are looked for once all are there: many wide rows are expensive to sort."""
         return not self._batches.are_few and self.model.close_when is None
 
     def _clash(self) -> Column:
         """Fails, and names the key."""
         keys = F.to_json(F.struct(*self.model.unique_key))
-        told = lit(f"{self.model.path}: two rows of one key with the same _arrival: ")
-        return F.raise_error(F.concat(told, keys))
+        message = lit(f"{self.model.path}: two rows of one key with the same _arrival: ")
+        return F.raise_error(F.concat(message, keys))
 
     def settle(self, added: Materialized) -> None:
         self._batch += 1
@@ -215,7 +215,7 @@ def keyed_changes(model: Model, rows: DataFrame) -> DataFrame:
 
 
 def _closing(model: Model) -> str:
-    """The changes that close their key for ever."""
+    """The changes that close their key permanently."""
     return f"_deleted and coalesce({model.close_when}\n, false)"
 
 

@@ -1,4 +1,4 @@
-"""Rows that make a model's SQL fail: which they are, at which clause, and what is kept of them.
+"""Rows that make a model's SQL fail: which they are, at which clause, and what is stored of them.
 
 A row is found by running the failing model again over fewer rows; it writes nothing. Where each row of the result comes
 from one row alone, halves that pass are done with. Else rows count in their order of arrival: the culprit is the row
@@ -19,10 +19,10 @@ from headrace.project import dialect
 from headrace.project.literals import quoted
 from headrace.project.model import Model
 from headrace.project.statement import bind
-from headrace.spark.complaints import full_text
+from headrace.spark.spark_errors import full_text
 
 MOST = 500
-"""More rows than this in one batch are no exception: the model is to be mended."""
+"""More rows than this in one batch are no exception: the model must be fixed."""
 
 Arrival = tuple[int, str, int, int]
 """Landing batch, topic, partition, offset."""
@@ -36,7 +36,7 @@ _MIXES_ROWS = (exp.Window, exp.AggFunc, exp.Group, exp.Distinct, exp.Join, exp.S
 
 @dataclass(frozen=True)
 class Fault:
-    """An error of a value, as Spark tells it: its class, its text, and the clause where it happened."""
+    """An error of a value, as Spark reports it: its class, its text, and the clause where it happened."""
 
     code: str
     text: str
@@ -76,13 +76,13 @@ def fault_of(error: BaseException) -> Fault | None:
     found = _VALUE_ERROR.search(text)
     if found is None:
         return None
-    told = " ".join(f"[{found['code']}] {found['text']}".split())
+    message = " ".join(f"[{found['code']}] {found['text']}".split())
     clause = _CLAUSE.search(text)
     if clause is None:
-        return Fault(found["code"], told)
+        return Fault(found["code"], message)
     start = int(clause["at"]) - 1
     marked = clause["text"][start : start + len(clause["marks"])]
-    return Fault(found["code"], told, marked, int(clause["line"]), int(clause["at"]))
+    return Fault(found["code"], message, marked, int(clause["line"]), int(clause["at"]))
 
 
 def place_of(fault: Fault, models: Iterable[Model], values: Mapping[str, Any]) -> Place | None:
@@ -98,7 +98,7 @@ def place_of(fault: Fault, models: Iterable[Model], values: Mapping[str, Any]) -
 
 
 def is_by_row(models: Iterable[Model]) -> bool:
-    """Whether each row of a model's result comes from one row of its stream alone, as far as its text tells."""
+    """Whether each row of a model's result comes from one row of its stream alone, as far as its text shows."""
     for model in models:
         try:
             tree = dialect.parse(model.text, model.path).tree
@@ -112,7 +112,7 @@ def is_by_row(models: Iterable[Model]) -> bool:
 def culprits(count: int, fails: Callable[[int, int, Sequence[int]], bool], by_row: bool, most: int) -> list[int]:
     """The numbers of the rows that make a run over `count` rows fail, at most `most` of them.
 
-    `fails` tells it of the rows from one number to before another, without some.
+    `fails` says whether the rows from one number to before another fail, without some of them.
     """
     if by_row:
         return _by_halves(0, count, lambda start, end: fails(start, end, ()), most)
@@ -151,8 +151,8 @@ def from_to(first: Arrival, last: Arrival) -> str:
 
 def without(arrivals: Iterable[Arrival]) -> str:
     """The condition of rows that are none of some."""
-    told = ", ".join(quoted(_text(each)) for each in arrivals)
-    return f"{_TEXT} not in ({told})" if told else "true"
+    texts = ", ".join(quoted(_text(each)) for each in arrivals)
+    return f"{_TEXT} not in ({texts})" if texts else "true"
 
 
 def among(arrivals: Iterable[Arrival]) -> str:

@@ -57,7 +57,7 @@ class Batch:
     only: str = "true"
     """The condition of the rows of its streams that a step is run or tried over."""
     again: Redelivery | None = None
-    """What a step is given in place of its streams."""
+    """What a step reads in place of its streams."""
 
     def left(self, step: Model) -> str | None:
         """The condition of the rows of its streams that a step is run over; None for all."""
@@ -100,7 +100,7 @@ class Routine:
         batch = Batch(inputs, read, done, silent, poison=[*inputs.poison])
         for step in self._steps:
             try:
-                self._take_without_poison(step, self._given(step, batch))
+                self._take_without_poison(step, self._scoped(step, batch))
                 self._give_back(step, batch)
             except Exception as error:
                 raise ModelFailed(step.table, step.path, error) from error
@@ -118,7 +118,7 @@ class Routine:
         self._looked_up = {}
         self._batches.drop()
 
-    def _given(self, step: Model, batch: Batch) -> Batch:
+    def _scoped(self, step: Model, batch: Batch) -> Batch:
         """What a step is run over: of rows that are delivered again, only the model that they are for has any."""
         again = batch.inputs.redelivery
         if again is None or again.table != step.table:
@@ -150,27 +150,27 @@ class Routine:
         return all(model.on_error == "dead_letter" for model in readers)
 
     def _poison(self, step: Model, batch: Batch, fault: Fault) -> Poison | None:
-        """The rows that make a step fail; None if they cannot be told."""
+        """The rows that make a step fail; None if they cannot be found."""
         arrivals = self._arrivals(step, batch)
         if not arrivals:
             return None
         parts = [step, *self._views_of(step)]
-        told: list[Fault] = []
+        faults: list[Fault] = []
 
         def fails(start: int, end: int, excluded: Sequence[int]) -> bool:
-            return self._fails(step, batch, arrivals[start:end], [arrivals[at] for at in excluded], told)
+            return self._fails(step, batch, arrivals[start:end], [arrivals[at] for at in excluded], faults)
 
         most = MOST if self._sets_aside(step) else 1
         if not fails(0, len(arrivals), ()):
             return None
         numbers = culprits(len(arrivals), fails, is_by_row(parts), most)
-        fault = told[-1] if len(numbers) == 1 else fault
+        fault = faults[-1] if len(numbers) == 1 else fault
         place = place_of(fault, parts, self._project.vars) or Place(step.path)
         rows = tuple(arrivals[number] for number in numbers)
         return Poison(step.table, fault.reason, fault.text, fault.clause, str(place), rows)
 
     def _fails(
-        self, step: Model, batch: Batch, some: Sequence[Arrival], excluded: Sequence[Arrival], told: list[Fault]
+        self, step: Model, batch: Batch, some: Sequence[Arrival], excluded: Sequence[Arrival], faults: list[Fault]
     ) -> bool:
         """Whether a step fails over some rows; notes how."""
         if not some:
@@ -184,7 +184,7 @@ class Routine:
         except Exception as error:
             if (fault := fault_of(error)) is None:
                 raise
-            told.append(fault)
+            faults.append(fault)
             return True
         return False
 
@@ -208,17 +208,17 @@ class Routine:
             yield from self._views_of(view)
 
     def _rows_of(self, poison: Poison, batch: Batch) -> list[tuple[str, str, str]]:
-        """What is kept of rows that a model was run without: model, reason, and all that is known as JSON."""
+        """What is stored of rows that a model was run without: model, reason, and all that is known as JSON."""
         step = next(step for step in self._steps if step.table == poison.table)
-        batch = self._given(step, batch)
-        told = {"clause": poison.clause, "place": poison.place, "error": poison.error}
+        batch = self._scoped(step, batch)
+        details = {"clause": poison.clause, "place": poison.place, "error": poison.error}
         found: dict[Arrival, dict[str, Any]] = {}
         for rows in self._streams(step, batch):
             chosen = rows.where(among(poison.arrivals))
             for row in chosen.select("_arrival.*", F.to_json(F.struct("*"), AS_JSON)).collect():
                 whole = json.loads(row[4])
                 arrival = {"topic": row[1], "partition": row[2], "offset": row[3], "key": whole.get("key")}
-                found.setdefault((row[0], row[1], row[2], row[3]), {**arrival, **told, "row": whole})
+                found.setdefault((row[0], row[1], row[2], row[3]), {**arrival, **details, "row": whole})
         return [(poison.table, poison.reason, json.dumps(found[arrival])) for arrival in sorted(found)]
 
     def _key_of(self, poison: Poison, batch: Batch) -> str | None:
@@ -235,7 +235,7 @@ class Routine:
             batch.added[step.table] = self._added(step, batch)
 
     def _give_back(self, step: Model, batch: Batch) -> None:
-        """Free the views that no later step reads: many rows crowd each other out of memory."""
+        """Free the views that no later step reads: many rows evict each other from memory."""
         for table, rows in batch.views.items():
             if self._last_reader[table] == step.table:
                 rows.release()
@@ -299,8 +299,8 @@ class Routine:
                 return batch.again.as_new(left(rows), ref.table.startswith("bronze."))
             return left(rows) if ref.stream else rows
 
-        kept = {} if batch.again else batch.views
-        views = {table: left(rows.frame) for table, rows in kept.items()}
+        computed = {} if batch.again else batch.views
+        views = {table: left(rows.frame) for table, rows in computed.items()}
         return Binder(self._batches.session, self._project, resolve, views).run(model)
 
     def _steps_to(self, model: Model) -> Iterator[Model]:
@@ -372,7 +372,7 @@ class Routine:
         return newest_versions(output.before(), changes, keys)
 
     def _past(self, ref: Input) -> tuple[DataFrame, ...]:
-        """All changes before the batch, where some may be needed that its state does not hold; read anew each time."""
+        """All changes before the batch, where some may be needed that its state does not hold; read again each time."""
         return (self._upsert(ref).past(),) if ref.past else ()
 
     def _upsert(self, ref: Input) -> UpsertOutput:

@@ -92,8 +92,8 @@ class SnapshotQuery:
     def _recover(self, now: datetime) -> Inputs | None:
         """Find out where to go on; the inputs of a snapshot that was begun and not committed, if there is one."""
         newest = self.table.newest_marker(self.model.name)
-        told = [Inputs.from_json(newest.marker["inputs"])] if newest else []
-        last = max([*told, *filter(None, [self._inputs.newest()])], key=lambda inputs: inputs.batch, default=None)
+        committed = [Inputs.from_json(newest.marker["inputs"])] if newest else []
+        last = max([*committed, *filter(None, [self._inputs.newest()])], key=lambda inputs: inputs.batch, default=None)
         self._next, self._due = 0, now
         if last is None:
             return None
@@ -141,7 +141,7 @@ class SnapshotQuery:
 
 
 class FollowedState:
-    """The current rows of another query's upsert model, kept in memory and brought forward by its change log.
+    """The current rows of another query's upsert model, cached in memory and updated from its change log.
 
     A snapshot costs what has changed since the one before, and nothing is read when nothing has.
     """
@@ -179,8 +179,8 @@ class FollowedState:
 
 def _every(project: Project, model: Model) -> float | None:
     """Seconds between two snapshots; None where there are to be none."""
-    told = project.vars[model.every] if isinstance(model.every, str) else model.every
-    return None if told is None else float(told)
+    seconds = project.vars[model.every] if isinstance(model.every, str) else model.every
+    return None if seconds is None else float(seconds)
 
 
 def _moment(inputs: Inputs) -> datetime:

@@ -57,7 +57,7 @@ class Tables:
         return self._schemas[table]
 
     def as_of(self, ref: Input, version: int) -> DataFrame:
-        """What a plain read of a reference sees as of a version of its table; below 0, nobody has made it yet."""
+        """What a plain read of a reference sees as of a version of its table; below 0, it does not exist yet."""
         table = self.of(ref)
         rows = table.snapshot(self._session, version) if version >= 0 else table.no_rows(self._session)
         if ref.table.startswith("bronze."):
@@ -139,5 +139,5 @@ def records_in(commits: Iterable[Commit]) -> int:
 
 
 def weight_of(commits: Iterable[Commit]) -> int:
-    """How many usual rows commits are worth."""
+    """How many rows of usual size commits amount to."""
     return sum(commit.weight for commit in commits)

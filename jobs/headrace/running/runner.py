@@ -32,9 +32,9 @@ from headrace.publishing.publisher import Outlet, Publisher
 from headrace.publishing.routes import Rules
 from headrace.publishing.sent import retired_tables
 from headrace.queries.group import Group
+from headrace.queries.scheduler import Scheduler
 from headrace.queries.snapshot import SnapshotQuery
 from headrace.queries.sources import Tables, stored
-from headrace.queries.turns import Turns
 from headrace.reading.status import ProjectStatus, QueryKind, RunnerState, RunnerStatus
 from headrace.reading.topics import ensure
 from headrace.running import factory
@@ -52,7 +52,7 @@ from headrace.running.tasks import (
 )
 from headrace.spark import session
 from headrace.spark.binding import macros_of, seconds
-from headrace.spark.failures import passes, told
+from headrace.spark.failures import message_of, passes
 from headrace.streaming.native import NativeQuery
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable
@@ -76,8 +76,8 @@ class Run:
     def __init__(self, spark: SparkSession, project: Project, options: Options, log: Log) -> None:
         self.project = project
         self.layout = Layout(project.target.data_dir)
-        self._turns = Turns(spark.sparkContext.defaultParallelism)
-        self.supervisor = Supervisor(log, self._turns)
+        self._scheduler = Scheduler(spark.sparkContext.defaultParallelism)
+        self.supervisor = Supervisor(log, self._scheduler)
         self._spark = spark
         self._options = options
         self._log = log
@@ -219,7 +219,7 @@ class Run:
             if passes(error):
                 raise
             self._unopened.update(tables)
-            self._unopened_tasks.append((tables, UnopenedTask(name, kind, f"it cannot be opened: {told(error)}")))
+            self._unopened_tasks.append((tables, UnopenedTask(name, kind, f"it cannot be opened: {message_of(error)}")))
 
     def _opened(self, query: factory.AnyQuery) -> factory.AnyQuery:
         """A query whose tables exist, set up with what the queries of a run share."""
@@ -227,7 +227,7 @@ class Run:
         if not isinstance(query, SnapshotQuery):
             query.commit_cache = self._commit_cache
         if isinstance(query, NativeQuery):
-            query.turns = self._turns
+            query.scheduler = self._scheduler
             if query.model.publish:
                 query.catch_up()
         return query

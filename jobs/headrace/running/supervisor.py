@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
-from headrace.queries.turns import RANKS, Turns
+from headrace.queries.scheduler import RANKS, Scheduler
 from headrace.reading.status import QueryKind, QueryState, QueryStatus
 from headrace.running.tasks import Log, Task
-from headrace.spark.failures import SAME_FAILURES, WAITS, passes, told
+from headrace.spark.failures import SAME_FAILURES, WAITS, message_of, passes
 
 STOP_SECONDS = 25.0
 IN_TURN: tuple[QueryKind, ...] = ("landing", "micro_batch", "snapshot")
@@ -29,7 +29,7 @@ class Failure:
 class Supervised:
     """A task with its state and failures."""
 
-    def __init__(self, task: Task, upstream: Sequence[Supervised], log: Log, turns: Turns) -> None:
+    def __init__(self, task: Task, upstream: Sequence[Supervised], log: Log, scheduler: Scheduler) -> None:
         self.task = task
         self.upstream = upstream
         self.awaited: Sequence[Supervised] = ()
@@ -39,7 +39,7 @@ class Supervised:
         self.finished = threading.Event()
         self.caught_up = threading.Event()
         self._log = log
-        self._turns = turns if task.kind in IN_TURN else None
+        self._scheduler = scheduler if task.kind in IN_TURN else None
 
     @property
     def failed(self) -> Failure | None:
@@ -72,7 +72,7 @@ class Supervised:
             self.task.close()
             self.state = "stopped"
         except Exception as error:  # the end of a task is not retried
-            self._fail(told(error))
+            self._fail(message_of(error))
         finally:
             self.finished.set()
             self.caught_up.set()
@@ -94,14 +94,14 @@ class Supervised:
         return False
 
     def _worked(self, stop: threading.Event) -> bool:
-        with self._turns.taken(RANKS[self.task.kind]) if self._turns else nullcontext():
+        with self._scheduler.slot(RANKS[self.task.kind]) if self._scheduler else nullcontext():
             if stop.is_set():
                 return False
             self.task.wake.clear()
             return self.task.step()
 
     def _can_go_on(self, error: Exception, attempt: int) -> bool:
-        cause, previous = told(error), self.last_error
+        cause, previous = message_of(error), self.last_error
         self.last_error = cause
         self.restarts += 1
         verdict = passes(error)
@@ -126,16 +126,16 @@ class Supervised:
 class Supervisor:
     """All tasks of a run, each in its own thread."""
 
-    def __init__(self, log: Log, turns: Turns) -> None:
+    def __init__(self, log: Log, scheduler: Scheduler) -> None:
         self.members: list[Supervised] = []
-        self._turns = turns
+        self._scheduler = scheduler
         self.stop = threading.Event()
         self._log = log
         self._threads: list[threading.Thread] = []
 
     def add(self, task: Task, upstream: Sequence[Supervised] = ()) -> Supervised:
         """Add a task; with `until_done` it ends only after those upstream of it."""
-        member = Supervised(task, upstream, self._log, self._turns)
+        member = Supervised(task, upstream, self._log, self._scheduler)
         self.members.append(member)
         return member
 

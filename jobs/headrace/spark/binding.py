@@ -19,8 +19,9 @@ Resolve = Callable[[Input], DataFrame]
 class Binder:
     """Binds each table once; `resolve` says which frame a stored table or bronze relation is.
 
-    `kept` are the rows of streamed views that are computed already, since more than one model reads them. With `apart`,
-    each read of a stream is asked for by itself; `through` are the views between the model and what is asked for.
+    `computed` are the rows of streamed views that are computed already, since more than one model reads them. With
+    `apart`, each read of a stream is resolved by itself; `through` are the views between the model and what is
+    resolved.
     """
 
     def __init__(
@@ -28,13 +29,13 @@ class Binder:
         session: SparkSession,
         project: Project,
         resolve: Resolve,
-        kept: Mapping[str, DataFrame] | None = None,
+        computed: Mapping[str, DataFrame] | None = None,
         apart: bool = False,
     ) -> None:
         self._session = session
         self._project = project
         self._resolve = resolve
-        self._kept = kept or {}
+        self._computed = computed or {}
         self._bound: set[str] = set()
         self._apart = apart
         self.through: tuple[str, ...] = ()
@@ -54,9 +55,9 @@ class Binder:
         view = view_of(self._project, ref)
         if view is None:
             return self._resolve(ref)
-        kept = self._kept.get(view.table) if ref.stream else None
-        if kept is not None:
-            return kept
+        computed = self._computed.get(view.table) if ref.stream else None
+        if computed is not None:
+            return computed
         above, self.through = self.through, (*self.through, view.table)
         rows = self.run(view)
         self.through = above
@@ -112,9 +113,9 @@ def arguments(project: Project, model: Model, text: str) -> dict[str, Any]:
     return {name: project.vars[name] for name in model.parameters if f":{name}" in text}
 
 
-def seconds(project: Project, given: float | str) -> float:
-    """A number of seconds, given as such or as the name of a parameter."""
-    return float(project.vars[given] if isinstance(given, str) else given)
+def seconds(project: Project, value: float | str) -> float:
+    """A number of seconds, from a number or the name of a parameter."""
+    return float(project.vars[value] if isinstance(value, str) else value)
 
 
 def at_moment(project: Project, moment: datetime) -> Project:

@@ -1,4 +1,4 @@
-"""Columns: given by name and DDL type, of one value, and those of frames that have no rows."""
+"""Columns: schemas from names and DDL types, the type of one column, and frames that have no rows."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def landing_schema() -> StructType:
 
 @cache
 def type_of(ddl: str) -> DataType:
-    """The type of a column as DDL says it; only the JVM can read that."""
+    """The type of a column from its DDL, which only the JVM can parse."""
     found = StructType.fromDDL(f"c {ddl}")  # `DataType.fromDDL` would try two readings, of which one fails at length
     assert isinstance(found, StructType)
     return found.fields[0].dataType
 
 
 def no_rows(session: SparkSession, schema: StructType) -> DataFrame:
-    """An empty frame, as which Spark's optimizer knows it."""
+    """An empty frame that Spark's optimizer knows to be empty."""
     return session.createDataFrame([], schema).limit(0)
 
 

@@ -1,4 +1,4 @@
-"""Which failures pass by themselves, and how long to wait before trying again."""
+"""Which failures are transient, and how long to wait before trying again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WAITS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds before the first, second, ... try; the last one repeats."""
 
 SAME_FAILURES = 5
-"""A failure of unknown kind that repeats itself so often will not pass."""
+"""A failure of unknown kind that repeats itself this often is not transient."""
 
 _PASSING = (
     "org.apache.kafka.common.errors.",
@@ -57,12 +57,12 @@ class ModelFailed(HeadraceError):
 
     def __init__(self, model: str, path: str, cause: BaseException) -> None:
         self.cause = cause
-        text = told(cause)
+        text = message_of(cause)
         super().__init__(text if text.startswith(f"{path}:") else f"{path}: {model}: {text}")
 
 
 def passes(error: BaseException) -> bool | None:
-    """Whether the cause can pass by itself; None if that cannot be said."""
+    """Whether the cause is transient; None if that is unknown."""
     if isinstance(error, ModelFailed):
         return passes(error.cause)
     if isinstance(error, EnvironmentFault):
@@ -77,8 +77,8 @@ def passes(error: BaseException) -> bool | None:
     return True if isinstance(error, (OSError, FutureTimeout)) or any(sign in text for sign in _PASSING) else None
 
 
-def told(error: BaseException) -> str:
-    """A failure in one line."""
+def message_of(error: BaseException) -> str:
+    """The message of a failure in one line."""
     if isinstance(error, KafkaException):
         return str(error.args[0].str())
     if isinstance(error, Py4JJavaError):

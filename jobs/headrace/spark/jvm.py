@@ -1,4 +1,4 @@
-"""What Java and Scala have and Py4J has no word for: arrays, sequences, singletons."""
+"""Java and Scala objects that Py4J cannot create directly: arrays, sequences, singletons."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Materialized(ABC):
 
     @abstractmethod
     def narrowed(self, fewer: DataFrame) -> Materialized:
-        """Take `fewer`, which is made of these rows, in their place."""
+        """Take `fewer`, which is derived from these rows, in their place."""
 
     def seen_by(self, session: SparkSession) -> DataFrame | None:
         """The rows as a frame of another session, where that is possible."""

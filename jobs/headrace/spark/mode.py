@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from headrace.project.model import SmallBatchMode
 
 KEY = "spark.headrace.smallBatches"
-"""Spark's conf that says it; sessions made of another one take it over."""
+"""The Spark conf that holds the mode; sessions derived from another one inherit it."""
 
 TESTED = ("4.2.0",)
 """The versions of PySpark on which `driver` is tested."""
@@ -20,7 +20,7 @@ def of(wanted: SmallBatchMode) -> str:
 
 
 def untested() -> str | None:
-    """Why `driver` is not to be tried; None if this version is one of those that it is tested on."""
+    """Why `driver` should not be tried; None if this version is one of those that it is tested on."""
     found = pyspark.__version__
     return None if found in TESTED else f"`driver` is tested on Spark {', '.join(TESTED)}, and this is {found}"
 

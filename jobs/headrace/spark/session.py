@@ -23,7 +23,7 @@ from headrace.environment.jars import resolve
 from headrace.errors import EnvironmentFault, HeadraceError
 from headrace.project.model import Macro, Target
 from headrace.spark import mode
-from headrace.spark.failures import told
+from headrace.spark.failures import message_of
 
 SMALL_BATCH_ROWS = 20_000
 """Up to here generating code costs more than it saves (see docs/speed.md)."""
@@ -41,7 +41,7 @@ _STATIC: Mapping[str, str] = {
     **DELTA,
     "spark.scheduler.mode": "FAIR",
     "spark.sql.codegen.cache.maxEntries": "1000",
-    # PySpark would ask the JVM six times, and look for IPython, at each step that a column is put together of.
+    # PySpark would ask the JVM six times, and look for IPython, at each step of building a column.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -133,7 +133,7 @@ _JAVA_OPTIONS = (
 
 
 def start(target: Target, log_file: Path | None = None) -> SparkSession:
-    """Return the application's session; master and confs given from outside win over the target's."""
+    """Return the application's session; master and confs set from outside win over the target's."""
     os.environ.setdefault("TZ", "UTC")
     # Spark's Python side repeats every SQL error as JSON on stderr; ours says it once, in one line.
     for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j"):
@@ -144,14 +144,14 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
         java.program()  # where there is none, Spark's own scripts say so in many lines
         os.environ.setdefault("SPARK_LAUNCHER_OPTS", _LAUNCHER_OPTIONS)
         confs |= _launch_confs(target, log_file)
-    given = _submitted_confs() if outside else None
+    submitted = _submitted_confs() if outside else None
     for key, value in {**_STATIC, **_RUNTIME, **target.spark_conf}.items():
-        if given is None or not given.contains(key):
+        if submitted is None or not submitted.contains(key):
             confs[key] = value
     confs |= _PLAIN_TEXT
-    if given is not None and not given.contains("spark.jars"):
+    if submitted is not None and not submitted.contains("spark.jars"):
         confs["spark.jars"] = _jars_for_running_jvm()
-    with _interrupts_as_they_are(), _failures_told():
+    with _preserved_interrupt_handler(), _startup_errors():
         SparkContext.getOrCreate(SparkConf().setAll([*confs.items()]))
         spark = SparkSession.builder.config(map=dict[str, Any](confs)).getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
@@ -161,7 +161,7 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
 
 
 def _choose_mode(spark: SparkSession) -> None:
-    """Fall back to ordinary jobs where Spark's inside is not what `driver` needs, and say so in one line."""
+    """Fall back to ordinary jobs where Spark's internals are not what `driver` needs, and report it in one line."""
     from headrace.spark.implementations import self_test  # it is built on sessions
 
     trouble = mode.untested() or self_test(child(spark, "self_test"))
@@ -171,27 +171,27 @@ def _choose_mode(spark: SparkSession) -> None:
 
 
 @contextmanager
-def _failures_told() -> Iterator[None]:
-    """Tell in one line why Spark does not start; Java is asked for its version only then, as that takes a while."""
+def _startup_errors() -> Iterator[None]:
+    """Report in one line why Spark does not start; Java is asked for its version only then, as that takes a while."""
     try:
         yield
     except PySparkRuntimeError as error:
         if error.getCondition() != "JAVA_GATEWAY_EXITED":
             raise
-        found = java.find_java()  # tells what is wrong with it
+        found = java.find_java()  # raises an error of its own if Java is at fault
         message = f"Spark's JVM does not start on {found.program} (Java {found.major}); what it says stands above."
         raise EnvironmentFault(f"{message} Look at `spark:` in conf/, and at the memory that is free.") from error
     except Py4JJavaError as error:
-        raise EnvironmentFault(f"Spark does not start: {told(error)}. Look at `spark:` in conf/.") from error
+        raise EnvironmentFault(f"Spark does not start: {message_of(error)}. Look at `spark:` in conf/.") from error
 
 
 @contextmanager
-def _interrupts_as_they_are() -> Iterator[None]:
-    """Keep what Ctrl-C does for whoever has decided it: PySpark makes it an exception in the middle of anything."""
-    decided = signal.getsignal(signal.SIGINT)
+def _preserved_interrupt_handler() -> Iterator[None]:
+    """Restore the caller's handler of Ctrl-C: PySpark replaces it by one that raises an exception anywhere."""
+    handler = signal.getsignal(signal.SIGINT)
     yield
-    if decided is not signal.default_int_handler and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, decided)
+    if handler is not signal.default_int_handler and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager
@@ -228,7 +228,7 @@ def child(spark: SparkSession, pool: str, macros: Iterable[Macro] = ()) -> Spark
 
 @lru_cache(maxsize=4)
 def _template(spark: SparkSession, macros: tuple[Macro, ...]) -> SparkSession:
-    """What queries' sessions are copies of: to declare all macros for each costs more than a batch."""
+    """The session that queries' sessions are cloned from: declaring all macros for each costs more than a batch."""
     return _configured(spark, macros)
 
 
@@ -262,7 +262,7 @@ def tune(session: SparkSession, rows: int) -> None:
 
 
 def _submitted_confs() -> SparkConf:
-    """What spark-submit was given; its JVM is up before us."""
+    """The confs that spark-submit was started with; its JVM is up before us."""
     SparkContext._ensure_initialized()
     return SparkConf()
 

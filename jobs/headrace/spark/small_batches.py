@@ -18,7 +18,7 @@ class SmallBatches(ABC):
     """Computes the batches of one query; `begin` says how many rows each has.
 
     Everything computed has a name: the same name stands for the same SQL over the same leaves, batch after batch. An
-    implementation may therefore keep the plan of a name, and may put new rows in the place of the last batch's.
+    implementation may therefore cache the plan of a name, and may put new rows in the place of the last batch's.
     """
 
     def __init__(self, session: SparkSession) -> None:
@@ -28,7 +28,7 @@ class SmallBatches(ABC):
         self._batch = 0
 
     def begin(self, batch: int, rows: int) -> None:
-        """Make ready for a batch of about so many rows."""
+        """Prepare for a batch of about this many rows."""
         self._batch = batch
         wanted = (rows <= SMALL_BATCH_ROWS, get_ident())  # a session is set up for a size, and on a thread
         if wanted != self._tuned:
@@ -56,11 +56,11 @@ class SmallBatches(ABC):
 
     @abstractmethod
     def materialize(self, frame: DataFrame) -> Materialized:
-        """Compute a frame now, with a plan for this once. The plan is cut, so plans never grow from batch to batch."""
+        """Compute a frame now, with a plan of its own. The plan is cut, so plans never grow from batch to batch."""
 
     @abstractmethod
     def fill(self, name: str, values: Iterable[Sequence[Any]], schema: StructType) -> Materialized:
-        """Few rows of Python's values; a time may be given in microseconds since 1970."""
+        """Few rows from Python values; a time may be an integer in microseconds since 1970."""
 
     @abstractmethod
     def put(self, name: str, found: Materialized) -> Materialized:

@@ -1,4 +1,4 @@
-"""Queries with a WATERMARK clause, which Spark's streaming engine runs by itself.
+"""Queries with a WATERMARK clause, which Spark's streaming engine runs.
 
 Spark's checkpoint says where such a query is. Each of its batches is appended with the marker `{query, batch}`; the
 first one after a start is looked up, so a repeated batch is not added twice.
@@ -6,8 +6,8 @@ first one after a start is looked up, so a repeated batch is not added twice.
 - `native`: the query: its sources, its ticks, its table.
 - `source_names`: the name of each read in the checkpoint, which edits do not change. `offset_log`: how far each was
   read.
-- `late`: rows that came too late, kept in `bronze.late_rows` before the batch's own rows.
-- `remedies`: what Spark refuses, in plain words.
+- `late`: rows that came too late, stored in `bronze.late_rows` before the batch's own rows.
+- `remedies`: Spark's refusals, explained.
 
 Invariant: a row is in the table once, or among the late rows.
 """

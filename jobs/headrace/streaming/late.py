@@ -1,4 +1,4 @@
-"""Late rows: what a streaming query dropped because it came too late, kept and counted, one table per model."""
+"""Late rows: what a streaming query dropped because it came too late, stored and counted, one table per model."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class LateRows:
         self._newest = -1
 
     def load(self) -> None:
-        """Take up what is stored."""
+        """Continue from what is stored."""
         newest = self.table.newest_marker(self._query)
         self.count = int(newest.marker["total"]) if newest else 0
         self._newest = newest.batch if newest else -1
 
     def add(self, rows: DataFrame, batch: int) -> None:
-        """Keep the late rows of a batch, once; a batch without any writes nothing."""
+        """Store the late rows of a batch, once; a batch without any writes nothing."""
         if batch <= self._newest:
             return
         found = materialize(with_batch(rows, batch))

@@ -23,8 +23,8 @@ from headrace.project.resets import read_note
 from headrace.project.statement import view_names
 from headrace.queries.batch_tests import QueryTests
 from headrace.queries.outputs import keyed_changes
+from headrace.queries.scheduler import RANKS, Scheduler
 from headrace.queries.sources import Tables, plain, source_name, stored
-from headrace.queries.turns import RANKS, Turns
 from headrace.spark.binding import Binder, arguments, inputs_of, seconds, stored_inputs, streams_of, view_of
 from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized, with_batch
@@ -37,7 +37,7 @@ from headrace.streaming.source_names import Read
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.current import CurrentTable
 from headrace.tables.delta import CommitTable
-from headrace.tables.told import Told
+from headrace.tables.recent_output import RecentOutput
 
 _CONFS: Mapping[str, str] = {
     # Fixed by the first start: the number of state stores, and that sources go by name instead of by place.
@@ -52,9 +52,9 @@ _CONFS: Mapping[str, str] = {
 
 _START_SECONDS = 60.0
 _STOPPED = "py4j.protocol.Py4JJavaError: An error occurred while calling a batch: java.lang.InterruptedException"
-"""How Spark knows that a batch failed since it was stopped.
+"""How Spark recognizes that a batch failed because it was stopped.
 
-It looks for that by a regular expression that calls itself for every character of the message. With the JVM's own
+It searches by a regular expression that recurses for every character of the message. With the JVM's own
 stack trace in it, the message of an interrupted job ends the query's thread by a StackOverflowError.
 """
 
@@ -85,7 +85,7 @@ class NativeQuery:
         self._idle_note = self._checkpoint / "idle"
         self._tables = Tables(self.session, project, layout, schemas)
         self._watermarked = {found.ref: found for found in watermarked(self.model)}
-        self._told: Told | None = None
+        self._recent_output: RecentOutput | None = None
         self._streams: dict[str, str] = {}
         self._names = view_names(self.model)
         self._source_names: Mapping[str, str] = {}
@@ -95,7 +95,7 @@ class NativeQuery:
         self._replays = True
         self._stops = False
         self._started = threading.Event()
-        self.turns = Turns(at_once=1)  # a run puts those there that all its queries take
+        self.scheduler = Scheduler(at_once=1)  # a run puts the one there that all its queries share
         self._ended: Mapping[str, Any] = {}
         self.running: StreamingQuery | None = None
         for key, value in _CONFS.items():
@@ -130,10 +130,10 @@ class NativeQuery:
     def catch_up(self) -> None:
         """After a reset, read what was there by then before anything else lands: its rows were sent by a former run.
 
-        A failure is met again, and told, when the query runs.
+        A failure occurs again, and is reported, when the query runs.
         """
-        is_anew = not (self._checkpoint / "offsets").exists()
-        if is_anew and read_note(self._checkpoint).barrier:
+        is_fresh = not (self._checkpoint / "offsets").exists()
+        if is_fresh and read_note(self._checkpoint).barrier:
             with suppress(StreamingQueryException):
                 self.start(available_now=True).awaitTermination()
             self.stop()
@@ -141,7 +141,7 @@ class NativeQuery:
     def stop(self) -> None:
         """Stop between two batches.
 
-        Nothing of Spark's is held any longer: its query holds this one, and no collector sees a ring through two heaps.
+        Spark's query is let go: it refers to this one, and no garbage collector sees a cycle through two heaps.
         """
         if self.running is not None:
             self._stops = True
@@ -154,8 +154,8 @@ class NativeQuery:
     @property
     def watermark(self) -> datetime | None:
         """The event time before which rows come too late; None until there is one."""
-        told = self.progress.get("eventTime", {}).get("watermark")
-        moment = datetime.fromisoformat(told.replace("Z", "+00:00")) if told else None
+        text = self.progress.get("eventTime", {}).get("watermark")
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00")) if text else None
         return moment if moment and moment.year > 1970 else None
 
     @property
@@ -196,10 +196,10 @@ class NativeQuery:
 
     @property
     def progress(self) -> Mapping[str, Any]:
-        """What Spark says of the last batch; empty before the first."""
+        """What Spark reports of the last batch; empty before the first."""
         running = self.running  # another thread may stop it meanwhile
-        told = running.lastProgress if running else self._ended
-        return told or {}
+        progress = running.lastProgress if running else self._ended
+        return progress or {}
 
     def _frame(self) -> DataFrame:
         """The model over streams; those with a watermark also carry the ticks of their landing."""
@@ -225,8 +225,8 @@ class NativeQuery:
     def _relation(self, ref: Input) -> DataFrame:
         if ref.table == self.model.table:
             span = int(1000 * seconds(self._project, self.model.remember or 0))
-            self._told = Told(self.session, self.table, self._checkpoint / "told", span)
-            return self._told.load()
+            self._recent_output = RecentOutput(self.session, self.table, self._checkpoint / "told", span)
+            return self._recent_output.load()
         table = self._tables.of(ref)
         if not ref.stream:
             return self._tables.as_of(ref, table.newest_version())
@@ -259,14 +259,14 @@ class NativeQuery:
         return reader.name(own).load(str(self._tables.of(ref).path))
 
     def _ranges(self, batch: int) -> dict[str, tuple[int, int]]:
-        """What all batches up to this one have read, as the marks of other queries tell it."""
+        """What all batches up to this one have read, in the form of other queries' markers."""
         until = offset_log.read_until(self._checkpoint, batch)
         return {self._streams[name]: (-1, version) for name, version in sorted(until.items(), key=lambda each: each[1])}
 
     def _write(self, frame: DataFrame, batch: int) -> None:
-        """Write a batch down in its turn. What fails because the query is stopped is told in one line."""
+        """Write a batch once it has a slot. What fails because the query is stopped is reported in one line."""
         try:
-            with self.turns.taken(RANKS["streaming"]):
+            with self.scheduler.slot(RANKS["streaming"]):
                 self._write_now(frame, batch)
         except Exception:
             if self._stops:
@@ -296,7 +296,8 @@ class NativeQuery:
 
     def _keep_late(self, plan: BatchPlan, batch: int) -> None:
         """Before the output: of a batch that is repeated because this was not done, the output is not there yet."""
-        late = plan.late(self._told.folder if self._told and not self._told.is_empty else None)
+        recent = self._recent_output
+        late = plan.late(recent.folder if recent and not recent.is_empty else None)
         if late is not None:
             self.late.add(late, batch)
 
@@ -308,20 +309,20 @@ class NativeQuery:
             if known is None or (each.newest is not None and each.newest > known[0]):
                 self._moved[stream] = (each.newest or 0, time.monotonic())
 
-    def _append(self, kept: Materialized, plan: BatchPlan, batch: int) -> None:
-        """Commit the rows of a batch that are to be kept."""
-        if kept.count:
-            marker: dict[str, Any] = {"query": self.model.name, "batch": batch, "rows": kept.count}
+    def _append(self, accepted: Materialized, plan: BatchPlan, batch: int) -> None:
+        """Commit the rows of a batch that are to be stored."""
+        if accepted.count:
+            marker: dict[str, Any] = {"query": self.model.name, "batch": batch, "rows": accepted.count}
             marker |= {"inputs": {"ranges": self._ranges(batch)}}
             marker["watermark"] = plan.closed_before
-            if kept.count <= SMALL_BATCH_ROWS:
-                kept = self._batches.put("rows", kept)
-            version = self.table.append(kept, marker)
-            self.commit_cache.put(self.table.path, version, kept)
-            if self._told:
-                self._told.add(version)
-        self.tests.settle({self.model.table: kept})
-        kept.release()
+            if accepted.count <= SMALL_BATCH_ROWS:
+                accepted = self._batches.put("rows", accepted)
+            version = self.table.append(accepted, marker)
+            self.commit_cache.put(self.table.path, version, accepted)
+            if self._recent_output:
+                self._recent_output.add(version)
+        self.tests.settle({self.model.table: accepted})
+        accepted.release()
 
     def _is_written(self, batch: int) -> bool:
         if not self._replays:
@@ -331,16 +332,16 @@ class NativeQuery:
         return newest is not None and newest.batch >= batch
 
     def _accepted(self, rows: Materialized, batch: int) -> Materialized:
-        """The rows whose keys are whole and that pass the model's data tests; the others are kept first."""
-        kept, tests = self.tests.with_whole_keys(self.model.table, rows), self.tests.models.get(self.model.table)
+        """The rows whose keys are whole and that pass the model's data tests; the others are stored first."""
+        accepted, tests = self.tests.with_whole_keys(self.model.table, rows), self.tests.models.get(self.model.table)
         if tests is not None:
             if not self._tested:
                 tests.load(self.table, batch)
                 self._tested = True
-            kept = tests.unrepeated(self._batches.materialize(tests.accepted(kept.frame, self._known)))
+            accepted = tests.unrepeated(self._batches.materialize(tests.accepted(accepted.frame, self._known)))
         marker = {"query": self.model.name, "batch": batch}
         self.failed.update(self.tests.commit(batch, datetime.now(timezone.utc).isoformat(), marker, replay=True))
-        return kept
+        return accepted
 
     def _known(self, table: str) -> DataFrame:
         """What a relationship looks up."""

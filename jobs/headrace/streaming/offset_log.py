@@ -12,7 +12,7 @@ def mend(checkpoint: Path, partitions: str) -> None:
     """Let a query start again that was killed in the middle of a batch.
 
     For an unfinished batch Spark compares its number of partitions with that of the batch before, but its log of
-    named sources never holds the number: without it the start ends with `None.get`, for ever.
+    named sources never holds the number: without it every start fails with `None.get`.
     """
     unfinished = _newest(checkpoint / "offsets")
     if unfinished > max(_newest(checkpoint / "commits"), 0):
@@ -24,9 +24,9 @@ def read_until(checkpoint: Path, batch: int) -> dict[str, int]:
     """The last version of its Delta table that a batch reads, by the name of the source."""
     _, _, *offsets = (checkpoint / "offsets" / str(batch)).read_text().split("\n")
     parts = [line.partition(":") for line in offsets]
-    told = {name: json.loads(offset) for name, _, offset in parts if offset.startswith("{")}  # "-": nothing read yet
+    read = {name: json.loads(offset) for name, _, offset in parts if offset.startswith("{")}  # "-": nothing read yet
     # An index below 0 is the place before the first file of a version.
-    return {name: at["reservoirVersion"] - (at["index"] < 0) for name, at in told.items()}
+    return {name: at["reservoirVersion"] - (at["index"] < 0) for name, at in read.items()}
 
 
 def _newest(folder: Path) -> int:
@@ -36,11 +36,11 @@ def _newest(folder: Path) -> int:
 
 def _add_partitions(file: Path, partitions: str) -> None:
     version, metadata, *offsets = file.read_text().split("\n")
-    told = json.loads(metadata)
-    if PARTITIONS in told["conf"]:
+    fields = json.loads(metadata)
+    if PARTITIONS in fields["conf"]:
         return
-    told["conf"][PARTITIONS] = partitions
+    fields["conf"][PARTITIONS] = partitions
     draft = file.with_name(f".{file.name}.mended")
-    draft.write_text("\n".join((version, json.dumps(told, separators=(",", ":")), *offsets)))
+    draft.write_text("\n".join((version, json.dumps(fields, separators=(",", ":")), *offsets)))
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)  # first: a file without a checksum is read unchecked
     draft.replace(file)

@@ -1,4 +1,4 @@
-"""Spark's refusals of a streaming query, in plain words and with the way out."""
+"""Spark's refusals of a streaming query, explained, each with a way to fix it."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ REMEDIES: tuple[tuple[str, str], ...] = (
         "`limit` and `offset` need the end of the stream; take it out",
     ),
 )
-"""What Spark says, as a pattern, and what it means; the first that fits counts."""
+"""A pattern of Spark's message, and what it means; the first that matches counts."""
 
 
-def remedy(said: str) -> str | None:
-    """Return what to do about a refusal, or None where Spark's own words must do."""
-    return next((words for pattern, words in REMEDIES if re.search(pattern, said, re.IGNORECASE | re.DOTALL)), None)
+def remedy(message: str) -> str | None:
+    """Return what to do about a refusal, or None where Spark's own message must do."""
+    return next((text for pattern, text in REMEDIES if re.search(pattern, message, re.IGNORECASE | re.DOTALL)), None)

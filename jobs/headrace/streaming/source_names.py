@@ -1,4 +1,4 @@
-"""What Spark's streaming engine knows the streams of a query by: a name for each read, which edits do not change.
+"""The names of a query's streams in Spark's streaming engine: one for each read, which edits do not change.
 
 Its checkpoint keeps how far each stream was read under the stream's name. So a name must be another for each read, also
 where one table is read twice, and must stay with its read when others come or go. Which read has which name is noted
@@ -29,7 +29,7 @@ class Read:
 
     @property
     def key(self) -> str:
-        """Return what tells the read apart in the note."""
+        """Return what identifies the read in the note."""
         return f"{'>'.join((*self.through, self.table))}#{self.number}"
 
     @property
@@ -77,5 +77,5 @@ def known(checkpoint: Path) -> dict[str, str]:
 
 
 def note(checkpoint: Path, names: Mapping[str, str]) -> None:
-    """Write down which read has which name."""
+    """Store which read has which name."""
     durable.write(checkpoint / _NOTE, json.dumps(names, indent=1))

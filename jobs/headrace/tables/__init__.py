@@ -1,11 +1,12 @@
-"""Delta tables commit by commit: one writer, one commit a batch, and what is kept of them in memory.
+"""Delta tables commit by commit: one writer, one commit per batch, and what is cached of them in memory.
 
 - `delta`: a commit is files, then one entry of the log that must not exist before. It carries its writer's marker
-  `{query, batch, ...}`, by which a replay finds what is done already.
+  `{query, batch, ...}`, by which a replay finds what is committed already.
 - `state`: the current rows of an upsert, from its change log. The log is the truth; the copy changes after a commit.
-- `keys`: which keys are done for ever (`once_per`, `close_when`).
+- `keys`: which keys are closed permanently (`once_per`, `close_when`).
 - `versions`, `validity`: since when each row of an upsert held, and until when.
-- `current`, `diff`: for readers outside; `commit_cache`, `told`: the newest commits, for who reads them next.
+- `current`, `diff`: for readers outside; `commit_cache`, `recent_output`: the newest commits, for
+  whoever reads them next.
 
 Rules: appended tables are never rewritten. Readers take whole commits, in order. Nothing here knows which query it
 is.

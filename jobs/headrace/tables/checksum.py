@@ -1,7 +1,7 @@
-"""The checksum of a table's version (Delta protocol, "Version Checksum File"): what readers find out from no log.
+"""The checksum of a table's version (Delta protocol, "Version Checksum File"): it saves readers from replaying the log.
 
-Without it, Spark reads every entry of the log since the last checkpoint for the columns of a table, with a job, each
-time that the table has a new version.
+Without it, Spark reads every entry of the log since the last checkpoint for the columns of a table, in a job, for
+each new version of the table.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FORMAT = {"provider": "parquet", "options": {}}
 
 @dataclass(frozen=True)
 class Checksum:
-    """How many files a version has, their bytes, and what the log says of the table."""
+    """How many files a version has, their bytes, and the table's metadata and protocol."""
 
     files: int
     bytes: int
@@ -31,15 +31,15 @@ class Checksum:
         """The checksum of a version that is loaded; None if it is another, or the table has features."""
         if table.version() != version or table.protocol().min_writer_version > _WRITER_VERSION:
             return None
-        added, told, protocol = table.get_add_actions(), table.metadata(), table.protocol()
+        added, stored, protocol = table.get_add_actions(), table.metadata(), table.protocol()
         sizes = added.column("size_bytes").to_pylist()
         metadata = {
-            "id": told.id,
+            "id": stored.id,
             "format": _FORMAT,
             "schemaString": table.schema().to_json(),
-            "partitionColumns": told.partition_columns,
-            "configuration": told.configuration,
-            "createdTime": told.created_time,
+            "partitionColumns": stored.partition_columns,
+            "configuration": stored.configuration,
+            "createdTime": stored.created_time,
         }
         versions = {"minReaderVersion": protocol.min_reader_version, "minWriterVersion": protocol.min_writer_version}
         return cls(len(sizes), sum(sizes), metadata, versions)

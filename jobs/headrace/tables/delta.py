@@ -48,7 +48,7 @@ _APPENDS = {
 
 @dataclass(frozen=True)
 class Commit:
-    """One version of a table: what its writer said of it, and the data files it added with their size in all."""
+    """One version of a table: its writer's marker, and the data files it added with their total size."""
 
     version: int
     marker: Mapping[str, Any] = field(default_factory=dict)
@@ -62,12 +62,12 @@ class Commit:
 
     @property
     def records(self) -> int:
-        """How many rows it holds, as its writer says."""
+        """How many rows it holds, by its marker."""
         return int(self.marker.get("records", self.marker.get("rows", 0)))
 
     @property
     def weight(self) -> int:
-        """How many usual rows it is worth: large ones count as many."""
+        """How many rows of usual size it amounts to: a large row counts as several."""
         return max(self.records, (self.bytes - len(self.files) * _FOOT_BYTES) // _USUAL_ROW_BYTES)
 
     @property
@@ -178,7 +178,7 @@ class CommitTable:
         return reader.load(str(self.path))
 
     def all_rows(self, session: SparkSession) -> DataFrame:
-        """All rows there are, read from their files: for few commits, as Spark's own look at the log takes long."""
+        """All rows there are, read from their files: for few commits, as Spark's own reading of the log is slow."""
         return self.rows(session, *self.commits(-1))
 
     def before(self, session: SparkSession, batch: int) -> DataFrame:
@@ -249,7 +249,7 @@ class CommitTable:
         return self._newest % CHECKPOINT_INTERVAL == 0
 
     def _written(self, rows: DataFrame | Materialized) -> Iterator[Mapping[str, Any]]:
-        """Write rows to files of their own; how the log names them."""
+        """Write rows to files of their own; return the log's entries for them."""
         folder = self.path / f"batch-{uuid.uuid4().hex}"
         if isinstance(rows, Materialized):
             rows.write(folder)
@@ -298,17 +298,17 @@ class ReplacedTable(CommitTable):
 def _add(file: Path) -> Mapping[str, Any]:
     found = file.stat()
     name = f"{file.parent.name}/{file.name}"
-    told = {"path": name, "partitionValues": {}, "size": found.st_size, "dataChange": True}
+    fields = {"path": name, "partitionValues": {}, "size": found.st_size, "dataChange": True}
     stats = json.dumps(
         {"numRecords": read_metadata(file).num_rows}
     )  # readers count by it, without a look into the file
-    return {"add": {**told, "modificationTime": int(found.st_mtime * 1000), "stats": stats}}
+    return {"add": {**fields, "modificationTime": int(found.st_mtime * 1000), "stats": stats}}
 
 
 def _info(marker: Mapping[str, Any], mode: str) -> Mapping[str, Any]:
     text = json.dumps({MARKER: dict(marker)}, separators=(",", ":"))
-    told = {"timestamp": int(time.time() * 1000), "operation": "WRITE", "operationParameters": {"mode": mode}}
-    return {"commitInfo": {**told, "isBlindAppend": mode == "Append", "engineInfo": "headrace", "userMetadata": text}}
+    fields = {"timestamp": int(time.time() * 1000), "operation": "WRITE", "operationParameters": {"mode": mode}}
+    return {"commitInfo": {**fields, "isBlindAppend": mode == "Append", "engineInfo": "headrace", "userMetadata": text}}
 
 
 def create_plain(path: Path, schema: StructType, properties: Mapping[str, str] | None = None) -> bool:

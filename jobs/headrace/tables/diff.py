@@ -52,9 +52,9 @@ def compare(running: DataFrame, beside: DataFrame, key: Sequence[str], most: int
     """Compare two sides by key or, without one, as bags of rows; with at most so many examples."""
     columns = [name for name in beside.columns if name in running.columns and not name.startswith("_")]
     key = tuple(key) if set(key) <= set(columns) else ()
-    met = _met(_side(running, columns, key), _side(beside, columns, key), key or tuple(columns))
+    joined = _joined(_side(running, columns, key), _side(beside, columns, key), key or tuple(columns))
     rest = [name for name in columns if name not in key] if key else []
-    told = met.withColumns({f"_differs_{name}": _differs(name) for name in rest}).withColumns(
+    compared = joined.withColumns({f"_differs_{name}": _differs(name) for name in rest}).withColumns(
         {
             "_only_running": F.greatest(F.col("_running") - F.col("_beside"), lit(0)),
             "_only_beside": F.greatest(F.col("_beside") - F.col("_running"), lit(0)),
@@ -64,7 +64,7 @@ def compare(running: DataFrame, beside: DataFrame, key: Sequence[str], most: int
     numbers = ("_running", "_beside", "_only_running", "_only_beside")
     flags = ("_differs", *(f"_differs_{name}" for name in rest))
     sums = [F.coalesce(F.sum(name), lit(0)).alias(name) for name in numbers]
-    (found,) = told.agg(*sums, *[F.count_if(F.col(name)).alias(name) for name in flags]).collect()
+    (found,) = compared.agg(*sums, *[F.count_if(F.col(name)).alias(name) for name in flags]).collect()
     return Difference(
         key=key,
         rows_running=found["_running"],
@@ -75,7 +75,7 @@ def compare(running: DataFrame, beside: DataFrame, key: Sequence[str], most: int
         cells={name: count for name in rest if (count := found[f"_differs_{name}"])},
         columns_running=_extra(running, columns),
         columns_beside=_extra(beside, columns),
-        examples=tuple(_examples(told, columns, key, most)),
+        examples=tuple(_examples(compared, columns, key, most)),
     )
 
 
@@ -97,7 +97,7 @@ def _text(name: str) -> Column:
     return F.substring(whole, lit(6), F.length(whole) - 6)
 
 
-def _met(running: DataFrame, beside: DataFrame, keys: Sequence[str]) -> DataFrame:
+def _joined(running: DataFrame, beside: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Both sides in one row: the columns of each as a struct, and how often each has it."""
     one, other = (side.select(F.struct("*").alias(alias)) for side, alias in ((running, "r"), (beside, "b")))
     same = [F.col(f"r.`{name}`").eqNullSafe(F.col(f"b.`{name}`")) for name in keys]
@@ -112,8 +112,8 @@ def _differs(name: str) -> Column:
     return both & ~F.col(f"r.`{name}`").eqNullSafe(F.col(f"b.`{name}`"))
 
 
-def _examples(told: DataFrame, columns: Sequence[str], key: Sequence[str], most: int) -> list[Example]:
-    differing = told.where("_differs or _only_running > 0 or _only_beside > 0")
+def _examples(compared: DataFrame, columns: Sequence[str], key: Sequence[str], most: int) -> list[Example]:
+    differing = compared.where("_differs or _only_running > 0 or _only_beside > 0")
     in_order = [F.coalesce(F.col(f"r.`{name}`"), F.col(f"b.`{name}`")) for name in key or columns]
     examples = []
     for row in differing.orderBy("_differs", *in_order).limit(most).collect():

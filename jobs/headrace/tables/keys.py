@@ -1,4 +1,4 @@
-"""The set of keys that are done for ever: what `once_per` and `close_when` look up in every batch."""
+"""The set of keys that are closed permanently: what `once_per` and `close_when` look up in every batch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Hashed = tuple[int, int, bool]
 class KeyIndex:
     """Fingerprints of all closed keys, sorted, in Spark's columnar cache.
 
-    A key is two independent 64-bit hashes, so that two keys in 10^15 would not meet. A small batch asks by literal
+    A key is two independent 64-bit hashes, so that no two keys in 10^15 would collide. A small batch asks by literal
     values: the cache's own minima and maxima then skip all but the few chunks that can hold them, so the cost does
     not grow with the number of keys. A Bloom filter saves that for keys that are new, as most are. Keys closed since
     the index was sorted wait in a bounded list on the driver.
@@ -88,8 +88,8 @@ class KeyIndex:
         if rows.count == 0:
             return []
         if self._hashed is None or self._hashed[0] is not rows:
-            told = self._batches.text(f"{self._name} keys", lambda: self._as_json(rows.frame), rows.frame)
-            self._hashed = (rows, [(int(h1), int(h2), closes == "true") for h1, h2, closes in json.loads(told)])
+            text = self._batches.text(f"{self._name} keys", lambda: self._as_json(rows.frame), rows.frame)
+            self._hashed = (rows, [(int(h1), int(h2), closes == "true") for h1, h2, closes in json.loads(text)])
         return self._hashed[1]
 
     def _as_json(self, rows: DataFrame) -> DataFrame:

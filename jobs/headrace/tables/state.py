@@ -70,7 +70,7 @@ class KeyedState:
         self._base = self._batches.put(self._name("rows"), self._batches.materialize(newest.where("not _deleted")))
 
     def read(self) -> DataFrame:
-        """The rows as of the last finished batch, without bookkeeping columns. How to join few, Spark finds itself."""
+        """The rows as of the last finished batch, without bookkeeping columns. For few, Spark chooses the join."""
         has_none = not self.count and not self._batches.are_few  # what is planned for this batch alone need not ask
         found = no_rows(self._batches.session, self._log.schema) if has_none else self._live()
         rows = found.drop("_deleted", "_batch")
@@ -78,7 +78,7 @@ class KeyedState:
 
     @property
     def leaves(self) -> tuple[DataFrame, ...]:
-        """What `read` is made of."""
+        """The frames that `read` is built from."""
         return tuple(layer.frame for layer in (self._base, self._recent) if layer is not None)
 
     def apply(self, changes: Materialized) -> None:
@@ -103,20 +103,20 @@ class KeyedState:
         if self.count > _SMALL_ROWS:
             table.replace(rows, marker)
             return
-        kept = self._batches.compute(self._name("current"), lambda: rows, *self.leaves)
-        table.replace(kept, marker)
-        kept.release()
+        current = self._batches.compute(self._name("current"), lambda: rows, *self.leaves)
+        table.replace(current, marker)
+        current.release()
 
     def _take_in(self, changes: DataFrame, count: int) -> None:
         if self._recent is None and self.count + count <= _FOLD_ROWS:
             base = self._loaded(self._base)
-            self._base = self._kept(
+            self._base = self._cached(
                 "rows", lambda: self._folded(base.frame, changes), base.count + count, base.frame, changes
             )
             base.release()
             return
         former = self._recent or self._batches.nothing(self._name("recent"), self._log.schema)
-        self._recent = self._kept(
+        self._recent = self._cached(
             "recent", lambda: self._changed(former.frame, changes), former.count + count, former.frame, changes
         )
         former.release()
@@ -126,7 +126,7 @@ class KeyedState:
     def _fold(self) -> None:
         """Make one layer of the two."""
         leaves = (self._loaded(self._base).frame, self._loaded(self._recent).frame)
-        folded = self._kept("rows", self._live, self.count, *leaves)
+        folded = self._cached("rows", self._live, self.count, *leaves)
         self.drop()
         self._base = folded
 
@@ -149,8 +149,8 @@ class KeyedState:
         assert layer is not None, "state is read before it is loaded"
         return layer
 
-    def _kept(self, layer: str, make: Callable[[], DataFrame], at_most: int, *leaves: DataFrame) -> Materialized:
-        """Keep rows as one partition while they are few, else spread by key."""
+    def _cached(self, layer: str, make: Callable[[], DataFrame], at_most: int, *leaves: DataFrame) -> Materialized:
+        """Cache rows as one partition while they are few, else spread by key."""
         if at_most > _SMALL_ROWS:
             return self._batches.materialize(make().repartition(*self._keys))
         return self._batches.compute(self._name(layer), lambda: make().coalesce(1), *leaves)

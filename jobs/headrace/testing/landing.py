@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from headrace.checking import verdict
 from headrace.landing import clocks
 from headrace.landing.classify import classify
-from headrace.landing.clocks import Clock, Reading, later, latest, micros, source_key, told
+from headrace.landing.clocks import Clock, Reading, later, latest, micros, readings_as_json, source_key
 from headrace.landing.relations import bronze
 from headrace.project.model import LANDING_COLUMNS, TICK_TOPIC, Input, Landing, Macro, Project, Topic
 from headrace.spark.columns import columns_of, landing_schema, no_rows
@@ -153,7 +153,7 @@ class LandingHistory:
             return None
         now, row = _local(arrival.landed_at), dict[str, Any](dict.fromkeys(name for name, _ in LANDING_COLUMNS))
         row |= {"landing_batch": arrival.number, "topic": TICK_TOPIC, "partition": 0, "offset": arrival.number}
-        row |= {"value": told(self._readings), "timestamp": now, "landed_at": now}
+        row |= {"value": readings_as_json(self._readings), "timestamp": now, "landed_at": now}
         moment = latest(self.landing, self._readings, arrival.landed_at)
         return Row(**{**row, "event_time": moment and _local(moment)})
 

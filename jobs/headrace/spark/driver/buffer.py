@@ -90,7 +90,7 @@ class Buffered(Materialized):
         self.buffer.write(self.rows, folder / "part-00000.snappy.parquet")
 
     def narrowed(self, fewer: DataFrame) -> Materialized:
-        """Plans over the slot stay valid."""
+        """Plans over the buffer stay valid."""
         return self.buffer.filled(collected(fewer))
 
 

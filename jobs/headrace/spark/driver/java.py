@@ -35,7 +35,7 @@ def plan_nodes(session: SparkSession) -> Any:
 
 @lru_cache(maxsize=2)
 def _only(context: SparkContext, name: str) -> Any:
-    """The one object of the class of this name: it is loaded once, as Py4J tells classes apart by their names alone."""
+    """The one object of the class of this name: it is loaded once, as Py4J identifies classes by their names alone."""
     jvm: Any = context._jvm
     parent = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     classes = jvm.java.util.HashMap()
@@ -51,13 +51,13 @@ def _source(name: str) -> str:
 
 
 def _classes(jvm: Any, parent: Any, source: str) -> dict[str, bytes]:
-    """The code of a source's classes by name, as it was kept or else compiled now."""
-    kept = sha256(f"{pyspark.__version__} {source}".encode()).hexdigest()
+    """The code of a source's classes by name, from the user's cache or else compiled now."""
+    key = sha256(f"{pyspark.__version__} {source}".encode()).hexdigest()
     try:
-        return {each: b64decode(code, validate=True) for each, code in json.loads(usercache.read(_KIND, kept)).items()}
+        return {each: b64decode(code, validate=True) for each, code in json.loads(usercache.read(_KIND, key)).items()}
     except (OSError, ValueError):  # what cannot be read is compiled again
         found = _compiled(jvm, parent, source)
-        usercache.write(_KIND, kept, json.dumps({each: b64encode(code).decode() for each, code in found.items()}))
+        usercache.write(_KIND, key, json.dumps({each: b64encode(code).decode() for each, code in found.items()}))
         return found
 
 

@@ -21,7 +21,7 @@ class CachedPlan:
     """The physical plan of a frame, run again and again over what the frame's leaves hold by then."""
 
     def __init__(self, frame: DataFrame, leaves: tuple[DataFrame, ...], at_most: int) -> None:
-        """`leaves` are the frames it was made of; it ends after `at_most` rows."""
+        """`leaves` are the frames it is built from; it ends after `at_most` rows."""
         self.schema = frame.schema
         self._leaves = leaves
         self._at_most = at_most

@@ -1,4 +1,4 @@
-"""A few rows in the driver's JVM as an array of Spark's own rows: made of Python's values, and read as a frame."""
+"""A few rows in the driver's JVM as an array of Spark's own rows: built from Python values, and read as a frame."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Rows:
 
     @classmethod
     def of_values(cls, session: SparkSession, values: Iterable[Sequence[Any]], schema: StructType) -> Rows:
-        """Rows of Python's values; a time may be given in microseconds since 1970."""
+        """Rows from Python values; a time may be an integer in microseconds since 1970."""
         found = list(values)
         if len(found) == 1 and all(map(_is_number_as_it_is, schema.fields, found[0])):
             return cls._of_numbers(session, found[0])

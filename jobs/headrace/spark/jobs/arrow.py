@@ -52,7 +52,7 @@ def as_frame(session: SparkSession, table: pa.Table, schema: StructType) -> Data
 
 
 def table_of(session: SparkSession, values: Sequence[Sequence[Any]], schema: StructType) -> pa.Table:
-    """Rows of Python's values; a time may be given in microseconds since 1970."""
+    """Rows from Python values; a time may be an integer in microseconds since 1970."""
     import pyarrow as pa
 
     kinds = _kinds(session, nullable(schema).json())

@@ -56,7 +56,7 @@ class BatchPlan:
 
     @cached_property
     def closed_before(self) -> int:
-        """The watermark, in milliseconds, up to which this batch has told results."""
+        """The watermark, in milliseconds, up to which this batch has emitted results."""
         return max((_or_never(node.eventTimeWatermarkForEviction()) for node in self._stateful), default=_NEVER)
 
     @cached_property
@@ -67,7 +67,7 @@ class BatchPlan:
         if any(at not in self._views for at, _ in stats):
             found = self._nodes.named(self._logical, _WATERMARK)
             self._views.update({node.nodeId().toString(): self._view_below(node) for node in found})
-        return tuple(SourceTime(self._views[at], told.max() if told.count() else None) for at, told in stats)
+        return tuple(SourceTime(self._views[at], times.max() if times.count() else None) for at, times in stats)
 
     def late(self, own: Path | None) -> DataFrame | None:
         """The rows that came too late: those that Spark dropped, and those that the model took out by its own rows."""

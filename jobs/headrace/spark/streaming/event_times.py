@@ -21,7 +21,7 @@ Renamed = dict[int, tuple[Any, Any]]
 
 
 def one_for_each_side(session: SparkSession, frame: DataFrame) -> DataFrame:
-    """A frame whose joins have one event time on each side where that can be told; else the frame itself."""
+    """A frame whose joins have one event time on each side where that can be decided; else the frame itself."""
     plan = frame._jdf.queryExecution().analyzed()
     if not any(_surplus(join, side) for join in _joins(plan) for side in (join.left(), join.right())):
         return frame
@@ -66,10 +66,10 @@ class _Plan:
         return project, {_number(old): (old, new) for old, new in pairs if _number(old) in surplus}
 
     def _plain(self, column: Any) -> Any:
-        told = self._metadata().withMetadata(column.metadata()).remove(MARK).build()
+        metadata = self._metadata().withMetadata(column.metadata()).remove(MARK).build()
         nothing = scala_sequence(self._session, self._session._jvm.java.lang.String, ())  # type: ignore[union-attr]
         named = (column.name(), column.newInstance().exprId(), column.qualifier())
-        return self._expressions.Alias(column, *named, self._some.apply(told), nothing)
+        return self._expressions.Alias(column, *named, self._some.apply(metadata), nothing)
 
     def _renamed(self, plan: Any, renamed: Renamed) -> Any:
         pairs = [self._pair(old, new) for old, new in renamed.values()]
@@ -92,8 +92,8 @@ def _surplus(join: Any, side: Any) -> dict[int, Any]:
     if len(marked) < 2 or not join.isStreaming() or join.condition().isEmpty():
         return {}
     named = {_number(column) for column in each(join.condition().get().references().toSeq())}
-    kept = marked.keys() & named
-    return {number: column for number, column in marked.items() if number not in kept} if len(kept) == 1 else {}
+    used = marked.keys() & named
+    return {number: column for number, column in marked.items() if number not in used} if len(used) == 1 else {}
 
 
 def _number(column: Any) -> int:

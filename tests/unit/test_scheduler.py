@@ -8,17 +8,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from headrace.queries.turns import Turns
+from headrace.queries.scheduler import Scheduler
 from tests.waiting import PATIENCE, wait_for
 
 
 def test_only_some_run_at_once() -> None:
-    turns, lock, running, most = Turns(2, PATIENCE), threading.Lock(), 0, 0
+    scheduler, lock, running, most = Scheduler(2, PATIENCE), threading.Lock(), 0, 0
     together = threading.Barrier(2)
 
     def work(_: int) -> None:
         nonlocal running, most
-        with turns.taken():
+        with scheduler.slot():
             with lock:
                 running += 1
                 most = max(most, running)
@@ -36,51 +36,51 @@ def test_only_some_run_at_once() -> None:
     [((0, 0, 0, 0, 0), [0, 1, 2, 3, 4]), ((2, 1, 2, 0, 1, 0), [3, 5, 1, 4, 0, 2])],
     ids=["all the same", "some before others"],
 )
-def test_turns_go_by_rank_and_then_in_the_order_of_asking(ranks: Sequence[int], due: list[int]) -> None:
-    turns, order, threads = Turns(1, PATIENCE), list[int](), []
+def test_slots_go_by_rank_and_then_in_the_order_of_asking(ranks: Sequence[int], due: list[int]) -> None:
+    scheduler, order, threads = Scheduler(1, PATIENCE), list[int](), []
 
     def work(number: int) -> None:
-        with turns.taken(ranks[number]):
+        with scheduler.slot(ranks[number]):
             order.append(number)
 
-    with turns.taken():
+    with scheduler.slot():
         for number in range(len(ranks)):
             threads.append(threading.Thread(target=work, args=(number,)))
             threads[-1].start()
-            wait_for(lambda: len(turns._waiting) == len(threads), "the thread in the queue")
+            wait_for(lambda: len(scheduler._waiting) == len(threads), "the thread in the queue")
     for thread in threads:
         thread.join(PATIENCE)
     assert order == due
 
 
 def test_those_before_keep_nobody_waiting_forever() -> None:
-    turns, stop = Turns(1, 0.05), threading.Event()
+    scheduler, stop = Scheduler(1, 0.05), threading.Event()
 
     def go_on() -> None:
         while not stop.is_set():
-            with turns.taken(0):
+            with scheduler.slot(0):
                 stop.wait(0.001)
 
     threads = [threading.Thread(target=go_on) for _ in range(3)]
     for thread in threads:
         thread.start()
-    with turns.taken(2):
+    with scheduler.slot(2):
         stop.set()
     for thread in threads:
         thread.join(PATIENCE)
-    assert (turns._free, len(turns._waiting)) == (1, 0)
+    assert (scheduler._free, len(scheduler._waiting)) == (1, 0)
 
 
 def test_whoever_waited_too_long_goes_without() -> None:
-    turns = Turns(1, 0.01)
-    with turns.taken(), turns.taken(), turns.taken():
+    scheduler = Scheduler(1, 0.01)
+    with scheduler.slot(), scheduler.slot(), scheduler.slot():
         pass
-    assert (turns._free, len(turns._waiting)) == (1, 0)
+    assert (scheduler._free, len(scheduler._waiting)) == (1, 0)
 
 
-def test_failure_gives_the_turn_back() -> None:
-    turns = Turns(1, PATIENCE)
-    with pytest.raises(ValueError), turns.taken():
+def test_failure_gives_the_slot_back() -> None:
+    scheduler = Scheduler(1, PATIENCE)
+    with pytest.raises(ValueError), scheduler.slot():
         raise ValueError
-    with turns.taken():
-        assert turns._free == 0
+    with scheduler.slot():
+        assert scheduler._free == 0

@@ -1,4 +1,4 @@
-"""Whose turn it is: batches that run all at once only hold each other up, so few do, in an order."""
+"""The scheduler: batches that run all at once only slow each other down, so few do, in an order."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from itertools import count
 from headrace.reading.status import QueryKind
 
 PATIENCE = 5.0
-"""Seconds after which a batch runs without a turn: what is slow or hangs delays the others, and never stops them."""
+"""Seconds after which a batch runs without a slot: one that is slow or hangs delays others, and never stops them."""
 
 RANKS: Mapping[QueryKind, int] = {"micro_batch": 0, "landing": 1, "snapshot": 2, "streaming": 2}
-"""Who goes before whom: what has landed goes on at once, so that it waits for a turn once, and not at every table.
+"""Which kind goes first: what has landed goes on at once, so that it waits for a slot once, and not at every table.
 
-A group has work only when its sources had their turn, so it does not keep them from theirs for long. Spark's streaming
-engine comes last: each of its batches costs the same, however many rows wait.
+A group has work only when its sources had a slot, so it does not keep them from the next one for long. Spark's
+streaming engine comes last: each of its batches costs the same, however many rows wait.
 """
 
 
@@ -26,14 +26,14 @@ engine comes last: each of its batches costs the same, however many rows wait.
 class _Waiting:
     rank: int
     number: int
-    turn: threading.Event = field(default_factory=threading.Event, compare=False)
+    admitted: threading.Event = field(default_factory=threading.Event, compare=False)
 
 
-class Turns:
-    """Lets some at a time go on. With more work than cores, each query so gets a batch per round.
+class Scheduler:
+    """Lets a number of batches run at a time. With more work than cores, each query thus gets a batch per round.
 
     Sharing the cores instead gives each query the same time: cheap ones run ever smaller batches, and those of the
-    dear ones take minutes.
+    expensive ones take minutes.
     """
 
     def __init__(self, at_once: int, patience: float = PATIENCE) -> None:
@@ -44,13 +44,13 @@ class Turns:
         self._lock = threading.Lock()
 
     @contextmanager
-    def taken(self, rank: int = 0) -> Iterator[None]:
-        """Wait for a turn, and have it while the block runs; within a rank in the order of asking."""
+    def slot(self, rank: int = 0) -> Iterator[None]:
+        """Wait for a slot, and hold it while the block runs; within a rank in the order of asking."""
         with self._lock:
             mine = _Waiting(rank, next(self._numbers))
             insort(self._waiting, mine)
             self._admit()
-        mine.turn.wait(self._patience)
+        mine.admitted.wait(self._patience)
         try:
             yield
         finally:
@@ -58,7 +58,7 @@ class Turns:
 
     def _end(self, mine: _Waiting) -> None:
         with self._lock:
-            if mine.turn.is_set():
+            if mine.admitted.is_set():
                 self._free += 1
             else:
                 self._waiting.remove(mine)
@@ -67,4 +67,4 @@ class Turns:
     def _admit(self) -> None:
         while self._free and self._waiting:
             self._free -= 1
-            self._waiting.pop(0).turn.set()
+            self._waiting.pop(0).admitted.set()

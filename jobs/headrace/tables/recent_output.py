@@ -1,4 +1,4 @@
-"""The rows that a streaming query told a short while ago: all that it finds when it looks up its own table."""
+"""The rows that a streaming query emitted recently: all that it sees when it looks up its own table."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from headrace.spark.streaming.file_list import FileList
 from headrace.tables.delta import Commit, CommitTable
 
 
-class Told:
+class RecentOutput:
     """Links to the data files of the newest commits, in a folder that Spark lists again after each.
 
-    Spark plans a streaming query anew for each batch, but a table that stands still in it is read as of the start.
-    A folder of Parquet files is listed when it is told to. It holds what was told while the watermark moved the
-    last `span` milliseconds, so its size does not grow with the table.
+    Spark plans a streaming query again for each batch, but reads a static table in it as of the query's start. A folder
+    of Parquet files is listed again on request. It holds what was emitted while the watermark moved the last `span`
+    milliseconds, so its size does not grow with the table.
     """
 
     def __init__(self, session: SparkSession, table: CommitTable, folder: Path, span: int) -> None:
@@ -26,11 +26,11 @@ class Told:
         self._session = session
         self._table = table
         self._span = span
-        self._kept: list[tuple[int, list[Path]]] = []
+        self._links: list[tuple[int, list[Path]]] = []
         self._files: FileList | None = None
 
     def load(self) -> DataFrame:
-        """Begin with what the table holds; the rows, without bookkeeping columns."""
+        """Start from what the table holds; return the rows, without bookkeeping columns."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         for commit in reversed([*self._recent()]):
@@ -41,17 +41,17 @@ class Told:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was told lately."""
-        return not self._kept
+        """Whether nothing was emitted recently."""
+        return not self._links
 
     def add(self, version: int) -> None:
-        """Take in a commit that was just made, and forget those that it makes old."""
+        """Add a commit that was just made, and drop those that it makes too old."""
         self._link(self._table.commit(version))
-        newest = self._kept[-1][0] if self._kept else 0
-        old = [links for watermark, links in self._kept if watermark < newest - self._span]
+        newest = self._links[-1][0] if self._links else 0
+        old = [links for watermark, links in self._links if watermark < newest - self._span]
         for link in (link for links in old for link in links):
             link.unlink()
-        self._kept = self._kept[len(old) :]
+        self._links = self._links[len(old) :]
         if self._files is not None:
             self._files.refresh()
 
@@ -73,4 +73,4 @@ class Told:
             os.link(self._table.path / name, link)
             links.append(link)
         if links:
-            self._kept.append((int(commit.marker.get("watermark", 0)), links))
+            self._links.append((int(commit.marker.get("watermark", 0)), links))

@@ -1,4 +1,4 @@
-"""What Spark says of a text that it cannot take: in one line, and at which offset."""
+"""Spark's errors about a SQL text: the message in one line, and its offset in the text."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-Complaint = (PySparkException, Py4JJavaError)
-"""What Spark raises; the second is an error that Spark itself did not foresee."""
+SPARK_ERRORS = (PySparkException, Py4JJavaError)
+"""What Spark raises; the second is an error that Spark itself did not anticipate."""
 
 _PLACE = re.compile(r"\(line (\d+), pos(?:ition)? (\d+)\)")
 _CLASS = re.compile(r"^(?:[a-z]\w*\.)+\w+(?:Exception|Error):\s*")
@@ -16,21 +16,21 @@ _MOST_CHARACTERS = 500
 
 
 def full_text(error: BaseException) -> str:
-    """All that Spark says of an error, with the plan and the stack behind it."""
+    """The whole message of an error, with the plan and the stack trace."""
     return str(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
 
 
-def words(error: BaseException) -> str:
-    """Spark's message in one line, never empty, without the plan and the stack behind it."""
+def one_line(error: BaseException) -> str:
+    """Spark's message in one line, never empty, without the plan and the stack trace."""
     text = full_text(error)
-    # Those of the parser begin with an empty line.
+    # Messages of the parser begin with an empty line.
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     first = _CLASS.sub("", lines[0]).split(" SQLSTATE:")[0].strip() if lines else ""
     return first[:_MOST_CHARACTERS] or f"Spark fails with {type(error).__name__} and says no more"
 
 
 def offset(error: BaseException, text: str) -> int:
-    """Where in the text that Spark was given the error is; 0 where Spark does not say."""
+    """The position of the error in the text that Spark parsed; 0 where Spark does not say."""
     contexts = error.getQueryContext() if isinstance(error, PySparkException) else []
     if contexts and contexts[0].startIndex() >= 0:
         return int(contexts[0].startIndex())
