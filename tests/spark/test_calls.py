@@ -105,7 +105,7 @@ class Fixed(Random):
 
 
 @pytest.mark.parametrize(("part", "point"), [(1, 1), (2, 1)], ids=["rows_committed", "late_rows_committed"])
-def test_late_rows_are_kept_once_after_a_crash(models: Models, part: int, point: int) -> None:
+def test_late_rows_are_stored_once_after_a_crash(models: Models, part: int, point: int) -> None:
     reported_call = case.read(models.project, "tests/models/calls/told_call.yml")
     project = narrowed(models.project, reported_call.tables)
     landed = land(models.sandbox.judge, project, reported_call.given)

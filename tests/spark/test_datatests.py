@@ -166,7 +166,7 @@ def test_streaming_engine_sets_rows_aside_too(sandbox: Sandbox, project: Project
 
 
 @pytest.mark.parametrize("point", [0, 1, 3])  # before, after the failed rows; after an output
-def test_failed_rows_are_kept_once_wherever_it_dies(
+def test_failed_rows_are_stored_once_wherever_it_dies(
     sandbox: Sandbox, case: cases.Case, landed: Landed, point: int
 ) -> None:
     layout, group = sandbox.layout(case.project), narrowed(case.project, case.tables)

@@ -51,7 +51,7 @@ def half(kind: str, user: str, seconds: float) -> dict[str, Any]:
     return {"value": {"user1": user, "user2": "b", "timestamp": 1_767_261_600_000 + int(seconds * 1000), kind: "x"}}
 
 
-def test_rows_too_late_for_a_join_are_kept(examples: Models) -> None:
+def test_rows_too_late_for_a_join_are_stored(examples: Models) -> None:
     given = [
         {"call_analytics": [half("analytics", "c", 300)], "call_metrics": [half("metrics", "c", 310)]},
         {

@@ -146,7 +146,7 @@ def _tuples(rows: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("point", [0, 1, 2, 3])  # before and after the failed rows, and an output
-def test_failed_rows_are_kept_once_wherever_it_dies(models: Models, point: int) -> None:
+def test_failed_rows_are_stored_once_wherever_it_dies(models: Models, point: int) -> None:
     sandbox, layout = models.sandbox, models.sandbox.layout(models.project)
     scope = narrowed(models.project, ["gold.prices"])
     for batch in land(sandbox.judge, models.project, TypeAdapter(tuple[Batch, ...]).validate_python(GIVEN)).batches:

@@ -72,10 +72,10 @@ class Replay:
         rows = self.table.snapshot(self.session).where("reject_reason is not null")
         rows = rows.where(F.col("topic").isin(topics))
         rows = rows if chosen.reason is None else rows.where(F.col("reject_reason") == chosen.reason)
-        gone = [row[:4] for row in replayed(self.table.path)]
-        if not gone:
+        done = [row[:4] for row in replayed(self.table.path)]
+        if not done:
             return rows
-        known = self.session.createDataFrame(gone, "landing_batch long, topic string, partition int, offset long")
+        known = self.session.createDataFrame(done, "landing_batch long, topic string, partition int, offset long")
         return rows.join(known, [*_PLACE], "left_anti")
 
     def _land_all(self, usable: DataFrame, newest: Commit) -> int:

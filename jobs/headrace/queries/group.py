@@ -64,7 +64,7 @@ class Group:
         schemas: Mapping[str, StructType],
         batches: SmallBatches | None = None,
     ) -> None:
-        """`plans` may come from a former run of the same query, so that nothing has to be planned again."""
+        """`batches` may come from a previous run of the same query, so that nothing has to be planned again."""
         self.query = query
         self.commit_cache = CommitCache()  # a run puts the one there that all its queries share
         self.batches = batches or small_batches(child(spark, query.name, project.macros))
@@ -265,7 +265,7 @@ class Group:
             self._inputs.record(inputs)  # before anything is written: whoever runs the batch again leaves out the same
         counts = {table: rows.count for table, rows in added.items()}
         failed = self._commit(added, inputs, done, replay)
-        lines = tuple(self.lines(added))  # others wait for rows, and nobody for lines
+        lines = tuple(self.lines(added))  # others wait for rows, but not for lines
         self._inputs.finish(inputs.batch)
         self.settle(added)
         for name, (_, upto) in inputs.ranges.items():

@@ -1,4 +1,4 @@
-"""The rows of an upsert whose key has a null: nobody can say what they would be the newest version of."""
+"""The rows of an upsert whose key has a null: it is unknown what they would be the newest version of."""
 
 from __future__ import annotations
 

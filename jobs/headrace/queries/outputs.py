@@ -128,7 +128,7 @@ class UpsertOutput:
 
     def load(self, before_batch: int) -> None:
         self._batch = before_batch
-        self._unstored = before_batch > 0  # a former run may have ended before it stored them
+        self._unstored = before_batch > 0  # a previous run may have ended before it stored them
         self.state.load(before_batch)
         if self._closed:
             self._closed.drop()
@@ -220,19 +220,19 @@ def _closing(model: Model) -> str:
 
 
 def committed_rows(batches: SmallBatches, output: Output, commit: Commit) -> Materialized:
-    """The rows a former run of the batch already committed."""
+    """The rows that a previous run of the batch already committed."""
     return batches.put(output.model.table, batches.materialize(output.table.rows(batches.session, commit)))
 
 
 def commit(output: Output, added: Materialized, marker: Mapping[str, Any]) -> int | None:
-    """Append a batch's rows in one commit; an empty batch writes nothing, so that nobody downstream wakes."""
+    """Append a batch's rows in one commit; an empty batch writes nothing, so that no query downstream wakes."""
     if not added.count:
         return None
     return output.table.append(added, {**marker, "rows": added.count})
 
 
 def _first_per_key(rows: DataFrame, keys: tuple[str, ...]) -> DataFrame:
-    """The first row of each key, and every row whose key has a null: nobody can say that two of those are the same."""
+    """The first row of each key, and every row whose key has a null: no two of those are known to be the same."""
     if "_arrival" not in rows.columns:
         return one_per_key(rows, keys, F.expr(is_whole(keys)))
     window = Window.partitionBy(*keys).orderBy("_arrival")

@@ -51,13 +51,13 @@ def _left_out(table: CommitTable, chosen: Chosen) -> Iterator[LeftOut]:
     """What a query's batches were run without, but for what was asked for before."""
     commits = [*table.commits(-1)]
     again = (row for commit in commits for row in asked_for(commit.marker))
-    gone = {(batch, model, arrival) for batch, model, _, arrival in again}
+    requested = {(batch, model, arrival) for batch, model, _, arrival in again}
     for commit in commits:
         if REDELIVERED in commit.marker or "inputs" not in commit.marker:
             continue
         inputs = Inputs.from_json(commit.marker["inputs"])
         for poison in inputs.poison:
-            left = tuple(row for row in poison.arrivals if (inputs.batch, poison.table, row) not in gone)
+            left = tuple(row for row in poison.arrivals if (inputs.batch, poison.table, row) not in requested)
             if left and chosen.source in (None, poison.table) and chosen.holds(poison.reason):
                 yield inputs, replace(poison, arrivals=left)
 

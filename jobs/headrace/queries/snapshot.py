@@ -34,7 +34,7 @@ class SnapshotReport:
 class SnapshotQuery:
     """One snapshot model and its table.
 
-    A snapshot is written down before it is taken: its moment and the version of each table. What a former run has
+    A snapshot is written down before it is taken: its moment and the version of each table. What a previous run has
     written down but not committed is taken first, from the same versions and with the same moment, so none is doubled.
     """
 
@@ -65,7 +65,7 @@ class SnapshotQuery:
         self.table.create()
 
     def step(self, now: datetime, is_last: bool = False) -> SnapshotReport | None:
-        """Take the snapshot that a former run has begun, else the one that is due, or the last one; None if none is."""
+        """Take the snapshot that a previous run began, else the one that is due, or the last one; None if none is."""
         try:
             if self._due is None:
                 begun = self._recover(now)

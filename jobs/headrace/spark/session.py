@@ -59,7 +59,7 @@ _STATIC: Mapping[str, str] = {
 _TYPES = "spark.sql.types.framework.enabled"
 
 _EXCLUDED = (
-    # It makes one subquery of two aggregates over the same rows, and a plan with a subquery cannot be kept.
+    # It makes one subquery of two aggregates over the same rows, and a plan with a subquery cannot be cached.
     "org.apache.spark.sql.catalyst.optimizer.MergeSubplans",
 )
 
@@ -208,7 +208,7 @@ def running(target: Target, log_file: Path | None = None) -> Iterator[SparkSessi
 
 
 def ended(spark: SparkSession) -> str | None:
-    """Say how the JVM that this process started has ended, if it has."""
+    """Describe how the JVM that this process started has ended, if it has."""
     process = getattr(spark.sparkContext._gateway, "proc", None)  # a driver that spark-submit starts has none
     code = None if process is None else process.poll()
     if code is None:

@@ -128,7 +128,7 @@ class NativeQuery:
         return self.running
 
     def catch_up(self) -> None:
-        """After a reset, read what was there by then before anything else lands: its rows were sent by a former run.
+        """After a reset, read what was there by then before anything else lands: its rows were sent by a previous run.
 
         A failure occurs again, and is reported, when the query runs.
         """

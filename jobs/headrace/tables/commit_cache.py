@@ -19,19 +19,19 @@ from headrace.tables.delta import Commit, CommitTable
 
 
 class _Holders:
-    """Counts who still needs something."""
+    """A reference count."""
 
     def __init__(self) -> None:
         self._number = 1
         self._lock = Lock()
 
-    def come(self) -> bool:
-        """One more; False if the last one has gone before."""
+    def acquire(self) -> bool:
+        """One more; False if the last one has released it before."""
         with self._lock:
             self._number += self._number > 0
             return self._number > 0
 
-    def go(self) -> bool:
+    def release(self) -> bool:
         """One less; whether it was the last one."""
         with self._lock:
             self._number -= 1
@@ -58,7 +58,7 @@ class SharedRows(Materialized):
         replace(self.rows, frame=self.frame.select(*self.stored)).write(folder)
 
     def release(self) -> None:
-        if self._holders.go():
+        if self._holders.release():
             self.rows.release()
 
     def narrowed(self, fewer: DataFrame) -> Materialized:
@@ -69,7 +69,7 @@ class SharedRows(Materialized):
 
     def hold(self) -> bool:
         """Hold them, too; False if they are gone already."""
-        return self._holders.come()
+        return self._holders.acquire()
 
     def held_in(self, session: SparkSession) -> SharedRows | None:
         """Hold them, too, as a frame of that session; None if they are gone already, or it cannot see them."""

@@ -46,7 +46,7 @@ class CurrentTable:
         self._upto = commits[-1].version
 
     def _stored_version(self) -> int:
-        """The version of the change log that a former run has merged last."""
+        """The version of the change log that a previous run has merged last."""
         newest = CommitTable(self._session, self._path, self._schema).newest_marker(self._model.name)
         if newest is None:
             return -1

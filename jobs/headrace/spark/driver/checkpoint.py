@@ -48,8 +48,8 @@ def checkpoint(frame: DataFrame) -> Checkpointed:
 def _in_own_columns(session: SparkSession, rows: Any, ran: Any) -> tuple[Any, Any] | None:
     """How rows are partitioned and ordered, in terms of their own columns; None if other columns are needed.
 
-    Spark says it of the columns of the plan that ran, which its optimizer may have given other names. What is said
-    of columns that nobody knows is no use: who joins by them spreads and orders all rows once more.
+    Spark reports it for the columns of the plan that ran, which its optimizer may have renamed. For columns that no
+    other plan knows it is useless: a join by them shuffles and sorts all rows again.
     """
     names = {former.exprId().id(): own for former, own in zip(each(ran.output()), each(rows.output()), strict=True)}
     spread = _renamed(session, rows.outputPartitioning(), names)

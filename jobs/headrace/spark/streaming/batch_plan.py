@@ -40,7 +40,7 @@ class BatchPlan:
     def __init__(self, reader: SparkSession, running: StreamingQuery, views: dict[str, str]) -> None:
         """`reader` is a session that may run a part of a streaming plan as it stands.
 
-        `views` is what former batches of the run have learnt of their streams: the names do not change.
+        `views` is what earlier batches of the run have found out about their streams: the names do not change.
         """
         query: Any = running._jsq
         self._execution = query.streamingQuery().lastExecution()
@@ -73,7 +73,7 @@ class BatchPlan:
         """The rows that came too late: those that Spark dropped, and those that the model took out by its own rows."""
         if not any(time.newest is not None for time in self.source_times):
             return None
-        found = [*self._dropped(), *(self._told(own) if own else ())]
+        found = [*self._dropped(), *(self._excluded(own) if own else ())]
         return self._at_rest(reduce(DataFrame.unionAll, found)) if found else None
 
     def _dropped(self) -> Iterator[DataFrame]:
@@ -86,7 +86,7 @@ class BatchPlan:
                     rows = self._frame(plan).where(passed <= F.timestamp_millis(lit(self.late_before)))
                     yield self._keyed(rows, plan, keys)
 
-    def _told(self, own: Path) -> Iterator[DataFrame]:
+    def _excluded(self, own: Path) -> Iterator[DataFrame]:
         """What an anti join with the model's own table took out."""
         for join in self._nodes.named(self._logical, "Join"):
             is_anti = join.joinType().sql() == "LEFT ANTI" and join.left().isStreaming()
@@ -139,7 +139,7 @@ Entrance = tuple[Any, list[Any], list[Any]]
 
 
 def _entrances(plan: Any, jvm: Any) -> list[Entrance]:
-    """Where rows first meet state: below, there is none."""
+    """Where rows first reach state: below, there is none."""
     below = [found for child in each(plan.children()) for found in _entrances(child, jvm)]
     if below or not plan.isStreaming():
         return below

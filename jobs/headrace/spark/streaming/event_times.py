@@ -27,7 +27,7 @@ def one_for_each_side(session: SparkSession, frame: DataFrame) -> DataFrame:
         return frame
     jvm: Any = session._jvm
     inlined = jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False).apply(plan)
-    return frame_of(session, _Plan(session).mended(inlined)[0])
+    return frame_of(session, _Plan(session).rewritten(inlined)[0])
 
 
 class _Plan:
@@ -40,9 +40,9 @@ class _Plan:
         self._logical = jvm.org.apache.spark.sql.catalyst.plans.logical
         self._metadata = jvm.org.apache.spark.sql.types.MetadataBuilder
 
-    def mended(self, plan: Any) -> tuple[Any, Renamed]:
-        """The plan with its joins mended, from below, and the columns that have another number since."""
-        below = [self.mended(child) for child in each(plan.children())]
+    def rewritten(self, plan: Any) -> tuple[Any, Renamed]:
+        """The plan with its joins rewritten, bottom-up, and the columns that have another number since."""
+        below = [self.rewritten(child) for child in each(plan.children())]
         renamed = {number: pair for _, found in below for number, pair in found.items()}
         if renamed:
             plan = self._renamed(plan.withNewChildren(self._plans([child for child, _ in below])), renamed)
