@@ -11,11 +11,11 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from headrace.layout import Layout
 from headrace.planning import declared
 from headrace.planning.declared import Declared
 from headrace.project import loader
-from headrace.project.target import DATA_DIR_VARIABLE
+from headrace.project.declarations.target import DATA_DIR_VARIABLE
+from headrace.store.layout import Layout
 
 ROOT = Path(__file__).parents[1]
 _REFUSED = 3

@@ -18,7 +18,6 @@ from bench.scenarios import ROOT, Figures, rows_in
 from headrace.checking import verdict
 from headrace.landing.classify import classify
 from headrace.landing.relations import bronze
-from headrace.layout import Layout
 from headrace.project import loader, selection
 from headrace.project.model import LANDING_COLUMNS, Input, Landing, Project, Target
 from headrace.queries.group import Group
@@ -26,6 +25,7 @@ from headrace.running import factory
 from headrace.spark.binding import Binder
 from headrace.spark.columns import landing_schema
 from headrace.spark.session import child, start
+from headrace.store.layout import Layout
 from headrace.streaming.native import NativeQuery
 from headrace.tables.delta import CommitTable
 

@@ -18,13 +18,13 @@ from pyspark.sql import SparkSession
 
 from headrace.environment.broker import Broker
 from headrace.environment.lock import runner_lock
-from headrace.layout import Layout
 from headrace.project import loader, selection
 from headrace.project.model import Project
 from headrace.reading.rows import to_json
 from headrace.reading.show import show
 from headrace.running.runner import Options, Run
 from headrace.running.supervisor import Failure
+from headrace.store.layout import Layout
 from tests.kafka.cluster import Cluster
 from tests.kafka.runner import Runner
 from tests.waiting import PATIENCE

@@ -12,9 +12,9 @@ from dataclasses import replace
 import pytest
 
 from headrace.environment.lock import runner_lock
-from headrace.layout import Layout
 from headrace.project import selection
 from headrace.running.runner import Options, Run
+from headrace.store.layout import Layout
 from tests.kafka.cluster import Event, Sent
 from tests.kafka.stage import Stage
 from tests.waiting import PATIENCE, wait_for

@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 
 from headrace.checking import verdict
 from headrace.landing.landing import KafkaSource, LandingQuery
-from headrace.layout import Layout
 from headrace.project import loader
 from headrace.project.model import Project
 from headrace.queries.group import Group
 from headrace.queries.inputs import InputLog
+from headrace.store.layout import Layout
 from headrace.tables.delta import CommitTable
 from headrace.tables.state import KeyedState
 from tests.kafka import oracle

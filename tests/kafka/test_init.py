@@ -12,11 +12,11 @@ import pytest
 
 from headrace.commands import starting
 from headrace.environment.lock import runner_lock
-from headrace.layout import Layout
 from headrace.project import loader
 from headrace.project.model import Project
 from headrace.reading.show import show
 from headrace.running.runner import Options, Run
+from headrace.store.layout import Layout
 from headrace.testing import case as cases
 from headrace.testing.comparison import differences
 from headrace.testing.landing import land

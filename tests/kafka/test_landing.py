@@ -23,12 +23,12 @@ from headrace.landing.broker_admin import BrokerAdmin
 from headrace.landing.classify import data_column
 from headrace.landing.landing import KafkaSource, LandingQuery
 from headrace.landing.relations import bronze
-from headrace.layout import Layout
 from headrace.project.model import SEED_PARTITION, TICK_TOPIC, Field, Kafka, Landing, Seed, Topic
 from headrace.queries.sources import Source
 from headrace.spark.failures import passes
 from headrace.spark.implementations import small_batches
 from headrace.spark.session import SMALL_BATCH_ROWS
+from headrace.store.layout import Layout
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable
 from tests.kafka.cluster import Cluster

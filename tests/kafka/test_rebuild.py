@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headrace.environment import swap
-from headrace.layout import Layout
+from headrace.store.layout import Layout
 from tests.kafka.events import sale
 from tests.kafka.oracle import SALES
 from tests.kafka.sales import sales, sent

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from headrace.landing.landing import KafkaSource, LandingQuery
-from headrace.layout import Layout
 from headrace.publishing.publisher import Publisher
+from headrace.store.layout import Layout
 from tests.kafka import outcome
 from tests.kafka.events import made, order, sale
 from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES

@@ -17,7 +17,7 @@ from confluent_kafka import Producer
 from deltalake import QueryBuilder, write_deltalake
 
 from headrace.environment.broker import Broker
-from headrace.layout import Layout
+from headrace.store.layout import Layout
 from tests.kafka.cluster import Cluster
 from tests.kafka.service import Instance, project, serving
 from tests.waiting import PATIENCE, wait_for

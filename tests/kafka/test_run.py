@@ -10,11 +10,11 @@ from itertools import islice
 import pytest
 from deltalake import DeltaTable
 
-from headrace.layout import Layout
 from headrace.planning import plan
 from headrace.project import selection
 from headrace.project.model import InputBounds
 from headrace.reading.rows import query
+from headrace.store.layout import Layout
 from tests.kafka import oracle, outcome
 from tests.kafka.events import BAD, NEVER_MADE, load, made, order, sale
 from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES

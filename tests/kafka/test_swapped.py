@@ -14,11 +14,11 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from headrace.environment import swap
 from headrace.errors import HeadraceError
-from headrace.layout import Layout
 from headrace.project.model import Model, Publish
 from headrace.publishing import publisher
 from headrace.publishing.publisher import Outlet, Publisher
 from headrace.publishing.sent import retired_tables
+from headrace.store.layout import Layout
 from headrace.tables.delta import CommitTable
 from tests.kafka.cluster import Cluster
 from tests.kafka.crash import Crash

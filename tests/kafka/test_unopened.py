@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from deltalake import DeltaTable
 
-from headrace.layout import Layout
+from headrace.store.layout import Layout
 from tests.kafka.events import made, order, sale
 from tests.kafka.sales import sent
 from tests.kafka.stage import Stage

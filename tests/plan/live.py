@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from headrace.layout import Layout
 from headrace.planning import declared, plan
 from headrace.planning.declared import Declared
 from headrace.planning.plan import Entry, Plan
 from headrace.project.model import Project
+from headrace.store.layout import Layout
 from tests.plan import corpus
 
 TOTALS = """/*

@@ -22,10 +22,10 @@ from pydantic import TypeAdapter
 from pyspark.errors import PySparkException
 
 from headrace.errors import HeadraceError
-from headrace.layout import Layout
 from headrace.planning.declared import Schemas
 from headrace.project.model import Project
 from headrace.reading import rows
+from headrace.store.layout import Layout
 from headrace.testing.case import Batch
 from headrace.testing.disk import Process, land_batch
 from headrace.testing.landing import land

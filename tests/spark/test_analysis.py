@@ -15,8 +15,9 @@ from headrace import usercache
 from headrace.checking import analysis, verdict
 from headrace.checking.analysis import Analysis
 from headrace.errors import Finding, InvalidProject, Place
-from headrace.project import checks, loader
+from headrace.project import loader
 from headrace.project.model import DataTest, Macro
+from headrace.project.rules import checks
 from headrace.spark.spark_errors import one_line
 from tests.unit.test_stream_rules import FAILS_LATER, SHAPES
 

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.landing.body import REASONS
-from headrace.project import event_times
-from headrace.project.event_times import SqlTime
+from headrace.project.declarations import event_times
+from headrace.project.declarations.event_times import SqlTime
 from headrace.project.model import Topic
 from headrace.spark import session
 from tests.spark.json_cases import (

@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.landing import clocks
 from headrace.landing.clocks import LandingClocks, clocks_of
-from headrace.layout import Layout
 from headrace.project import loader
 from headrace.project.model import Input
+from headrace.store.layout import Layout
 from headrace.testing.case import Batch, Cut
 from headrace.testing.landing import LandedBatch, land
 from headrace.testing.sandbox import Sandbox

@@ -9,7 +9,7 @@ import pytest
 from headrace.commands import testing
 from headrace.commands.workspace import Workspace
 from headrace.project import loader
-from headrace.project.documents import parse
+from headrace.project.declarations.documents import parse
 from headrace.testing.cut_trial import PartTrial, parts
 from headrace.testing.sandbox import Sandbox
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from headrace.layout import Layout
 from headrace.project import loader
 from headrace.project.model import Project
 from headrace.queries.datatests import counts, marked
 from headrace.queries.group import Group
 from headrace.spark.failures import ModelFailed
+from headrace.store.layout import Layout
 from headrace.testing import case as cases
 from headrace.testing.case import CUTS, Batch
 from headrace.testing.comparison import differences

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace import usercache
-from headrace.spark import driver_java
+from headrace.spark.driver import java
 
 pytestmark = pytest.mark.spark
 
@@ -21,14 +21,14 @@ def compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """The sources that were compiled, with a separate cache."""
     found: list[str] = []
     monkeypatch.setattr(usercache, "user_cache_path", lambda _: tmp_path)
-    compile_ = driver_java._compiled
-    monkeypatch.setattr(driver_java, "_compiled", lambda *arguments: found.append(arguments[2]) or compile_(*arguments))
+    compile_ = java._compiled
+    monkeypatch.setattr(java, "_compiled", lambda *arguments: found.append(arguments[2]) or compile_(*arguments))
     return found
 
 
 def classes(spark: SparkSession, source: str = SOURCE) -> dict[str, bytes]:
     jvm: Any = spark._jvm
-    return driver_java._classes(jvm, jvm.java.lang.Thread.currentThread().getContextClassLoader(), source)
+    return java._classes(jvm, jvm.java.lang.Thread.currentThread().getContextClassLoader(), source)
 
 
 def test_source_is_compiled_once(spark: SparkSession, compiled: list[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.project import emptiness
+from headrace.project.sql import emptiness
 from tests.unit.test_emptiness import test_query_gives_nothing
 
 pytestmark = pytest.mark.spark

@@ -8,7 +8,7 @@ import pytest
 from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
-from headrace.project import lexing
+from headrace.project.sql import lexing
 
 pytestmark = pytest.mark.spark
 

@@ -13,9 +13,9 @@ import headrace
 from headrace.elsewhere import notebook
 from headrace.elsewhere.notebook import Notebook
 from headrace.errors import UsageError
-from headrace.layout import Layout
 from headrace.project import loader
 from headrace.project.model import Model
+from headrace.store.layout import Layout
 from headrace.testing.case import Batch
 from headrace.testing.disk import Process
 from headrace.testing.disk import land_batch as land_on_disk

@@ -8,13 +8,13 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from headrace.layout import Layout
 from headrace.project.model import Model
 from headrace.queries.outputs import output_for
 from headrace.spark.columns import columns_of
 from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS, child
+from headrace.store.layout import Layout
 
 pytestmark = pytest.mark.spark
 

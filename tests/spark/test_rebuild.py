@@ -13,7 +13,6 @@ import pytest
 from pydantic import TypeAdapter
 
 from headrace.environment import swap
-from headrace.layout import Layout
 from headrace.planning import declared
 from headrace.planning.declared import Declared
 from headrace.project import graph, rebuilds, resets
@@ -21,6 +20,7 @@ from headrace.project.model import Project
 from headrace.project.rebuilds import Rebuild
 from headrace.reading.show import show
 from headrace.running.refill import Refill
+from headrace.store.layout import Layout
 from headrace.tables.diff import Difference, Example
 from headrace.tables.versions import difference
 from headrace.testing.case import Batch

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from headrace.layout import Layout
 from headrace.project import loader
 from headrace.project.model import Project
 from headrace.queries.replaying_rows import request
 from headrace.reading.dead_letters import Chosen, refused
+from headrace.store.layout import Layout
 from headrace.testing.case import Batch
 from headrace.testing.disk import Crash, Fuse, Process, land_batch
 from headrace.testing.landing import land

@@ -11,10 +11,10 @@ from pydantic import TypeAdapter
 
 from headrace.landing import replaying
 from headrace.landing.replaying import Replay, Replayed
-from headrace.layout import Layout
 from headrace.project import loader
 from headrace.project.model import Project
 from headrace.reading.dead_letters import Chosen, refused
+from headrace.store.layout import Layout
 from headrace.tables.delta import Commit, CommitTable
 from headrace.testing.case import Batch
 from headrace.testing.disk import Crash, Process, land_batch

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from headrace.spark import kept, materialized
+from headrace.spark import small_batches
+from headrace.spark.driver import checkpoint
 from headrace.testing.case import Cut
 from headrace.testing.trial import Models
 from tests.spark.shop_oracle import PRODUCTS, Record, Shop
@@ -105,8 +106,8 @@ def test_shop_decides_as_plain_python_does(models: Models, seed: int, cut: Cut) 
 
 
 def test_large_batches_are_decided_alike(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "SMALL_BATCH_ROWS", 0)
-    monkeypatch.setattr(materialized, "SMALL_BATCH_ROWS", 0)
+    monkeypatch.setattr(small_batches, "SMALL_BATCH_ROWS", 0)
+    monkeypatch.setattr(checkpoint, "SMALL_BATCH_ROWS", 0)
     decides_as_plain_python(models, 4, "one-by-one", batches=3)
 
 

@@ -12,10 +12,10 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame
 
-from headrace.layout import Layout
 from headrace.project.model import Project
 from headrace.queries.snapshot import SnapshotQuery
 from headrace.running.tasks import CommitSignals, SnapshotTask
+from headrace.store.layout import Layout
 from headrace.tables.delta import CommitTable
 from headrace.tables.state import changes_schema
 from headrace.testing.scope import narrowed

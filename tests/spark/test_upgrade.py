@@ -8,8 +8,8 @@ import pytest
 from pydantic import TypeAdapter
 from ruamel.yaml import YAML
 
-from headrace.layout import Layout
 from headrace.planning.declared import Declared
+from headrace.store.layout import Layout
 from headrace.testing.case import Batch
 from headrace.testing.disk import land_batch
 from headrace.testing.landing import land

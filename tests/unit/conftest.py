@@ -13,10 +13,10 @@ from deltalake import CommitProperties, QueryBuilder, write_deltalake
 
 from headrace import usercache
 from headrace.errors import InvalidProject, Place
-from headrace.layout import Layout
+from headrace.project.declarations.target import BOOTSTRAP_VARIABLE, DATA_DIR_VARIABLE, SMALL_BATCHES_VARIABLE
 from headrace.project.loader import load
 from headrace.project.model import Kind, Landing, Layer, Model, Project, Target, Topic
-from headrace.project.target import BOOTSTRAP_VARIABLE, DATA_DIR_VARIABLE, SMALL_BATCHES_VARIABLE
+from headrace.store.layout import Layout
 
 hypothesis.settings.register_profile("no deadline on a busy machine", deadline=None)
 hypothesis.settings.load_profile("no deadline on a busy machine")

@@ -12,12 +12,12 @@ import pytest
 
 from headrace.catalogue import artifacts, drawing, origins, page
 from headrace.commands import running
-from headrace.layout import Layout
 from headrace.planning import declared, known
 from headrace.planning.declared import Declared
 from headrace.project.model import Project
 from headrace.reading.freshness import freshness
 from headrace.reading.status import ProjectStatus, QueryStatus, RunnerStatus
+from headrace.store.layout import Layout
 from tests.unit.test_cli import ended
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)

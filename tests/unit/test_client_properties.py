@@ -6,8 +6,8 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
-from headrace.project.client_names import JAVA_ALONE, LIBRDKAFKA
-from headrace.project.client_properties import KNOWN, refused, translated
+from headrace.project.kafka_options.client_names import JAVA_ALONE, LIBRDKAFKA
+from headrace.project.kafka_options.client_properties import KNOWN, refused, translated
 
 SCRAM = r'org.apache.kafka.common.security.scram.ScramLoginModule required username="ana" password="p \"w\\";'
 NOWHERE = {"bootstrap.servers": "127.0.0.1:1", "log_level": 2}

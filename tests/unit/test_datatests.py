@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from headrace.errors import InvalidProject
-from headrace.project import expressions, header
+from headrace.project.declarations import header
 from headrace.project.model import DataTest
+from headrace.project.sql import expressions
 
 
 def read(yaml: str) -> tuple[DataTest, ...]:

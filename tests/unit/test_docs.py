@@ -14,10 +14,11 @@ import pytest
 import typer
 
 from headrace import cli
-from headrace.project import checks, loader
-from headrace.project.header import HeaderKeys
-from headrace.project.landings import TopicShape as TopicKeys
+from headrace.project import loader
+from headrace.project.declarations.header import HeaderKeys
+from headrace.project.declarations.landings import TopicShape as TopicKeys
 from headrace.project.model import LANDING_COLUMNS
+from headrace.project.rules import checks
 from tests.unit.test_cli import ended
 
 ROOT = Path(__file__).parents[2]

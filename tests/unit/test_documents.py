@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.errors import InvalidProject
-from headrace.project import documents
-from headrace.project.documents import Shape
+from headrace.project.declarations import documents
+from headrace.project.declarations.documents import Shape
 
 
 class Inner(Shape):

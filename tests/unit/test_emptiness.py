@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.project import emptiness
+from headrace.project.sql import emptiness
 
 
 def gives_nothing(query: str, *empty: str) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from headrace.errors import Place
-from headrace.project import event_times
-from headrace.project.event_times import FieldTime, SqlTime
+from headrace.project.declarations import event_times
+from headrace.project.declarations.event_times import FieldTime, SqlTime
 from headrace.project.model import Field, Topic
 
 TYPES = {

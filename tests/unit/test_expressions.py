@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.project import expressions
+from headrace.project.sql import expressions
 
 
 def test_columns_are_named_once_by_their_first_part():

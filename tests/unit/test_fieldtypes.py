@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.project import fieldtypes
+from headrace.project.declarations import fieldtypes
 
 
 @pytest.mark.parametrize(

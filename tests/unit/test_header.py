@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.errors import InvalidProject
-from headrace.project import header
+from headrace.project.declarations import header
 from headrace.project.model import Publish
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.project.jaas import credentials
+from headrace.project.kafka_options.jaas import credentials
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"

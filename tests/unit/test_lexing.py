@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.errors import InvalidProject
-from headrace.project import lexing, sqltext
+from headrace.project.sql import lexing, sqltext
 
 READ = "select {} as a from stream bronze.orders"
 HIDDEN = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.errors import InvalidProject
-from headrace.project.macros import named_in
+from headrace.project.declarations.macros import named_in
 
 
 def macro(name: str, body: str = "a + 1") -> str:

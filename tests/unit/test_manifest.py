@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.errors import InvalidProject, UsageError
-from headrace.project import manifest
+from headrace.project.declarations import manifest
 
 
 def test_settings_of_nearer_folders_win(project_files):

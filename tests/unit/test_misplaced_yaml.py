@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.project.templates import jinja
+from headrace.project.sql.templates import jinja
 
 
 @pytest.mark.parametrize(

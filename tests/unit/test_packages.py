@@ -57,11 +57,23 @@ def test_java_is_in_that_package_only_and_short() -> None:
     assert sum(len(path.read_text("utf-8").splitlines()) for path in sources) <= 300
 
 
-@pytest.mark.parametrize(
-    "package",
-    ["checking", "elsewhere", "landing", "publishing", "queries", "running", "spark", "streaming", "tables"],
-)
+PACKAGES = [
+    "checking",
+    "elsewhere",
+    "landing",
+    "publishing",
+    "queries",
+    "running",
+    "spark",
+    "store",
+    "streaming",
+    "tables",
+]
+PARTS_OF_PROJECT = [f"project/{each}" for each in ("declarations", "flows", "kafka_options", "rules", "sql")]
+
+
+@pytest.mark.parametrize("package", [*PACKAGES, *PARTS_OF_PROJECT])
 def test_package_is_documented_and_small(package: str) -> None:
     docstring = ast.get_docstring(ast.parse((PACKAGE / package / "__init__.py").read_text("utf-8"))) or ""
     assert len(docstring.splitlines()) >= 5
-    assert len([*(PACKAGE / package).glob("*.py")]) <= 15
+    assert len([*(PACKAGE / package).glob("*.py")]) <= 16

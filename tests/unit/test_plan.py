@@ -18,8 +18,8 @@ from headrace.planning import declared, known
 from headrace.planning.declared import Declared
 from headrace.planning.plan import Plan
 from headrace.planning.settings import topic_reasons
+from headrace.project.declarations.target import DATA_DIR_VARIABLE
 from headrace.project.model import Seed, Topic
-from headrace.project.target import DATA_DIR_VARIABLE
 from tests.plan import corpus
 from tests.plan.live import FILES, NEWS, NEWS_FILE, SCHEMAS, TOTALS, TOTALS_FILE, Live
 

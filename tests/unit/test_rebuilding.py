@@ -9,11 +9,11 @@ import pytest
 from headrace import cli
 from headrace.environment.lock import file_lock
 from headrace.errors import ExitCode
-from headrace.layout import Beside, Layout
 from headrace.project import rebuilds
+from headrace.project.declarations.target import DATA_DIR_VARIABLE
 from headrace.project.rebuilds import Rebuild
-from headrace.project.target import DATA_DIR_VARIABLE
 from headrace.queries.inputs import InputLog, Inputs
+from headrace.store.layout import Beside, Layout
 
 ROOT = Path(__file__).parents[2]
 

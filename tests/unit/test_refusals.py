@@ -7,7 +7,7 @@ import pytest
 from headrace import cli
 from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode
-from headrace.layout import Layout
+from headrace.store.layout import Layout
 from tests.unit.conftest import ProjectFiles
 
 

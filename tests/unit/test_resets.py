@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from headrace.commands.workspace import Workspace
-from headrace.layout import Layout
 from headrace.project import resets
+from headrace.project.declarations.target import DATA_DIR_VARIABLE
 from headrace.project.resets import ResetNote, read_note
-from headrace.project.target import DATA_DIR_VARIABLE
+from headrace.store.layout import Layout
 
 ROOT = Path(__file__).parents[2]
 NOTE = ResetNote("earliest", {"silver.a": 7})

@@ -12,8 +12,8 @@ from headrace.commands import resetting
 from headrace.commands.workspace import Workspace
 from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode, Locked, UsageError
-from headrace.layout import Layout
 from headrace.project.resets import read_note
+from headrace.store.layout import Layout
 from tests.unit.conftest import ProjectFiles
 
 BRONZE = "sql/bronze/shipping.yml"

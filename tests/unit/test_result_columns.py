@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.project import dialect, result_columns, scopes
+from headrace.project.sql import dialect, result_columns, scopes
 
 
 def columns(text: str) -> list[str] | None:

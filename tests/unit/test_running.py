@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from headrace.commands import running
-from headrace.layout import Layout
+from headrace.store.layout import Layout
 from tests.waiting import wait_for
 
 DISK_FULL = OSError(errno.ENOSPC, "No space left on device")

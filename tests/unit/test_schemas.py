@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 from ruamel.yaml import YAML
 
 from headrace.commands import schemas
-from headrace.project import header
-from headrace.project.documents import parse
+from headrace.project.declarations import header
+from headrace.project.declarations.documents import parse
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = {name: json.loads(text) for name, text in schemas.texts().items()}

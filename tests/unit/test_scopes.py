@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.project import dialect, scopes
-from headrace.project.scopes import Relation
+from headrace.project.sql import dialect, scopes
+from headrace.project.sql.scopes import Relation
 
 RELATIONS = {
     "bronze.o": Relation(("key", "value", "timestamp", "data", "_arrival"), ("id", "items")),

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from headrace.layout import Layout
 from headrace.project.model import Project
 from headrace.serving import orders as serving_orders
 from headrace.serving.app import Service, application
@@ -21,6 +20,7 @@ from headrace.serving.events import Event, Recent, states
 from headrace.serving.orders import Orders
 from headrace.serving.producer import Unreachable
 from headrace.serving.waiters import Waiters
+from headrace.store.layout import Layout
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Store

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.errors import InvalidProject
-from headrace.project import sqltext
+from headrace.project.sql import sqltext
 
 
 def inputs(text: str) -> list[tuple[str, bool, str, bool]]:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from headrace.landing.ticks import guarded, watermarked
-from headrace.project import loader, sqltext
+from headrace.project import loader
 from headrace.project.model import Model
+from headrace.project.sql import sqltext
 from headrace.project.statement import bind, view_names
 
 PROJECT = Path(__file__).parents[2]

@@ -11,8 +11,8 @@ import pytest
 from headrace.commands.workspace import Workspace
 from headrace.environment import swap
 from headrace.environment.lock import runner_lock
-from headrace.layout import Layout
-from headrace.project.target import DATA_DIR_VARIABLE
+from headrace.project.declarations.target import DATA_DIR_VARIABLE
+from headrace.store.layout import Layout
 
 ROOT = Path(__file__).parents[2]
 

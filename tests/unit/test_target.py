@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import EnvironmentFault, InvalidProject, UsageError
-from headrace.project import target
+from headrace.project.declarations import target
 from headrace.project.model import InputBounds
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.project import topic_names
+from headrace.project.kafka_options import topic_names
 
 
 @pytest.mark.parametrize("name", ["shipping", "captcha.requests_v1-b", "a" * 249, "headrace", "_x", "..."])

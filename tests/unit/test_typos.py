@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.errors import InvalidProject
-from headrace.project import dialect
+from headrace.project.sql import dialect
 
 
 def first_finding(text: str) -> tuple[int, str]:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 from uuid import uuid4
 
-from headrace.project import event_times
+from headrace.project.declarations import event_times
 from headrace.project.model import Landing, Macro, Model, Project, Topic
 from headrace.version import __version__
 

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from headrace.errors import Place, UsageError, did_you_mean
-from headrace.project import event_times, sqltext, versions
-from headrace.project.draft import Draft
-from headrace.project.flow import Flow
+from headrace.project.declarations import event_times
+from headrace.project.declarations.modelfile import ModelFile
+from headrace.project.declarations.settings import Settings
+from headrace.project.flows import versions
+from headrace.project.flows.draft import Draft
+from headrace.project.flows.flow import Flow
 from headrace.project.model import Model, Project, Topic
-from headrace.project.modelfile import ModelFile
-from headrace.project.settings import Settings
-from headrace.project.tracing import Made, Stored
+from headrace.project.sql import sqltext
+from headrace.project.sql.tracing import Made, Stored
 
 LONGEST = 80
 """Longer expressions are cut where they are shown."""

@@ -16,7 +16,7 @@ from pygments.lexers import SqlLexer
 from headrace.catalogue import drawing
 from headrace.catalogue.drawing import Picture
 from headrace.catalogue.origins import Origins
-from headrace.project import event_times
+from headrace.project.declarations import event_times
 from headrace.project.model import LANDING_COLUMNS, Landing, Model, Project, Topic
 
 LAYERS = ("gold", "silver", "bronze")

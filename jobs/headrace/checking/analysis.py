@@ -13,9 +13,10 @@ from pyspark.sql.types import DateType, NullType, StructField, StructType, Times
 from headrace.checking import column_types, compared_types
 from headrace.errors import Finding, InvalidProject, Place
 from headrace.landing.relations import bronze
-from headrace.project import event_times, versions
-from headrace.project.event_times import SqlTime
+from headrace.project.declarations import event_times
+from headrace.project.declarations.event_times import SqlTime
 from headrace.project.files import place_at
+from headrace.project.flows import versions
 from headrace.project.model import Input, Model, Project, Topic
 from headrace.project.statement import bind
 from headrace.spark.binding import Binder, at_moment, view_of

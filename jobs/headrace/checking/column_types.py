@@ -28,8 +28,8 @@ from pyspark.sql.types import (
 )
 
 from headrace.errors import Finding, Place
-from headrace.project import column_rules
 from headrace.project.model import Model
+from headrace.project.rules import column_rules
 
 _CASTS: tuple[tuple[type[DataType], str], ...] = (
     (TimestampNTZType, "cast it: `cast({} as timestamp)`"),

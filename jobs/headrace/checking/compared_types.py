@@ -22,8 +22,8 @@ from pyspark.sql.types import (
 from sqlglot import exp
 
 from headrace.errors import Finding, Place
-from headrace.project import dialect
 from headrace.project.model import DataTest, Model
+from headrace.project.sql import dialect
 
 _ALIKE: tuple[type[DataType] | tuple[type[DataType], ...], ...] = (NumericType, StringType, (DateType, TimestampType))
 """Types that Spark compares without a cast that may fail."""

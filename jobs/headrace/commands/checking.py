@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode, Finding, HeadraceError, InvalidProject
-from headrace.layout import Layout
 from headrace.planning import known
-from headrace.project import manifest
 from headrace.project import report as findings_report
+from headrace.project.declarations import manifest
 from headrace.project.loader import Survey
 from headrace.project.model import Project
+from headrace.store.layout import Layout
 from headrace.testing import casefiles
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from typing import Any
 from headrace.catalogue import artifacts, lineage, origins
 from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode, InvalidProject, UsageError
-from headrace.layout import Layout
 from headrace.planning import declared, known
 from headrace.planning.declared import Schemas
 from headrace.project.model import Project
 from headrace.reading import printing
+from headrace.store.layout import Layout
 from headrace.testing import case as cases
 from headrace.testing import casefiles
 

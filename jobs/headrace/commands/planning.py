@@ -14,7 +14,6 @@ from rich.console import Console
 from headrace.commands import resetting
 from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode, InvalidProject, UsageError
-from headrace.layout import Layout
 from headrace.planning import cost, known, plan
 from headrace.planning.plan import Entry, Plan
 from headrace.planning.verdict import Reason, Verdict
@@ -22,6 +21,7 @@ from headrace.project import graph, selection
 from headrace.project import report as findings_report
 from headrace.project.model import Project
 from headrace.reading import printing
+from headrace.store.layout import Layout
 
 Mixes = Mapping[str, Sequence[Mapping[str, str]]]
 

@@ -17,7 +17,6 @@ from headrace.commands.workspace import Workspace
 from headrace.environment import swap as swaps
 from headrace.environment.lock import file_lock, runner_lock
 from headrace.errors import ExitCode, Finding, InvalidProject, UsageError
-from headrace.layout import Layout
 from headrace.logs import event_logger
 from headrace.planning import declared, plan
 from headrace.planning.declared import Declared, Schemas
@@ -26,6 +25,7 @@ from headrace.project import graph, rebuilds, resets, selection
 from headrace.project.model import Project, Query
 from headrace.project.rebuilds import Rebuild
 from headrace.reading import printing
+from headrace.store.layout import Layout
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,10 +17,10 @@ from headrace.demo.sending import send
 from headrace.environment import classes
 from headrace.environment.broker import Broker
 from headrace.errors import HeadraceError
-from headrace.layout import Layout
+from headrace.project.declarations.target import BOOTSTRAP_VARIABLE, DATA_DIR_VARIABLE
 from headrace.project.model import Kafka
-from headrace.project.target import BOOTSTRAP_VARIABLE, DATA_DIR_VARIABLE
 from headrace.reading.topics import ensure
+from headrace.store.layout import Layout
 
 _VISITS = 20
 

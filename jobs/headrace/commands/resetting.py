@@ -14,12 +14,13 @@ from deltalake import DeltaTable
 from headrace.commands.workspace import Workspace
 from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode, UsageError, did_you_mean
-from headrace.layout import Layout
-from headrace.project import graph, landings, resets
+from headrace.project import graph, resets
+from headrace.project.declarations import landings
 from headrace.project.model import Landing, Model, Project, Query
 from headrace.project.resets import ResetNote, Start, read_note, stored
 from headrace.publishing.outstanding import may_be_outstanding, outstanding
 from headrace.queries.inputs import InputLog
+from headrace.store.layout import Layout
 from headrace.tables.delta import MARKER
 
 

@@ -18,11 +18,11 @@ from headrace.commands.workspace import Workspace
 from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode, HeadraceError
 from headrace.faults import naming
-from headrace.layout import Layout
 from headrace.logs import Attempt, event_logger
 from headrace.project import selection
 from headrace.project.model import Project
 from headrace.reading.status import ProjectStatus
+from headrace.store.layout import Layout
 
 if TYPE_CHECKING:
     from headrace.running.runner import Run

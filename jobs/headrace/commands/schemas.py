@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from headrace.errors import ExitCode
-from headrace.project import landings, manifest, target
-from headrace.project.documents import Shape
-from headrace.project.header import HeaderKeys
-from headrace.project.settings import FolderSettings
+from headrace.project.declarations import landings, manifest, target
+from headrace.project.declarations.documents import Shape
+from headrace.project.declarations.header import HeaderKeys
+from headrace.project.declarations.settings import FolderSettings
 from headrace.testing import case
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from headrace.commands.workspace import Workspace
 from headrace.environment.java import find_java
 from headrace.errors import ExitCode, InvalidProject, UsageError
-from headrace.layout import Layout
-from headrace.project import loader, manifest, selection, target
+from headrace.project import loader, selection
+from headrace.project.declarations import manifest, target
 from headrace.project.model import Model, Project
+from headrace.store.layout import Layout
 from headrace.testing import casefiles
 
 if TYPE_CHECKING:

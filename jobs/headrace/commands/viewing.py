@@ -12,7 +12,6 @@ from pyspark.sql import functions as F
 
 from headrace.elsewhere.notebook import Notebook
 from headrace.errors import UsageError
-from headrace.layout import Layout
 from headrace.project.model import Model, Project
 from headrace.reading.rows import Row, Rows
 from headrace.reading.show import key_of
@@ -20,6 +19,7 @@ from headrace.reading.stored import Relation
 from headrace.spark import session
 from headrace.spark.columns import AS_JSON
 from headrace.spark.spark_errors import SPARK_ERRORS, one_line
+from headrace.store.layout import Layout
 
 Narrow = Callable[[DataFrame], DataFrame]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headrace.errors import EnvironmentFault, Locked
-from headrace.layout import Layout
 from headrace.project import loader
 from headrace.project.loader import Survey
 from headrace.project.model import Project
+from headrace.store.layout import Layout
 
 if TYPE_CHECKING:
     from headrace.environment.broker import Broker

@@ -12,13 +12,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.checking import verdict
 from headrace.errors import UsageError
-from headrace.layout import Layout
-from headrace.project import graph, loader, sqltext, versions
+from headrace.project import graph, loader
+from headrace.project.flows import versions
 from headrace.project.model import Input, Model, Project
+from headrace.project.sql import sqltext
 from headrace.queries.sources import Tables
 from headrace.reading.stored import names, unknown
 from headrace.spark import session as sessions
 from headrace.spark.binding import Binder, at_moment
+from headrace.store.layout import Layout
 
 _CURRENT: ContextVar[Notebook | None] = ContextVar("notebook", default=None)
 

@@ -17,12 +17,12 @@ from sqlglot import exp
 
 from headrace.environment.jars import resolve
 from headrace.landing.body import body_type, read, typed
-from headrace.layout import Layout
-from headrace.project import calls, dialect, sqltext
 from headrace.project.literals import literal, quoted
 from headrace.project.model import LANDING_COLUMNS, Input, Landing, Model, Project, Topic
+from headrace.project.sql import calls, dialect, sqltext
 from headrace.project.statement import bind
 from headrace.spark.session import DELTA
+from headrace.store.layout import Layout
 
 _STATEFUL = (exp.Window, exp.AggFunc, exp.Group, exp.Join, exp.Distinct, exp.Order, exp.Limit, exp.SetOperation)
 SETTINGS = "spark.properties"

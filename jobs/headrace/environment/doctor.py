@@ -19,8 +19,8 @@ from headrace.environment import jars
 from headrace.environment.broker import Broker
 from headrace.environment.java import VECTOR_MODULE, find_java, modules
 from headrace.errors import EnvironmentFault
-from headrace.layout import Layout
-from headrace.project.client_properties import translated
+from headrace.project.kafka_options.client_properties import translated
+from headrace.store.layout import Layout
 
 GIB = 1024**3
 ENOUGH_DISK = 2 * GIB

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from headrace.layout import Layout
+from headrace.store.layout import Layout
 
 _EXCHANGE = 2
 _HERE = -100  # paths are taken as they are

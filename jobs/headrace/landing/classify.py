@@ -39,11 +39,11 @@ from headrace.landing.body import (
     worst,
     written,
 )
-from headrace.project import event_times
-from headrace.project.event_times import PARTS, WHOLE, FieldTime, SqlTime
-from headrace.project.expressions import columns_of, with_values
+from headrace.project.declarations import event_times
+from headrace.project.declarations.event_times import PARTS, WHOLE, FieldTime, SqlTime
 from headrace.project.literals import quoted
 from headrace.project.model import Topic
+from headrace.project.sql.expressions import columns_of, with_values
 
 UNSURE = "_unsure"
 """Name of the column that marks the rows that a quick check has left open."""

@@ -20,7 +20,6 @@ from headrace.landing.classify import UNSURE, classify, data_column, look_closel
 from headrace.landing.clocks import LandingClocks, latest, readings_as_json
 from headrace.landing.records import SCHEMA, Ranges, RecordReader
 from headrace.landing.starts import Start, Starts
-from headrace.layout import Layout
 from headrace.project import seed_changes
 from headrace.project.model import (
     LANDING_COLUMNS,
@@ -39,6 +38,7 @@ from headrace.spark.columns import landing_schema
 from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS, child, tune
+from headrace.store.layout import Layout
 from headrace.tables.commit_cache import CommitCache, SharedRows
 from headrace.tables.delta import CommitTable
 

@@ -18,13 +18,13 @@ from pyspark.sql.functions import lit
 
 from headrace.errors import HeadraceError
 from headrace.landing.classify import as_it_came, classify
-from headrace.layout import Layout
 from headrace.project.model import LANDING_COLUMNS, Landing
 from headrace.reading.dead_letters import Chosen
 from headrace.reading.replays import LANDED_AGAIN, LAST, Rejected, last_of, replayed
 from headrace.spark.columns import landing_schema
 from headrace.spark.implementations import materialize
 from headrace.spark.session import SMALL_BATCH_ROWS, child, tune
+from headrace.store.layout import Layout
 from headrace.tables.delta import Commit, CommitTable
 
 AT_ONCE = 10_000

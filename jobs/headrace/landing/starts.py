@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headrace import durable
+from headrace.store import durable
 
 
 @dataclass(frozen=True)

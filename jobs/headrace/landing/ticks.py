@@ -12,9 +12,9 @@ from pyspark.sql.functions import lit
 from sqlglot import exp
 
 from headrace.landing.body import name
-from headrace.project import dialect
 from headrace.project.literals import quoted
 from headrace.project.model import TICK_TOPIC, Input, Model
+from headrace.project.sql import dialect
 from headrace.project.statement import Edit, edited, literals
 
 _CLAUSE = re.compile(

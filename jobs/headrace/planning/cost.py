@@ -8,10 +8,10 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
-from headrace.layout import Layout
 from headrace.project import graph
 from headrace.project.model import Project, Query
 from headrace.reading.status import read_status
+from headrace.store.layout import Layout
 
 
 @dataclass(frozen=True)

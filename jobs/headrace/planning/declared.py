@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from headrace.layout import Layout
 from headrace.project import graph
 from headrace.project.model import SNAPSHOT_AT, Landing, Macro, Model, Project, Topic
+from headrace.store.layout import Layout
 
 Schemas = Mapping[str, Mapping[str, str]]
 """Spark's type of every column, by table."""

@@ -28,9 +28,9 @@ from headrace.planning.scope import (
 from headrace.planning.scope import with_children as _with
 from headrace.planning.steps import Form, Read, Step, pruned
 from headrace.planning.terms import Atom, Term, term
-from headrace.project import versions
+from headrace.project.flows import versions
 from headrace.project.model import LANDING_COLUMNS, Input, Model
-from headrace.project.selects import conjuncts
+from headrace.project.sql.selects import conjuncts
 
 _MOST_STEPS = 300
 

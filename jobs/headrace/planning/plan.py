@@ -8,13 +8,13 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from headrace.errors import Finding, Place
-from headrace.layout import Layout
 from headrace.planning import declared, settings
 from headrace.planning.comparison import Comparison, Outcome
 from headrace.planning.declared import Declared, Record, Schemas
 from headrace.planning.verdict import Reason, Verdict, worst
 from headrace.project import graph
 from headrace.project.model import Model, Project, Query
+from headrace.store.layout import Layout
 
 NEW, ORPHAN = "NEW", "ORPHAN"
 _WORDS = {"MIX": {"mix", "rebuild"}, "RESET": {"rebuild"}}

@@ -14,9 +14,9 @@ from headrace.planning import terms
 from headrace.planning.declared import Declared
 from headrace.planning.steps import Step
 from headrace.planning.terms import Atom, short
-from headrace.project import dialect
-from headrace.project.dialect import Statement
 from headrace.project.model import Input
+from headrace.project.sql import dialect
+from headrace.project.sql.dialect import Statement
 
 Columns = Mapping[str, exp.Expr]
 """Columns by lower-case name, as expressions over the columns of steps."""

@@ -9,10 +9,12 @@ from headrace.errors import InvalidProject, Place
 from headrace.planning import terms
 from headrace.planning.declared import Declared
 from headrace.planning.verdict import Reason, Verdict
-from headrace.project import dialect, event_times, seed_changes
-from headrace.project.macros import named_in
+from headrace.project import seed_changes
+from headrace.project.declarations import event_times
+from headrace.project.declarations.macros import named_in
 from headrace.project.model import Model, Publish, Topic
 from headrace.project.seed_changes import SeedChanges
+from headrace.project.sql import dialect
 
 _FIXED = {
     "materialized": "its rows are stored in another way",

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from headrace.planning import terms
 from headrace.planning.terms import Atom
-from headrace.project.fieldtypes import SIMPLE
+from headrace.project.declarations.fieldtypes import SIMPLE
 
 TypeOf = Callable[[Atom], str | None]
 """The type of a table's column."""

@@ -12,8 +12,8 @@ from headrace.planning.declared import Declared
 from headrace.planning.scope import parsed, parsed_macro
 from headrace.planning.settings import model_reasons
 from headrace.project import graph
-from headrace.project.dialect import Statement
 from headrace.project.model import Model
+from headrace.project.sql.dialect import Statement
 
 
 class Untouched:

@@ -9,26 +9,16 @@ from pathlib import Path, PurePosixPath
 from typing import ParamSpec, TypeVar
 
 from headrace.errors import Finding, InvalidProject
-from headrace.project import (
-    as_of,
-    checks,
-    conf_rules,
-    files,
-    graph,
-    landings,
-    macros,
-    manifest,
-    misplaced_yaml,
-    modelfile,
-    target,
-    versions,
-)
-from headrace.project.draft import Draft
-from headrace.project.macros import MacroFile
-from headrace.project.manifest import Manifest
+from headrace.project import files, graph
+from headrace.project.declarations import landings, macros, manifest, misplaced_yaml, modelfile, target
+from headrace.project.declarations.macros import MacroFile
+from headrace.project.declarations.manifest import Manifest
+from headrace.project.declarations.modelfile import Location
+from headrace.project.declarations.settings import Settings
+from headrace.project.flows import as_of, versions
+from headrace.project.flows.draft import Draft
 from headrace.project.model import Kafka, Landing, Model, Project, Target
-from headrace.project.modelfile import Location
-from headrace.project.settings import Settings
+from headrace.project.rules import checks, conf_rules
 
 P = ParamSpec("P")
 T = TypeVar("T")

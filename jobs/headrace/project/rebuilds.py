@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from headrace.layout import Beside, Layout
 from headrace.project.model import Query
+from headrace.store.layout import Beside, Layout
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from headrace import durable
-from headrace.layout import Layout
 from headrace.project.model import Query
+from headrace.store import durable
+from headrace.store.layout import Layout
 
 Start = str | Mapping[str, Mapping[str, int]]
 """`earliest`, `latest`, or the first offset per topic and partition."""

@@ -9,12 +9,12 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from headrace.layout import Layout
 from headrace.project.model import Model, Project
 from headrace.project.resets import read_note
 from headrace.publishing.progress import Progress
 from headrace.publishing.publisher import Outlet, read_progress, was_sent_before
 from headrace.reading.topics import existing
+from headrace.store.layout import Layout
 from headrace.tables.delta import MARKER
 
 

@@ -14,8 +14,8 @@ from pyspark.sql import Row, SparkSession
 
 from headrace.errors import EnvironmentFault, Finding, InvalidProject, Place
 from headrace.landing.broker_admin import BrokerAdmin
+from headrace.project.kafka_options.topic_names import progress_topic
 from headrace.project.model import Macro, Model, Project, Publish
-from headrace.project.topic_names import progress_topic
 from headrace.publishing.messages import as_json, message_rows, one_by_one
 from headrace.publishing.progress import Progress
 from headrace.publishing.routes import Routes, Rules

@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 
 from headrace.landing.broker_admin import BrokerAdmin
-from headrace.project.topic_names import is_topic_name
+from headrace.project.kafka_options.topic_names import is_topic_name
 
 _REFUSALS = frozenset(
     {

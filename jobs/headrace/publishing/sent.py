@@ -13,10 +13,10 @@ from pyspark.sql.functions import lit
 
 from headrace.environment import swap
 from headrace.errors import HeadraceError
-from headrace.layout import Layout
 from headrace.project.model import Model
 from headrace.publishing.messages import message_columns
 from headrace.publishing.progress import Progress
+from headrace.store.layout import Layout
 from headrace.tables.delta import CommitTable
 
 Find = Callable[[str], CommitTable | None]

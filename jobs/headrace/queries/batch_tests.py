@@ -13,7 +13,6 @@ from pyspark.sql.functions import lit
 from pyspark.sql.types import StringType, StructField, StructType
 
 from headrace.errors import HeadraceError
-from headrace.layout import Layout
 from headrace.project.model import FAILED_COLUMNS, Model, Query
 from headrace.queries.datatests import FAILED, Lookup, as_json, counts, failing, marked, names, repeats
 from headrace.queries.null_keys import NullKeys
@@ -21,6 +20,7 @@ from headrace.spark.columns import columns_of
 from headrace.spark.implementations import materialize, small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.small_batches import SmallBatches
+from headrace.store.layout import Layout
 from headrace.tables.delta import CommitTable
 from headrace.tables.keys import KeyIndex
 

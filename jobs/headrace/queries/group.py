@@ -15,7 +15,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from headrace.errors import HeadraceError
-from headrace.layout import Layout
 from headrace.project.model import Project, Query
 from headrace.project.resets import read_note
 from headrace.queries.batch_tests import QueryTests
@@ -29,6 +28,7 @@ from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS, child
 from headrace.spark.small_batches import SmallBatches
+from headrace.store.layout import Layout
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import Commit
 

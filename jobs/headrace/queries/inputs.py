@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headrace import durable
 from headrace.queries.poison import Poison
 from headrace.queries.redelivery import NONE_YET, Redelivery, Requested
+from headrace.store import durable
 
 KEEP = 20
 

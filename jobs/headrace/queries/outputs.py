@@ -11,12 +11,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.functions import lit
 from pyspark.sql.types import StructType
 
-from headrace.layout import Layout
 from headrace.project.model import Model
 from headrace.queries.null_keys import is_whole
 from headrace.queries.sources import stored
 from headrace.spark.materialized import Materialized
 from headrace.spark.small_batches import SmallBatches
+from headrace.store.layout import Layout
 from headrace.tables.delta import Commit, CommitTable, ReplacedTable
 from headrace.tables.keys import KeyIndex
 from headrace.tables.state import KeyedState

@@ -15,9 +15,9 @@ from typing import Any
 from sqlglot import exp
 
 from headrace.errors import HeadraceError, InvalidProject, Place
-from headrace.project import dialect
 from headrace.project.literals import quoted
 from headrace.project.model import Model
+from headrace.project.sql import dialect
 from headrace.project.statement import bind
 from headrace.spark.spark_errors import full_text
 

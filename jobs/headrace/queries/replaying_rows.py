@@ -9,7 +9,6 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from headrace.landing.replaying import marker_after
-from headrace.layout import Layout
 from headrace.project.model import FAILED_COLUMNS, Project, Query
 from headrace.queries.inputs import Inputs
 from headrace.queries.poison import Poison
@@ -18,6 +17,7 @@ from headrace.reading.dead_letters import Chosen
 from headrace.reading.replays import REDELIVERED, asked_for
 from headrace.spark.binding import shared_views, streams_of
 from headrace.spark.columns import columns_of, landing_schema
+from headrace.store.layout import Layout
 from headrace.tables.delta import CommitTable
 
 LeftOut = tuple[Inputs, Poison]

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from headrace.errors import HeadraceError, Place
-from headrace.project import emptiness
 from headrace.project.model import Input, Model, Project, Query
+from headrace.project.sql import emptiness
 from headrace.queries.batch_tests import QueryTests
 from headrace.queries.inputs import Inputs
 from headrace.queries.outputs import Output, UpsertOutput, committed_rows

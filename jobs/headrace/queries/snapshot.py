@@ -9,7 +9,6 @@ from datetime import datetime, timedelta, timezone
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.layout import Layout
 from headrace.project.model import Input, Model, Project, Query
 from headrace.queries.inputs import InputLog, Inputs
 from headrace.queries.sources import Tables, source_name, stored, weight_of
@@ -18,6 +17,7 @@ from headrace.spark.failures import ModelFailed
 from headrace.spark.implementations import materialize, small_batches
 from headrace.spark.materialized import with_batch
 from headrace.spark.session import child, tune
+from headrace.store.layout import Layout
 from headrace.tables.delta import CommitTable
 from headrace.tables.state import KeyedState
 

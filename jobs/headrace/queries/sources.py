@@ -10,11 +10,11 @@ from pyspark.sql.types import LongType, StructType
 
 from headrace.errors import Place
 from headrace.landing.relations import bronze
-from headrace.layout import Layout
 from headrace.project.model import Input, Model, Project
 from headrace.spark.columns import landing_schema
 from headrace.spark.materialized import Materialized
 from headrace.spark.small_batches import SmallBatches
+from headrace.store.layout import Layout
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import Commit, CommitTable
 from headrace.tables.state import changes_schema, newest_per_key

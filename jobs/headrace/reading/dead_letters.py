@@ -10,11 +10,11 @@ from itertools import islice
 from typing import Any
 
 from headrace.errors import UsageError, did_you_mean
-from headrace.layout import Layout
 from headrace.project.model import Landing, Project, Topic
 from headrace.reading.replays import redelivered, replayed
 from headrace.reading.rows import query
 from headrace.reading.stored import FAILED_ROWS, Relation, relation
+from headrace.store.layout import Layout
 
 EXAMPLES = 3
 _LOOKED_AT = 100

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
-from headrace.layout import Layout
 from headrace.project.model import Model, Project
+from headrace.store.layout import Layout
 
 
 def freshness(project: Project, layout: Layout) -> dict[str, datetime]:

@@ -9,11 +9,11 @@ from itertools import chain, islice
 from sqlglot import exp
 
 from headrace.errors import UsageError
-from headrace.layout import Layout
 from headrace.project.model import Project
 from headrace.reading.dialect.complaints import SHOWN
 from headrace.reading.rows import Rows, query
 from headrace.reading.stored import Relation, changes, relation
+from headrace.store.layout import Layout
 
 _PLACE = "__place"
 """The column with a row's position in its table's order."""

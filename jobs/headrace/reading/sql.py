@@ -7,7 +7,6 @@ from itertools import chain, islice
 
 from sqlglot import exp
 
-from headrace.layout import Layout
 from headrace.project.model import Project
 from headrace.reading.dialect import parsing, queries
 from headrace.reading.dialect.complaints import UnknownColumn
@@ -15,6 +14,7 @@ from headrace.reading.dialect.engine import Engine, Stream
 from headrace.reading.dialect.queries import Table
 from headrace.reading.rows import Rows, stream
 from headrace.reading.stored import Relation, relation, unknown
+from headrace.store.layout import Layout
 
 _ROWS = (exp.From, exp.Join, exp.CTE, exp.Subquery, exp.SetOperation)
 """What contains a query whose rows are read once; a CTE is materialized."""

@@ -12,8 +12,8 @@ import psutil
 from pydantic import TypeAdapter, ValidationError
 
 from headrace.errors import EnvironmentFault
-from headrace.layout import Layout
 from headrace.project.model import Project
+from headrace.store.layout import Layout
 
 QueryKind = Literal["landing", "micro_batch", "streaming", "snapshot", "publisher"]
 QueryState = Literal["starting", "running", "waiting", "backing_off", "failed", "stopped", "died"]

@@ -12,9 +12,9 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from headrace.errors import EnvironmentFault, UsageError, did_you_mean
-from headrace.layout import Layout
-from headrace.project import versions
+from headrace.project.flows import versions
 from headrace.project.model import FAILED_COLUMNS, LANDING_COLUMNS, TICK_TOPIC, Landing, Model, Project, Query
+from headrace.store.layout import Layout
 
 DEAD_LETTERS = "bronze.dead_letters"
 FAILED_ROWS = "bronze.failed_rows"

@@ -22,7 +22,6 @@ from confluent_kafka import (
 )
 
 from headrace.errors import EnvironmentFault
-from headrace.layout import Layout
 from headrace.project.model import Kafka, Project
 from headrace.reading.rows import Row, query, to_json, to_text
 from headrace.reading.stored import Relation, streams
@@ -34,6 +33,7 @@ from headrace.reading.topics import (
     close_in_background,
     require,
 )
+from headrace.store.layout import Layout
 
 Start = Literal["beginning", "end"]
 

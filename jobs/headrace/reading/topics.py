@@ -12,7 +12,7 @@ from confluent_kafka.cimpl import NewTopic
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from headrace.errors import EnvironmentFault, UsageError, did_you_mean
-from headrace.project import client_properties
+from headrace.project.kafka_options import client_properties
 from headrace.project.model import Kafka, Project
 
 ANSWER_SECONDS = 5.0

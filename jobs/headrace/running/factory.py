@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.layout import Layout
 from headrace.project.model import Project, Query
 from headrace.queries.group import Group
 from headrace.queries.snapshot import SnapshotQuery
 from headrace.spark.small_batches import SmallBatches
+from headrace.store.layout import Layout
 from headrace.streaming.native import NativeQuery
 
 AnyQuery = Group | NativeQuery | SnapshotQuery

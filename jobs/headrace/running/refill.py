@@ -9,7 +9,6 @@ from datetime import datetime, timezone
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.layout import Layout
 from headrace.project import rebuilds
 from headrace.project.model import Project
 from headrace.project.rebuilds import Rebuild
@@ -17,6 +16,7 @@ from headrace.queries.group import Group
 from headrace.queries.inputs import InputLog, Inputs
 from headrace.running import factory
 from headrace.running.tasks import Log
+from headrace.store.layout import Layout
 from headrace.streaming.native import NativeQuery
 
 

@@ -21,13 +21,12 @@ from headrace.environment import swap
 from headrace.errors import Finding, HeadraceError, InvalidProject
 from headrace.landing.clocks import clocks_of
 from headrace.landing.landing import KafkaSource, LandingQuery
-from headrace.layout import Layout
 from headrace.planning import declared
 from headrace.planning.declared import Declared
 from headrace.project import dag, resets
-from headrace.project.duration_rules import IDLE_TICK
+from headrace.project.kafka_options.topic_names import progress_topic
 from headrace.project.model import Input, Model, Project
-from headrace.project.topic_names import progress_topic
+from headrace.project.rules.duration_rules import IDLE_TICK
 from headrace.publishing.publisher import Outlet, Publisher
 from headrace.publishing.routes import Rules
 from headrace.publishing.sent import retired_tables
@@ -53,6 +52,7 @@ from headrace.running.tasks import (
 from headrace.spark import session
 from headrace.spark.binding import macros_of, seconds
 from headrace.spark.failures import message_of, passes
+from headrace.store.layout import Layout
 from headrace.streaming.native import NativeQuery
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable

@@ -17,7 +17,6 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from headrace.errors import HeadraceError, UsageError
-from headrace.layout import Layout
 from headrace.project.model import Project
 from headrace.reading.rows import to_json
 from headrace.serving import mail, manual, tables
@@ -26,6 +25,7 @@ from headrace.serving.order import InvalidOrder, Order, parse
 from headrace.serving.orders import Busy, Orders, Taken, TimedOut
 from headrace.serving.producer import Unreachable
 from headrace.serving.waiters import NoRoom, Waiter
+from headrace.store.layout import Layout
 from headrace.version import __version__
 
 LONGEST_MS = 3_600_000

@@ -11,12 +11,12 @@ from functools import partial
 from sqlglot import exp
 
 from headrace.errors import UsageError
-from headrace.layout import Layout
 from headrace.project.model import Project
 from headrace.reading.rows import BadQuery, Row, query
 from headrace.reading.stored import Relation, changes
 from headrace.serving.events import Event
 from headrace.serving.order import usable
+from headrace.store.layout import Layout
 
 TABLE = "silver.orders_by_id"
 """The upsert model whose change log holds every record of the orders' topic."""

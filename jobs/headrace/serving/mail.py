@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
-from headrace.layout import Layout
+from headrace.store.layout import Layout
 
 COUNTS = ("sent", "dry_run", "failed")
 

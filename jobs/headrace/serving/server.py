@@ -13,7 +13,6 @@ from types import FrameType
 import uvicorn
 
 from headrace.errors import EnvironmentFault
-from headrace.layout import Layout
 from headrace.project.model import Project
 from headrace.reading.topics import declared
 from headrace.serving.app import Service, application
@@ -23,6 +22,7 @@ from headrace.serving.history import History
 from headrace.serving.orders import Orders
 from headrace.serving.producer import OrderProducer
 from headrace.serving.waiters import Waiters
+from headrace.store.layout import Layout
 
 TOPIC = "shop-orders"
 

@@ -15,7 +15,6 @@ from typing import Any
 from sqlglot import exp
 
 from headrace.errors import EnvironmentFault, UsageError
-from headrace.layout import Layout
 from headrace.project.model import Project
 from headrace.reading.dialect import parsing
 from headrace.reading.dialect.complaints import AT_RUN_TIME, OVER_HTTP, LeftToSpark
@@ -23,6 +22,7 @@ from headrace.reading.filtering import filtered
 from headrace.reading.rows import BadQuery, Row, Rows, query
 from headrace.reading.show import matches
 from headrace.reading.stored import Relation, relation
+from headrace.store.layout import Layout
 
 DEFAULT_LIMIT = 100
 MOST = 1000

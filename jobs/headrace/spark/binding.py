@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.project.macros import named_in
+from headrace.project.declarations.macros import named_in
 from headrace.project.model import SNAPSHOT_AT, Input, Macro, Model, Project, Query
 from headrace.project.statement import bind, view_name, view_names
 

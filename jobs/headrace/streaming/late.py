@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.layout import Layout
 from headrace.spark.columns import columns_of
 from headrace.spark.implementations import materialize
 from headrace.spark.materialized import with_batch
 from headrace.spark.streaming.batch_plan import LATE_COLUMNS
+from headrace.store.layout import Layout
 from headrace.tables.delta import CommitTable
 
 

@@ -17,7 +17,6 @@ from pyspark.sql.types import StructType
 
 from headrace.landing.clocks import key_of
 from headrace.landing.ticks import guarded, watermarked, with_ticks
-from headrace.layout import Layout
 from headrace.project.model import Input, Project, Query
 from headrace.project.resets import read_note
 from headrace.project.statement import view_names
@@ -31,6 +30,7 @@ from headrace.spark.materialized import Materialized, with_batch
 from headrace.spark.session import SMALL_BATCH_ROWS, child
 from headrace.spark.streaming import event_times
 from headrace.spark.streaming.batch_plan import BatchPlan, SourceTime
+from headrace.store.layout import Layout
 from headrace.streaming import offset_log, source_names
 from headrace.streaming.late import LateRows
 from headrace.streaming.source_names import Read

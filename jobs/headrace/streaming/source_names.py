@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from headrace import durable
+from headrace.store import durable
 
 _NOTE = "sources.json"
 

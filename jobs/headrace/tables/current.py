@@ -6,8 +6,8 @@ from delta.tables import DeltaTable
 from pyspark.sql import Column, SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.layout import Layout
 from headrace.project.model import Model
+from headrace.store.layout import Layout
 from headrace.tables.delta import MARKER, CommitTable, create_plain
 from headrace.tables.state import newest_per_key
 

@@ -8,7 +8,6 @@ commit, which no append needs (docs/speed.md).
 from __future__ import annotations
 
 import json
-import os
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -26,6 +25,7 @@ from pyspark.sql.types import StructType
 from headrace.errors import HeadraceError
 from headrace.spark.columns import no_rows, nullable
 from headrace.spark.materialized import Materialized, write_files
+from headrace.store import durable
 from headrace.tables.checksum import Checksum
 
 MARKER = "headrace"
@@ -218,17 +218,11 @@ class CommitTable:
     def _commit(self, actions: list[Mapping[str, Any]]) -> None:
         """Write the next entry of the log, whole or not at all; an error if somebody else has written it."""
         entry = self._entry(self.newest_version() + 1)
-        draft = self._log / f".{uuid.uuid4().hex}.tmp"
-        with draft.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(action, separators=(",", ":")) + "\n" for action in actions)
-            file.flush()
-            os.fsync(file.fileno())
+        text = "".join(json.dumps(action, separators=(",", ":")) + "\n" for action in actions)
         try:
-            os.link(draft, entry)  # unlike a rename, it never replaces
+            durable.write_new(entry, text)
         except FileExistsError as error:
             raise HeadraceError(f"{self.path}: another process writes to this table") from error
-        finally:
-            draft.unlink()
         self._newest += 1
         self._sum_up(actions)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from headrace.project.versions import VALID_FROM, VALID_TO
+from headrace.project.flows.versions import VALID_FROM, VALID_TO
 from headrace.tables.state import order_of
 
 _BOOKKEEPING = ("_deleted", "_batch")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headrace.layout import Layout
 from headrace.project import rebuilds
 from headrace.project.model import Model, Project
 from headrace.project.rebuilds import Rebuild
 from headrace.spark.session import child
+from headrace.store.layout import Layout
 from headrace.tables.diff import Difference, compare
 from headrace.tables.state import newest_per_key
 

@@ -11,11 +11,12 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from headrace.errors import Finding, InvalidProject, did_you_mean
-from headrace.project import documents, graph
-from headrace.project.documents import Document, Keys, Shape, refuse
+from headrace.project import graph
+from headrace.project.declarations import documents
+from headrace.project.declarations.documents import Document, Keys, Shape, refuse
+from headrace.project.declarations.shapes import Vars
 from headrace.project.files import read_text
 from headrace.project.model import Landing, Model, Project, Topic
-from headrace.project.shapes import Vars
 
 T = TypeVar("T")
 

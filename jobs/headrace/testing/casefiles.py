@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from headrace.errors import Finding, InvalidProject, Place, did_you_mean
-from headrace.project import files, manifest
+from headrace.project import files
+from headrace.project.declarations import manifest
 from headrace.project.loader import Survey
 from headrace.testing import case, faultless
 from headrace.testing.case import FileShape

@@ -9,8 +9,8 @@ from typing import Any
 from sqlglot import exp
 
 from headrace.errors import InvalidProject
-from headrace.project import dialect
 from headrace.project.model import Project
+from headrace.project.sql import dialect
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Like)
 

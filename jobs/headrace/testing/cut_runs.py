@@ -19,10 +19,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from headrace.errors import HeadraceError
-from headrace.layout import Layout
 from headrace.project import graph
 from headrace.project.model import Model, Project, Query
 from headrace.queries.sources import stored
+from headrace.store.layout import Layout
 from headrace.testing import values
 from headrace.testing.cutting import Cutting
 from headrace.testing.disk import Process, land_batch

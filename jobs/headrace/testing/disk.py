@@ -11,13 +11,13 @@ from typing import Any
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row
 
-from headrace.layout import Layout
 from headrace.project.model import Project, Query
 from headrace.queries.group import Group
 from headrace.queries.snapshot import SnapshotQuery
 from headrace.queries.sources import stored
 from headrace.running.factory import AnyQuery
 from headrace.spark.materialized import Materialized
+from headrace.store.layout import Layout
 from headrace.streaming.late import LateRows
 from headrace.streaming.native import NativeQuery
 from headrace.tables.delta import CommitTable

@@ -9,9 +9,10 @@ from typing import Any
 
 from sqlglot import exp
 
-from headrace.project import dialect, event_times
-from headrace.project.event_times import PARTS, WHOLE, FieldTime, SqlTime
+from headrace.project.declarations import event_times
+from headrace.project.declarations.event_times import PARTS, WHOLE, FieldTime, SqlTime
 from headrace.project.model import Topic
+from headrace.project.sql import dialect
 
 ValueAt = Callable[[datetime], Any]
 """The value of a field for a moment."""

@@ -16,8 +16,8 @@ from typing import Any
 from sqlglot import exp
 
 from headrace.errors import InvalidProject
-from headrace.project import dialect
 from headrace.project.model import Topic
+from headrace.project.sql import dialect
 from headrace.testing import made_times
 from headrace.testing.case import Batch, Record
 from headrace.testing.compared import Compared

@@ -9,7 +9,6 @@ from random import Random
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from headrace.landing.relations import bronze
-from headrace.layout import Layout
 from headrace.project.model import Input, Model, Project
 from headrace.queries.group import Group
 from headrace.queries.inputs import Inputs
@@ -20,6 +19,7 @@ from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Held, Materialized
 from headrace.spark.session import child, tune
 from headrace.spark.small_batches import SmallBatches
+from headrace.store.layout import Layout
 from headrace.tables.delta import CommitTable
 from headrace.testing.cuts import Parts
 from headrace.testing.landing import Landed

@@ -17,10 +17,11 @@ from pyspark.sql import SparkSession
 from headrace.catalogue import artifacts
 from headrace.catalogue.artifacts import Result
 from headrace.errors import HeadraceError, InvalidProject, UsageError
-from headrace.project import loader, manifest
-from headrace.project.manifest import Manifest
+from headrace.project import loader
+from headrace.project.declarations import manifest
+from headrace.project.declarations.manifest import Manifest
+from headrace.project.declarations.target import SMALL_BATCHES_VARIABLE
 from headrace.project.model import Project, SmallBatchMode
-from headrace.project.target import SMALL_BATCHES_VARIABLE
 from headrace.testing import case as cases
 from headrace.testing import casefiles, landing_report
 from headrace.testing.case import Case, Cut

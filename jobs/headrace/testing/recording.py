@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from headrace.errors import UsageError
-from headrace.layout import Layout
 from headrace.project.model import Model, Project
+from headrace.store.layout import Layout
 from headrace.testing import values
 from headrace.testing.sandbox import Sandbox
 from headrace.testing.scope import narrowed

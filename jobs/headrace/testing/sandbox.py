@@ -17,7 +17,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.checking import verdict
-from headrace.layout import Layout
 from headrace.project.model import Project, Query, SmallBatchMode, Target
 from headrace.queries.group import Group
 from headrace.running import factory
@@ -27,6 +26,7 @@ from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Files
 from headrace.spark.session import start
 from headrace.spark.small_batches import SmallBatches
+from headrace.store.layout import Layout
 from headrace.streaming.native import NativeQuery
 from headrace.tables.delta import CommitTable
 from headrace.testing.landing import Judge, LandedBatch

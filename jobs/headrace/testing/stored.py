@@ -12,11 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.checking import verdict
 from headrace.errors import HeadraceError
-from headrace.layout import Layout
 from headrace.project.model import DataTest, Model, Project
 from headrace.queries.datatests import counts, failing, marked
 from headrace.queries.sources import Tables, plain
 from headrace.spark.session import child
+from headrace.store.layout import Layout
 
 EXAMPLES = 5
 

@@ -11,11 +11,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from headrace.errors import HeadraceError, UsageError
-from headrace.layout import Layout
 from headrace.planning.declared import Declared
 from headrace.project import graph
 from headrace.project.model import SNAPSHOT_AT, Project
 from headrace.queries.sources import stored
+from headrace.store.layout import Layout
 from headrace.tables.diff import Difference, compare
 from headrace.testing.case import Case
 from headrace.testing.disk import Process, land_batch

@@ -1,0 +1,136 @@
+"""What the values in a model are derived from, and which of them its equalities make equal.
+
+An end is a stored column, or an expression that computes a value. Values are followed through CTEs and views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+from headrace.project.flows.flow import Flow
+from headrace.project.flows.stream_joins import conjuncts
+from headrace.project.sql.tracing import Made, Stored
+
+ARRIVAL = "_arrival"
+TIMES = frozenset({ARRIVAL, "landed_at", "landing_batch"})
+"""Columns that hold when a row arrived."""
+
+
+Key = frozenset[object]
+"""What a value is derived from: ends of its columns; values that an equality connects have the same key."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The text of the model or of a view; `moves` is false where it is looked up, so that its streams do not move."""
+
+    flow: Flow
+    moves: bool
+
+
+class Equivalences:
+    """The equivalences in the texts that one model consists of, its own the first."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = parts
+
+    def key(self, part: Part, expression: exp.Expr) -> Key:
+        """Return what a value is derived from; nothing where that is uncertain."""
+        return frozenset(self._representatives.get(end, end) for end in self._ends(part, expression))
+
+    def keys(self, part: Part, expressions: Sequence[exp.Expr]) -> tuple[Key, ...]:
+        """Return what some values are derived from."""
+        return tuple(self.key(part, each) for each in expressions)
+
+    def output(self, names: tuple[str, ...]) -> tuple[Key, ...]:
+        """Return what some columns of the model's result are derived from."""
+        flow = self._parts[0].flow
+        found = ([_end(source) for _, source in flow.all_ends_of(name)] for name in names)
+        return tuple(frozenset(self._representatives.get(end, end) for end in ends) for ends in found)
+
+    def is_arrival(self, part: Part, expression: exp.Expr) -> bool:
+        """Return whether a value is an arrival, or contains a whole one, so that it identifies one event."""
+        return ARRIVAL in _stored_names(part.flow, expression, whole=True)
+
+    def has_time(self, part: Part, expression: exp.Expr) -> bool:
+        """Return whether the time at which a row came goes into a value."""
+        return any(name in TIMES for name in _stored_names(part.flow, expression, whole=False))
+
+    def _ends(self, part: Part, expression: exp.Expr) -> Iterator[object]:
+        yield from (_end(source) for _, source in part.flow.all_ends(expression))
+
+    @cached_property
+    def _representatives(self) -> dict[object, object]:
+        """For each end that equalities connect with others, the one that represents all of them."""
+        groups: list[set[object]] = []
+        for part in self._parts:
+            for scope in part.flow.selects:
+                for left, right in _equalities(part.flow, scope):
+                    both = {*self._ends(part, left), *self._ends(part, right)}
+                    met = [group for group in groups if group & both]
+                    groups = [each for each in groups if each not in met] + [both.union(*met)]
+        return {end: min(group, key=repr) for group in groups for end in group}
+
+
+_PRESERVING = (
+    exp.Alias, exp.Paren, exp.Window, exp.Struct, exp.PropertyEQ, exp.Tuple, exp.Array, exp.JSONFormat, exp.Cast,
+    exp.Coalesce, exp.Greatest, exp.Least, exp.Min, exp.Max, exp.ArgMin, exp.ArgMax, exp.First, exp.Last,
+    exp.FirstValue, exp.LastValue, exp.Lag, exp.IgnoreNulls, exp.Filter,
+)  # fmt: skip
+"""What returns a value unchanged, with others beside it, or one of several."""
+
+
+def _stored_names(flow: Flow, expression: exp.Expr, whole: bool, seen: frozenset[str] = frozenset()) -> Iterator[str]:
+    """The names of the stored columns that a value is taken from; what only compares or counts them does not count."""
+    if isinstance(expression, (exp.Predicate, exp.Connector, exp.Not, exp.Count, exp.CountIf)):
+        return
+    for column in expression.find_all(exp.Column):
+        for source in flow.tracing.sources(column) if not whole or _is_preserved(column, expression) else ():
+            yield from _origin_names(flow, source, whole, seen)
+
+
+def _is_preserved(column: exp.Column, expression: exp.Expr) -> bool:
+    above: exp.Expr | None = column
+    while above is not None and above is not expression:
+        above = above.parent
+        if not isinstance(above, _PRESERVING):
+            return False
+    return True
+
+
+def _origin_names(flow: Flow, source: Stored | Made, whole: bool, seen: frozenset[str]) -> Iterator[str]:
+    if isinstance(source, Made):
+        yield from _stored_names(flow, source.expression, whole, seen)
+        return
+    if source.column.lower() == ARRIVAL and source.fields:
+        yield source.fields[-1].lower()  # a part of it does not identify an event
+        return
+    yield source.column.lower()
+    maker, name = flow.of_table(source.table), f"{source.table}.{source.column}".lower()
+    if maker is not None and name not in seen:
+        for each in maker.tracing.output(source.column):
+            yield from _origin_names(maker, each, whole, seen | {name})
+
+
+def _end(source: Stored | Made) -> object:
+    if isinstance(source, Stored):
+        return (source.table, source.column.lower(), tuple(map(str.lower, source.fields)))
+    return ("made", id(source.expression), source.fields)
+
+
+def _equalities(flow: Flow, scope: Scope) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+    where = scope.expression.args.get("where")
+    found = [join.args.get("on") for join in scope.expression.args.get("joins") or ()]
+    for condition in [*found, where.this if where is not None else None]:
+        for each in conjuncts(condition) if condition is not None else ():
+            if isinstance(each, (exp.EQ, exp.NullSafeEQ)) and not _has_literal(each):
+                yield each.left, each.right
+
+
+def _has_literal(equality: exp.EQ | exp.NullSafeEQ) -> bool:
+    return any(not [*side.find_all(exp.Column)] for side in (equality.left, equality.right))

@@ -1,0 +1,74 @@
+"""What a micro-batch model does with the rows it has stored: whether it leaves out known rows, and whether it adds up.
+
+A group or a window over a batch continues from earlier rows only if something of these goes into the result. Where a
+batch is to give one row of several, such as with `distinct`, the known rows must be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+from headrace.project.flows.equivalences import Part
+from headrace.project.flows.flow import Flow
+from headrace.project.flows.movement import Movement
+from headrace.project.flows.stream_joins import joins_of
+from headrace.project.sql.selects import filters
+from headrace.project.sql.tracing import Made
+
+
+class OwnRows:
+    """Answers for one model."""
+
+    def __init__(self, movement: Movement) -> None:
+        self._movement = movement
+
+    def are_left_out(self) -> bool:
+        """Return whether a row is dropped because of stored ones: by an anti join, `not exists` or a condition."""
+        return any(self._drops(part, scope) for part, scope in self._selects())
+
+    def are_used(self) -> bool:
+        """Return whether anything that the model has stored goes into its rows, or decides which there are."""
+        return self.are_left_out() or any(
+            self._is_own(part.flow, each) for part, scope in self._selects() for each in scope.expression.expressions
+        )
+
+    def _selects(self) -> Iterator[tuple[Part, Scope]]:
+        for part in self._movement.moving_parts:
+            yield from ((part, scope) for scope in part.flow.selects if self._movement.combined(part, scope).new)
+
+    def _drops(self, part: Part, scope: Scope) -> bool:
+        joins = joins_of(part.flow, scope)
+        if any(join.side == "anti" and self._movement.of_alias(part, scope, join.right).own for join in joins):
+            return True
+        return any(self._selects_new(part, scope, each) for each in filters(scope))
+
+    def _selects_new(self, part: Part, scope: Scope, condition: exp.Expr) -> bool:
+        """Return whether a condition may hold for new rows alone; one that requires a stored row does not."""
+        wanted = not isinstance(condition, exp.Not)
+        inner = condition.this.unnest() if isinstance(condition, exp.Not) else condition
+        if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null) and not wanted:
+            return False
+        if isinstance(inner, (exp.Exists, exp.In)) and inner.find(exp.Query):
+            asked = [each for each in scope.subquery_scopes if each.expression.find_ancestor(type(inner)) is inner]
+            return not wanted and any(self._movement.of_scope(part, each).own for each in asked)
+        return self._is_own(part.flow, inner)
+
+    def _is_own(self, flow: Flow, expression: exp.Expr) -> bool:
+        if any(isinstance(each.parent, (exp.Select, exp.Column)) for each in expression.find_all(exp.Star)):
+            return True  # nothing is known of what it stands for
+        return any(self._is_of_own(flow, each.table, each.column) for each in flow.tracing.stored(expression))
+
+    def _is_of_own(self, flow: Flow, table: str, column: str) -> bool:
+        view = flow.view_of(table)
+        if view is None:
+            return table in self._movement.own_tables
+        made = view.tracing.output(column)
+        return any(
+            self._is_own(view, each.expression)
+            if isinstance(each, Made)
+            else self._is_of_own(view, each.table, each.column)
+            for each in made
+        )

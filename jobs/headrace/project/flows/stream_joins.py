@@ -1,0 +1,108 @@
+"""The joins of models in Spark's streaming engine: what moves, and what bounds the time between both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+from headrace.errors import Place
+from headrace.project.flows.draft import Draft, streaming_flows
+from headrace.project.flows.flow import Flow
+
+_RANGES = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
+
+
+@dataclass(frozen=True)
+class StreamJoin:
+    """One join with a moving relation: `left` are the aliases before it, `right` is the one it adds."""
+
+    flow: Flow
+    scope: Scope
+    join: exp.Join
+    left: tuple[str, ...]
+    right: str
+    update: bool
+
+    @property
+    def side(self) -> str:
+        """Return the kind of join: inner, left, right, full, semi or anti."""
+        kind = str(self.join.args.get("kind") or "").lower()
+        return kind if kind in ("semi", "anti") else str(self.join.side or "").lower() or "inner"
+
+    def moves(self, *aliases: str) -> bool:
+        """Return whether any of some relations is a stream."""
+        return any(self.flow.is_moving(alias, self.scope) for alias in aliases)
+
+    def is_watermarked(self, *aliases: str) -> bool:
+        """Return whether any of some relations has a watermark."""
+        return any(self.flow.is_watermarked(alias, self.scope) for alias in aliases)
+
+    @property
+    def place(self) -> Place:
+        """Return where the joined relation stands."""
+        return self.flow.place(self.join.this)
+
+    def conditions(self) -> list[exp.Expr]:
+        """Return the parts of the condition that must all hold; an inner join's may stand in WHERE too."""
+        found = [self.join.args.get("on")]
+        where = self.scope.expression.args.get("where")
+        found += [where.this] if where is not None and self.side == "inner" else []
+        return [part for each in found if each is not None for part in conjuncts(each)]
+
+    def equalities(self) -> list[exp.EQ | exp.NullSafeEQ]:
+        """Return those of the conditions that are equalities."""
+        return [each for each in self.conditions() if isinstance(each, (exp.EQ, exp.NullSafeEQ))]
+
+    def sides(self, condition: exp.Expr) -> set[str]:
+        """Return which sides a condition refers to."""
+        owners = {self.flow.tracing.owner(column, self.scope) for column in condition.find_all(exp.Column)}
+        right = {self.right.lower()}
+        return {"right" if owner in right else "left" for owner in owners if owner is not None}
+
+    def has_equality(self) -> bool:
+        """Return whether an equality connects both sides."""
+        if self.join.args.get("using") or self.join.method.lower() == "natural":
+            return True
+        return any(isinstance(each, exp.EQ) and len(self.sides(each)) > 1 for each in self.conditions())
+
+    def has_time_bound(self) -> bool:
+        """Return whether a range, or an equality of times or windows, bounds how far apart rows may be."""
+        if any(isinstance(each, _RANGES) and len(self.sides(each)) > 1 for each in self.conditions()):
+            return True
+        equal = [each for each in self.conditions() if isinstance(each, exp.EQ) and len(self.sides(each)) > 1]
+        times = [self.flow.is_time(part) for each in equal for part in (each.left, each.right)]
+        using = [exp.column(name.name) for name in self.join.args.get("using") or ()]
+        return any(time is not False for time in times) or any("window" in name.name.lower() for name in using)
+
+
+def every(draft: Draft) -> Iterator[StreamJoin]:
+    """Yield all joins of streaming models."""
+    for model, flow in streaming_flows(draft):
+        for scope in flow.selects:
+            yield from joins_of(flow, scope, model.output_mode == "update")
+
+
+def joins_of(flow: Flow, scope: Scope, update: bool = False) -> Iterator[StreamJoin]:
+    """Yield the joins of one select in the order in which they are written."""
+    joins = scope.expression.args.get("joins") or ()
+    first = scope.expression.args.get("from_")
+    before = [first.this.alias_or_name] if first is not None else []
+    for join in joins:
+        name = join.this.alias_or_name
+        if isinstance(join.this, (exp.Table, exp.Subquery)) and name in scope.sources:
+            yield StreamJoin(flow, scope, join, tuple(before), name, update)
+        before.append(name)
+
+
+def of_streams(draft: Draft) -> Iterator[StreamJoin]:
+    """Yield the joins of two streams."""
+    yield from (join for join in every(draft) if join.moves(*join.left) and join.moves(join.right))
+
+
+def conjuncts(condition: exp.Expr) -> list[exp.Expr]:
+    """Return the parts of a condition that must all hold."""
+    condition = condition.unnest()
+    return [*condition.flatten()] if isinstance(condition, exp.And) else [condition]

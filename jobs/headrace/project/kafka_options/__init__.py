@@ -1,0 +1,6 @@
+"""Kafka's client properties and topic names: which can be used, and what librdkafka is told of them.
+
+A target gives them once, by the names of Kafka's Java client. Spark's consumers get them as they are; for the
+driver's own clients `client_properties` translates them, with `jaas` for credentials and `client_names` as the list of
+all names. `topic_names` says which names Kafka accepts.
+"""

@@ -1,0 +1,346 @@
+"""Rules about micro-batch models whose rows would depend on how events were cut into batches.
+
+A model that runs per micro-batch is a statement about all rows, but runs over those that are new. A row may depend on
+rows with another arrival only through what the model or its query has stored of them, or if it is the same whichever
+batch they came in. Everything else gives other rows in three batches than in one, and is a finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+from headrace.errors import Finding
+from headrace.project import graph
+from headrace.project.flows.draft import Draft
+from headrace.project.flows.equivalences import Key, Part
+from headrace.project.flows.movement import Movement, Rows
+from headrace.project.flows.own_rows import OwnRows
+from headrace.project.flows.stream_joins import StreamJoin, joins_of
+from headrace.project.model import Model
+from headrace.project.rules.stream_rules import SET_OPERATIONS, group_keys
+from headrace.project.sql.selects import (
+    aggregates,
+    filters,
+    groups,
+    keys_and_order,
+    looks_ahead,
+    ordered_by,
+    united_with,
+)
+from headrace.project.sql.tracing import Made
+
+GROUPED = (
+    "sees only the rows of its batch, so a group gives a row for each batch that has some of it; make it an upsert in "
+    "Spark's streaming engine (`materialized: upsert`, `run: streaming`, `output_mode: update`), or add what the "
+    "model's own table held before the batch"
+)
+DISTINCT = (
+    "drops only what comes twice in one batch; take it out, keep `_arrival`, and say `once_per: {keys}` in the header"
+)
+RANKED = (
+    "sees only the rows of its batch, so it starts anew with each; for the largest of all use `materialized: snapshot` "
+    "or a window of time, for what came before join the model's own table and order by `_arrival`"
+)
+ORDERED = "goes on from what was kept before the batch, so it needs the order in which rows came: order by `_arrival`"
+AHEAD = (
+    "looks at rows that come later, of which a batch has only some; keep the row in an upsert and decide when the "
+    "later one comes"
+)
+LIMITED = (
+    "takes so many rows of each batch; for the first of all use `materialized: snapshot`, which reads the table whole, "
+    "or a window of time"
+)
+JOINED = (
+    "two streams meet only where both rows come in one batch; bound the time between them with a WATERMARK on both, or "
+    "keep in an upsert what waits for the other side"
+)
+ANTI_JOINED = (
+    "a row that is answered in a later batch has no answer in this one; keep what waits in an upsert and decide at a "
+    "deadline, or join within a time with a WATERMARK on both"
+)
+BEFORE_OR_AFTER = (
+    "which rows of the table a row meets depends on the batch they came in; compare their arrivals, "
+    "`and {right}._arrival < {left}._arrival`"
+)
+LOOKED_INTO = (
+    "the subquery finds only rows of this batch; join instead, with what was kept of them in an upsert, or with a "
+    "WATERMARK on both"
+)
+COMPARED = "compares only the rows of one batch; {advice}"
+LOOKUP = (
+    "holds what was there before the batch, so rows that come together do not see each other; number or sum them by "
+    "the same key (`over (partition by ... order by _arrival)`), or say `once_per`"
+)
+
+
+def cut_dependent(draft: Draft) -> Iterator[Finding]:
+    """No row depends on the batch in which others came."""
+    found = set[Finding]()
+    if any(graph.cycle_findings(draft.models.values())):
+        return
+    for model in draft.models.values():
+        is_stored = model.run == "micro_batch" and model.materialized in ("append", "upsert")
+        if is_stored and all(read.table in draft.tables for read in graph.reads(model, draft.models)):
+            found |= {*_Judge(model, Movement(model, draft.models, draft.flows)).findings()}
+    yield from sorted(found, key=lambda finding: finding.place)
+
+
+class _Judge:
+    """The judgement on one model."""
+
+    def __init__(self, model: Model, movement: Movement) -> None:
+        self._model = model
+        self._movement = movement
+        self._own_rows = OwnRows(movement)
+
+    def findings(self) -> Iterator[Finding]:
+        """Everything in the model, and in the views that it reads, that depends on the cut."""
+        for part in self._movement.moving_parts:
+            for scope in part.flow.tracing.scopes:
+                if isinstance(scope.expression, exp.Select):
+                    yield from self._of_select(part, scope)
+                else:
+                    yield from self._of_set_operation(part, scope)
+        yield from self._lookups()
+
+    def _of_select(self, part: Part, scope: Scope) -> Iterator[Finding]:
+        rows = self._movement.combined(part, scope)
+        if rows.new:
+            yield from self._grouped(part, scope, rows)
+            yield from self._ranked(part, scope, rows)
+            yield from self._limited(part, scope)
+            yield from self._joined(part, scope)
+        yield from self._subqueries(part, scope)
+
+    # groups
+
+    def _grouped(self, part: Part, scope: Scope, rows: Rows) -> Iterator[Finding]:
+        if not groups(scope) or rows.own or (rows.past and self._model.materialized == "upsert"):
+            return
+        keys = group_keys(scope)
+        if any(self._is_arrival(part, key) for key in keys):
+            return
+        picks = next(aggregates(scope), None) is None
+        if rows.only_new and (self._is_covered(self._keys(part, keys), picks) or self._repeats(part, scope, keys)):
+            return
+        if scope.expression.args.get("distinct"):
+            names = ", ".join(each.alias_or_name for each in scope.expression.args["expressions"])
+            yield self._finding(part, scope.expression, "`distinct` " + DISTINCT.format(keys=f"[{names}]"))
+        else:
+            where = scope.expression.args.get("group") or next(aggregates(scope))
+            word = "`group by`" if scope.expression.args.get("group") else "an aggregate"
+            yield self._finding(part, where, f"{word} {GROUPED}")
+
+    def _repeats(self, part: Part, scope: Scope, keys: list[exp.Expr]) -> bool:
+        """Return whether further rows of a group change nothing: the header keeps its first, or its newest."""
+        own = self._keys(part, keys)
+        key = self._model.once_per or self._model.unique_key
+        if not key or not _same(own, self._movement.equivalences.output(key)):
+            return False
+        picks = (exp.ArgMin, exp.Min) if self._model.once_per else (exp.ArgMax, exp.Max)
+        return all(isinstance(call, picks) and self._is_arrival(part, ordered_by(call)) for call in aggregates(scope))
+
+    # windows
+
+    def _ranked(self, part: Part, scope: Scope, rows: Rows) -> Iterator[Finding]:
+        for window in scope.find_all(exp.Window):
+            keys, order = keys_and_order(scope, window)
+            if rows.own or any(self._is_arrival(part, key) for key in keys):
+                continue
+            in_order = bool(order) and self._is_arrival(part, order[0].this) and not order[0].args.get("desc")
+            known = rows.past or self._is_covered(self._keys(part, keys), bool(self._filters_by(window)))
+            if rows.only_new and looks_ahead(window):
+                yield self._finding(part, window, f"`over (...)` {AHEAD}")
+                continue
+            if self._picks(part, window, keys, order) or (known and in_order):
+                continue
+            if rows.past and self._model.materialized == "upsert":
+                continue
+            yield self._finding(part, window, f"`over (...)` {ORDERED if known else RANKED}")
+
+    def _picks(self, part: Part, window: exp.Window, keys: list[exp.Expr], order: list[exp.Ordered]) -> bool:
+        """Return whether a window numbers rows of which the header keeps one: the first, or the newest."""
+        key = self._model.once_per or self._model.unique_key
+        if not isinstance(window.this, exp.RowNumber) or not key or not order:
+            return False
+        first = not order[0].args.get("desc")
+        by_arrival = self._is_arrival(part, order[0].this)
+        is_due = (first if self._model.once_per else not first) and all(map(_keeps_first, self._filters_by(window)))
+        return by_arrival and is_due and _same(self._keys(part, keys), self._movement.equivalences.output(key))
+
+    def _filters_by(self, window: exp.Window) -> list[exp.Expr]:
+        """The conditions that pick rows by the number that a window gives them."""
+        if not isinstance(window.this, _NUMBERS):
+            return []
+        found = []
+        for part in self._movement.moving_parts:
+            for condition in (each for scope in part.flow.selects for each in filters(scope)):
+                ends = [end for side in condition.iter_expressions() for _, end in part.flow.all_ends(side)]
+                if any(isinstance(end, Made) and end.expression is window for end in ends):
+                    found.append(condition)
+        return found
+
+    def _limited(self, part: Part, scope: Scope) -> Iterator[Finding]:
+        query: exp.Expr | None = scope.expression
+        while isinstance(query, (exp.Select, exp.Subquery)):
+            for name in ("limit", "offset"):
+                clause = query.args.get(name)
+                if clause is not None and clause.expression.name.lower() != "all":
+                    yield self._finding(part, clause, f"`{name}` {LIMITED}")
+            query = query.parent
+
+    # what is joined
+
+    def _joined(self, part: Part, scope: Scope) -> Iterator[Finding]:
+        for join in joins_of(part.flow, scope):
+            left = self._movement.of_aliases(part, scope, join.left)
+            right = self._movement.of_alias(part, scope, join.right)
+            if not (left.new and right.new) or left.own or right.own or self._is_same_event(part, join):
+                continue
+            if left.before or right.before:
+                if not self._is_recomputed(part, scope, join) and not self._compares_times(part, join):
+                    words = BEFORE_OR_AFTER.format(left=join.left[0], right=join.right)
+                    yield self._finding(part, join.join.this, words)
+            elif not self._is_covered(self._join_keys(part, join)):
+                yield self._finding(part, join.join.this, ANTI_JOINED if join.side == "anti" else JOINED)
+
+    def _is_same_event(self, part: Part, join: StreamJoin) -> bool:
+        """Return whether both rows of a join come from one event."""
+        if any(each.name.lower() == "_arrival" for each in join.join.args.get("using") or ()):
+            return True
+        return any(
+            self._is_arrival(part, each.left) and self._is_arrival(part, each.right) for each in join.equalities()
+        )
+
+    def _is_recomputed(self, part: Part, scope: Scope, join: StreamJoin) -> bool:
+        """Return whether each arriving row of the known side recomputes the rows of an upsert that it goes into."""
+        if self._model.materialized != "upsert":
+            return False
+        known, touching = frozenset[str](), frozenset[str]()
+        for select in united_with(part.flow.tracing.scopes, scope):
+            for alias, _ in select.references:
+                rows = self._movement.of_alias(part, select, alias)
+                tables = self._movement.streams_of_alias(part, select, alias)
+                if rows.only_new:
+                    touching |= tables
+                elif select is scope and alias in (*join.left, join.right):
+                    known |= tables
+        return known <= touching
+
+    def _compares_times(self, part: Part, join: StreamJoin) -> bool:
+        for condition in join.conditions():
+            for each in condition.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between):
+                sides = [side for side in each.iter_expressions() if self._movement.equivalences.has_time(part, side)]
+                if len(join.sides(each)) > 1 and sides:
+                    return True
+        return False
+
+    def _join_keys(self, part: Part, join: StreamJoin) -> tuple[Key, ...]:
+        return self._keys(part, [each.left for each in join.equalities()])
+
+    def _subqueries(self, part: Part, scope: Scope) -> Iterator[Finding]:
+        for inner in scope.subquery_scopes:
+            rows = self._movement.of_scope(part, inner)
+            if rows.only_new and not self._is_same_arrival(part, inner):
+                yield self._finding(part, inner.expression, LOOKED_INTO)
+
+    def _is_same_arrival(self, part: Part, scope: Scope) -> bool:
+        return self._are_arrivals(part, scope.find_all(exp.EQ))
+
+    def _are_arrivals(self, part: Part, equalities: Iterable[exp.EQ | exp.NullSafeEQ]) -> bool:
+        return any(self._is_arrival(part, each.left) and self._is_arrival(part, each.right) for each in equalities)
+
+    def _of_set_operation(self, part: Part, scope: Scope) -> Iterator[Finding]:
+        operation = scope.expression
+        rows = self._movement.of_scope(part, scope)
+        is_union_all = isinstance(operation, exp.Union) and operation.args.get("distinct") is False
+        if not isinstance(operation, exp.SetOperation) or is_union_all or not rows.only_new:
+            return
+        names = tuple(operation.named_selects)
+        if "_arrival" in map(str.lower, names) or (names and {*names} <= {*self._model.once_per}):
+            return
+        word = SET_OPERATIONS.get(type(operation), "union")
+        advice = f"write `union all`, and `once_per: [{', '.join(names)}]` in the header"
+        if word != "union":
+            advice = "keep what waits for the other side in an upsert, or join within a time with a WATERMARK on both"
+        yield self._finding(part, operation, f"`{word}` {COMPARED.format(advice=advice)}")
+
+    # what was stored before the batch
+
+    def _lookups(self) -> Iterator[Finding]:
+        """What was stored before the batch is combined with the rows of the batch, in the order in which they came."""
+        if self._model.once_per:
+            return
+        for join in self._movement.state_joins:
+            if join.is_lookup and not self._is_added_up(join.keys):
+                yield self._finding(join.part, join.node, f"the table {LOOKUP}")
+
+    def _is_added_up(self, keys: tuple[Key, ...] | None) -> bool:
+        if keys is None or frozenset() in keys:
+            return bool(self._operations)
+        return any(_within(keys, operation) for operation in self._operations)
+
+    @cached_property
+    def _operations(self) -> list[tuple[Key, ...]]:
+        """The keys of all groups and windows over rows of the batch."""
+        found = []
+        for part in self._movement.moving_parts:
+            for scope in part.flow.selects:
+                if not self._movement.combined(part, scope).new:
+                    continue
+                if groups(scope):
+                    found.append(self._keys(part, group_keys(scope)))
+                windows = scope.find_all(exp.Window)
+                found += [self._keys(part, keys_and_order(scope, window)[0]) for window in windows]
+        return found
+
+    def _is_covered(self, keys: tuple[Key, ...], picks: bool = False) -> bool:
+        """Return whether rows with these keys are joined with what was stored of them before the batch.
+
+        Where one row of several is picked, known rows must be left out; otherwise the stored rows must be added to.
+        """
+        for join in self._movement.state_joins:
+            if join.is_own and not (self._own_rows.are_left_out() if picks else self._own_rows.are_used()):
+                continue
+            if join.keys is None or frozenset() in join.keys or frozenset() in keys:
+                return True
+            if _within(join.keys, keys) and (join.keys or not keys):
+                return True
+        return False
+
+    def _keys(self, part: Part, expressions: Sequence[exp.Expr]) -> tuple[Key, ...]:
+        return self._movement.equivalences.keys(part, expressions)
+
+    def _is_arrival(self, part: Part, expression: exp.Expr | None) -> bool:
+        return expression is not None and self._movement.equivalences.is_arrival(part, expression)
+
+    def _finding(self, part: Part, node: exp.Expr, message: str) -> Finding:
+        return Finding(part.flow.place(node), "cut-dependent", message)
+
+
+_NUMBERS = (exp.RowNumber, exp.Rank, exp.DenseRank)
+
+
+def _keeps_first(comparison: exp.Expr) -> bool:
+    """Return whether a comparison holds for the first row of all."""
+    match comparison:
+        case exp.EQ(this=exp.Literal(name=number)) | exp.EQ(expression=exp.Literal(name=number)):
+            return number == "1"
+        case exp.LT(expression=exp.Literal(name=number)):
+            return int(number) > 1
+        case exp.LTE(expression=exp.Literal(name=number)):
+            return int(number) >= 1
+    return False
+
+
+def _within(keys: tuple[Key, ...], others: tuple[Key, ...]) -> bool:
+    return all(any(key & other for other in others) for key in keys)
+
+
+def _same(keys: tuple[Key, ...], others: tuple[Key, ...]) -> bool:
+    """Return whether two lists of values are the same; where that is uncertain, they count as the same."""
+    return _within(keys, others) and _within(others, keys)
