@@ -57,7 +57,18 @@ def test_java_is_in_that_package_only_and_short() -> None:
     assert sum(len(path.read_text("utf-8").splitlines()) for path in sources) <= 300
 
 
-PACKAGES = "checking elsewhere landing publishing queries running spark store streaming tables".split()
+PACKAGES = [
+    "checking",
+    "elsewhere",
+    "landing",
+    "publishing",
+    "queries",
+    "running",
+    "spark",
+    "store",
+    "streaming",
+    "tables",
+]
 PARTS_OF_PROJECT = [f"project/{each}" for each in ("declarations", "flows", "kafka_options", "rules", "sql")]
 
 
