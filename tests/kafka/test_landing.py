@@ -282,7 +282,7 @@ def test_few_large_records_land_as_many(pier: Pier) -> None:
     landing = pier.landing(commit_cache)
     landing.step(EVERYTHING)
     (commit,) = landing.table.commits(0)
-    assert commit_cache.take(pier.spark, landing.table, [commit]) is None
+    assert commit_cache.take(small_batches(pier.spark), "read", landing.table, [commit]) is None
     pier.send(80)
     landing.step(EVERYTHING)
     assert pier.landed == [*((0, n) for n in range(80)), (1, 80)]
