@@ -51,7 +51,7 @@ _FIXED = {
     # What is fetched ahead of a batch is thrown away with it.
     "queued.max.messages.kbytes": SMALL_BATCH_BYTES >> 10,
 }
-_DEFAULTS = {"fetch.wait.max.ms": "20", "isolation.level": "read_committed"}
+_DEFAULTS = {"fetch.wait.max.ms": "20"}
 
 
 class RecordReader:

@@ -17,7 +17,7 @@ from headrace.project.model import FAILED_COLUMNS, Model, Query
 from headrace.queries.datatests import FAILED, Lookup, as_json, counts, failing, marked, names, repeats
 from headrace.queries.null_keys import NullKeys
 from headrace.spark.columns import columns_of
-from headrace.spark.implementations import materialize, small_batches
+from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.small_batches import SmallBatches
 from headrace.store.layout import Layout
@@ -36,6 +36,7 @@ class QueryTests:
 
     def __init__(self, batches: SmallBatches, layout: Layout, query: Query) -> None:
         session = batches.session
+        self._batches = batches
         self.models = {model.table: ModelTests(session, model) for model in query.models if model.tests}
         self._keys = {model.table: NullKeys(batches, model) for model in query.models if model.unique_key}
         tests = [test for model in query.models for test in model.tests]
@@ -83,7 +84,7 @@ class QueryTests:
         """Store the failed rows of a batch, once; return how many rows failed each test."""
         rows = self.set_aside(batch, at)
         if rows is not None and not (replay and self._has(batch)):
-            failed = materialize(rows)
+            failed = self._batches.materialize(rows)
             self.table.append(failed, {**marker, "rows": failed.count})
             failed.release()
         found = {f"{table}.{name}": number for table, each in self._all for name, number in each.failed.items()}
@@ -130,7 +131,7 @@ class ModelTests:
         self._by_row = tuple(test for test in model.tests if test.kind != "unique")
         unique = [test for test in model.tests if test.kind == "unique" and model.once_per != (test.column,)]
         asked = unique if model.materialized == "append" and model.output_mode == "append" else []
-        batches = small_batches(session)
+        batches = self._batches = small_batches(session)
         self._seen = {test.name: KeyIndex(batches, f"{model.table} {test.name}", [str(test.column)]) for test in asked}
         self._held: list[Materialized] = []
         self._session = session
@@ -155,7 +156,7 @@ class ModelTests:
             fails = F.expr(self._tests[name].fails) & (F.col("_seen") | repeats(self._tests[name], columns))
             remaining = self._passed(self._hold(rows.select(*columns, names({name: fails}))))
             if name in self.failed and self._tests[name].on_failure == "dead_letter":
-                former, added = added, materialize(remaining)
+                former, added = added, self._batches.materialize(remaining)
                 former.release()
         return added
 
@@ -172,7 +173,7 @@ class ModelTests:
         self._forget()
 
     def _hold(self, rows: DataFrame) -> Materialized:
-        self._held.append(materialize(rows))
+        self._held.append(self._batches.materialize(rows))
         return self._held[-1]
 
     def _forget(self) -> None:

@@ -35,9 +35,6 @@ class ArrowRows(Materialized):
         table = collected(fewer)
         return ArrowRows(as_frame(fewer.sparkSession, table, fewer.schema), table.num_rows, table)
 
-    def seen_by(self, session: SparkSession) -> DataFrame:
-        return as_frame(session, self.table, self.frame.schema)
-
 
 def collected(frame: DataFrame) -> pa.Table:
     """The rows of a frame."""
