@@ -17,11 +17,11 @@ from headrace.project.model import Project
 from headrace.reading.show import show
 from headrace.running.runner import Options, Run
 from headrace.store.layout import Layout
-from headrace.testing import case as cases
-from headrace.testing.comparison import differences
-from headrace.testing.landing import land
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.trial import outcome_of
+from headrace.testing.cases import case as cases
+from headrace.testing.cases.comparison import differences
+from headrace.testing.cases.landing import land
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.trial import outcome_of
 from tests.kafka.cluster import Cluster
 from tests.waiting import PATIENCE
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.testing.sandbox import Sandbox
+from headrace.testing.runs.sandbox import Sandbox
 from tests.plan.corpus import Edit, Shape, edits, project, shapes
 from tests.plan.trial import Trials
 

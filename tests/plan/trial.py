@@ -26,10 +26,10 @@ from headrace.planning.declared import Schemas
 from headrace.project.model import Project
 from headrace.reading import rows
 from headrace.store.layout import Layout
-from headrace.testing.case import Batch
-from headrace.testing.disk import Process, land_batch
-from headrace.testing.landing import land
-from headrace.testing.sandbox import Sandbox
+from headrace.testing.cases.case import Batch
+from headrace.testing.cases.landing import land
+from headrace.testing.runs.disk import Process, land_batch
+from headrace.testing.runs.sandbox import Sandbox
 from tests.plan.corpus import Edit, Shape, judged, project
 
 _BATCHES = TypeAdapter(tuple[Batch, ...])

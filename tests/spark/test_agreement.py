@@ -20,12 +20,12 @@ from headrace import usercache
 from headrace.checking import verdict
 from headrace.project import loader
 from headrace.project.model import Project
-from headrace.testing.case import Batch
-from headrace.testing.cut_runs import Rows, Run
-from headrace.testing.cutting import Cutting
-from headrace.testing.landing import land
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.scope import narrowed
+from headrace.testing.cases.case import Batch
+from headrace.testing.cases.landing import land
+from headrace.testing.cut_trials.cutting import Cutting
+from headrace.testing.cut_trials.runs import Rows, Run
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.scope import narrowed
 
 pytestmark = pytest.mark.spark
 

@@ -12,12 +12,13 @@ import pytest
 from pyspark.sql import DataFrame
 
 from headrace.project import loader
-from headrace.testing import case, disk
-from headrace.testing.comparison import differences
-from headrace.testing.landing import land
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.scope import Scope, narrowed
-from headrace.testing.trial import Models
+from headrace.testing.cases import case
+from headrace.testing.cases.comparison import differences
+from headrace.testing.cases.landing import land
+from headrace.testing.runs import disk
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.scope import Scope, narrowed
+from headrace.testing.runs.trial import Models
 from tests.spark.calls_oracle import Call, Calls, Half
 
 pytestmark = pytest.mark.spark

@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 from headrace.project import loader
-from headrace.testing.trial import Models
+from headrace.testing.runs.trial import Models
 from tests.spark import clicks_oracle as oracle
 from tests.spark.clicks_oracle import Event
 

@@ -15,10 +15,10 @@ from headrace.landing.clocks import LandingClocks, clocks_of
 from headrace.project import loader
 from headrace.project.model import Input
 from headrace.store.layout import Layout
-from headrace.testing.case import Batch, Cut
-from headrace.testing.landing import LandedBatch, land
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.trial import Models
+from headrace.testing.cases.case import Batch, Cut
+from headrace.testing.cases.landing import LandedBatch, land
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.trial import Models
 
 pytestmark = pytest.mark.spark
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from headrace.project import loader
-from headrace.testing.case import Cut
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.trial import Models
+from headrace.testing.cases.case import Cut
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.trial import Models
 
 pytestmark = pytest.mark.spark
 

@@ -10,8 +10,8 @@ from headrace.commands import testing
 from headrace.commands.workspace import Workspace
 from headrace.project import loader
 from headrace.project.declarations.documents import parse
-from headrace.testing.cut_trial import PartTrial, parts
-from headrace.testing.sandbox import Sandbox
+from headrace.testing.cut_trials.trial import PartTrial, parts
+from headrace.testing.runs.sandbox import Sandbox
 
 pytestmark = pytest.mark.spark
 

@@ -14,15 +14,15 @@ from headrace.queries.datatests import counts, marked
 from headrace.queries.group import Group
 from headrace.spark.failures import ModelFailed
 from headrace.store.layout import Layout
-from headrace.testing import case as cases
-from headrace.testing.case import CUTS, Batch
-from headrace.testing.comparison import differences
-from headrace.testing.disk import Crash, Fuse, Process
-from headrace.testing.disk import land_batch as land_on_disk
-from headrace.testing.landing import Landed, land
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.scope import narrowed
-from headrace.testing.trial import outcome_of
+from headrace.testing.cases import case as cases
+from headrace.testing.cases.case import CUTS, Batch
+from headrace.testing.cases.comparison import differences
+from headrace.testing.cases.landing import Landed, land
+from headrace.testing.runs.disk import Crash, Fuse, Process
+from headrace.testing.runs.disk import land_batch as land_on_disk
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.scope import narrowed
+from headrace.testing.runs.trial import outcome_of
 
 pytestmark = pytest.mark.spark
 

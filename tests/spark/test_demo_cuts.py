@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from headrace.project import loader
-from headrace.testing.cut_report import describe
-from headrace.testing.cut_trial import PartTrial, parts
-from headrace.testing.sandbox import Sandbox
+from headrace.testing.cut_trials.report import describe
+from headrace.testing.cut_trials.trial import PartTrial, parts
+from headrace.testing.runs.sandbox import Sandbox
 
 pytestmark = pytest.mark.spark
 

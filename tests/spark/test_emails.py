@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 
 from headrace.queries.group import Group
 from headrace.streaming.native import NativeQuery
-from headrace.testing.case import Batch
-from headrace.testing.landing import land
-from headrace.testing.scope import narrowed
-from headrace.testing.trial import Models
+from headrace.testing.cases.case import Batch
+from headrace.testing.cases.landing import land
+from headrace.testing.runs.scope import narrowed
+from headrace.testing.runs.trial import Models
 
 pytestmark = pytest.mark.spark
 

@@ -9,8 +9,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from headrace.project import loader
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.trial import Models
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.trial import Models
 
 pytestmark = pytest.mark.spark
 

@@ -12,11 +12,11 @@ from headrace.project.model import Project
 from headrace.queries.group import Group
 from headrace.running import factory
 from headrace.spark import mode
-from headrace.testing import case as cases
-from headrace.testing.disk import land_batch
-from headrace.testing.landing import land
-from headrace.testing.scope import narrowed
-from headrace.testing.trial import Models
+from headrace.testing.cases import case as cases
+from headrace.testing.cases.landing import land
+from headrace.testing.runs.disk import land_batch
+from headrace.testing.runs.scope import narrowed
+from headrace.testing.runs.trial import Models
 
 pytestmark = pytest.mark.spark
 

@@ -16,12 +16,12 @@ from headrace.errors import UsageError
 from headrace.project import loader
 from headrace.project.model import Model
 from headrace.store.layout import Layout
-from headrace.testing.case import Batch
-from headrace.testing.disk import Process
-from headrace.testing.disk import land_batch as land_on_disk
-from headrace.testing.landing import land
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.scope import narrowed
+from headrace.testing.cases.case import Batch
+from headrace.testing.cases.landing import land
+from headrace.testing.runs.disk import Process
+from headrace.testing.runs.disk import land_batch as land_on_disk
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.scope import narrowed
 
 pytestmark = pytest.mark.spark
 

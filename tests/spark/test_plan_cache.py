@@ -19,8 +19,8 @@ from headrace.spark.implementations import materialize
 from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS, child
 from headrace.spark.small_batches import SmallBatches
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.scope import narrowed
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.scope import narrowed
 
 pytestmark = pytest.mark.spark
 

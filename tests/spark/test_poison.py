@@ -13,12 +13,12 @@ from pyspark.sql import DataFrame
 
 from headrace.project import loader
 from headrace.spark.failures import ModelFailed
-from headrace.testing.case import Batch, Cut
-from headrace.testing.disk import Crash, Fuse, Process, land_batch
-from headrace.testing.landing import land
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.scope import narrowed
-from headrace.testing.trial import Models, _run
+from headrace.testing.cases.case import Batch, Cut
+from headrace.testing.cases.landing import land
+from headrace.testing.runs.disk import Crash, Fuse, Process, land_batch
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.scope import narrowed
+from headrace.testing.runs.trial import Models, _run
 
 pytestmark = pytest.mark.spark
 

@@ -11,7 +11,7 @@ from pyspark.sql import Row
 
 from headrace.project import loader
 from headrace.project.model import LANDING_COLUMNS
-from headrace.testing.landing import Landed, LandedBatch
+from headrace.testing.cases.landing import Landed, LandedBatch
 from headrace.testing.properties import delay, shuffled
 
 START = datetime(2026, 1, 1, 10)

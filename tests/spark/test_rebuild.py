@@ -23,10 +23,10 @@ from headrace.running.refill import Refill
 from headrace.store.layout import Layout
 from headrace.tables.diff import Difference, Example
 from headrace.tables.versions import difference
-from headrace.testing.case import Batch
-from headrace.testing.disk import Process
-from headrace.testing.landing import land
-from headrace.testing.sandbox import Sandbox
+from headrace.testing.cases.case import Batch
+from headrace.testing.cases.landing import land
+from headrace.testing.runs.disk import Process
+from headrace.testing.runs.sandbox import Sandbox
 from tests.plan import corpus
 
 pytestmark = pytest.mark.spark

@@ -16,10 +16,10 @@ from headrace.project.model import Project
 from headrace.reading.dead_letters import Chosen, refused
 from headrace.store.layout import Layout
 from headrace.tables.delta import Commit, CommitTable
-from headrace.testing.case import Batch
-from headrace.testing.disk import Crash, Process, land_batch
-from headrace.testing.landing import land
-from headrace.testing.sandbox import Sandbox
+from headrace.testing.cases.case import Batch
+from headrace.testing.cases.landing import land
+from headrace.testing.runs.disk import Crash, Process, land_batch
+from headrace.testing.runs.sandbox import Sandbox
 
 pytestmark = pytest.mark.spark
 

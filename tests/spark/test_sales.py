@@ -10,7 +10,7 @@ import pytest
 from chispa import assert_df_equality
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.testing.trial import Models
+from headrace.testing.runs.trial import Models
 
 pytestmark = pytest.mark.spark
 

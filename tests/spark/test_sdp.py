@@ -17,7 +17,7 @@ from headrace.commands.workspace import Workspace
 from headrace.elsewhere.sdp import SETTINGS, Export, export
 from headrace.project import loader
 from headrace.spark import session
-from headrace.testing.sandbox import Sandbox
+from headrace.testing.runs.sandbox import Sandbox
 
 pytestmark = pytest.mark.spark
 

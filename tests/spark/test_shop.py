@@ -10,8 +10,8 @@ import pytest
 
 from headrace.spark import small_batches
 from headrace.spark.driver import checkpoint
-from headrace.testing.case import Cut
-from headrace.testing.trial import Models
+from headrace.testing.cases.case import Cut
+from headrace.testing.runs.trial import Models
 from tests.spark.shop_oracle import PRODUCTS, Record, Shop
 
 pytestmark = pytest.mark.spark

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from headrace.spark import implementations, mode
 from headrace.spark.columns import columns_of
 from headrace.spark.driver.batches import DriverBatches
 from headrace.spark.implementations import self_test
@@ -184,3 +185,18 @@ def test_rows_that_read_their_own_past_are_planned_as_fast_as_ever(batches: Smal
 
 def test_build_that_we_test_passes_its_own_test(spark: SparkSession) -> None:
     assert self_test(spark.newSession()) is None
+
+
+def test_build_that_fails_it_runs_jobs_and_says_so_once(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(implementations, "self_test", lambda session: "NoSuchMethodError: cloned")
+    implementations._trouble.cache_clear()
+    session = spark.newSession()
+    session.conf.set(mode.KEY, "auto")
+    for _ in range(2):
+        assert isinstance(implementations.small_batches(session), JobBatches)
+    assert capsys.readouterr().err.splitlines() == [
+        "headrace: small batches run as Spark jobs, which is slower: NoSuchMethodError: cloned"
+    ]
+    implementations._trouble.cache_clear()

@@ -18,8 +18,8 @@ from headrace.running.tasks import CommitSignals, SnapshotTask
 from headrace.store.layout import Layout
 from headrace.tables.delta import CommitTable
 from headrace.tables.state import changes_schema
-from headrace.testing.scope import narrowed
-from headrace.testing.trial import Models
+from headrace.testing.runs.scope import narrowed
+from headrace.testing.runs.trial import Models
 
 pytestmark = pytest.mark.spark
 

@@ -14,16 +14,16 @@ from headrace.commands.workspace import Workspace
 from headrace.errors import UsageError
 from headrace.project import loader
 from headrace.project.model import Model, Project
-from headrace.testing import case as cases
-from headrace.testing.comparison import differences
-from headrace.testing.disk import Process
-from headrace.testing.disk import land_batch as land_on_disk
-from headrace.testing.landing import land
+from headrace.testing.cases import case as cases
+from headrace.testing.cases.comparison import differences
+from headrace.testing.cases.landing import land
 from headrace.testing.recording import write_case
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.scope import narrowed
+from headrace.testing.runs.disk import Process
+from headrace.testing.runs.disk import land_batch as land_on_disk
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.scope import narrowed
+from headrace.testing.runs.trial import outcome_of
 from headrace.testing.stored import StoredTests
-from headrace.testing.trial import outcome_of
 from tests.spark.test_datatests import FILES
 
 pytestmark = pytest.mark.spark

@@ -10,10 +10,10 @@ from ruamel.yaml import YAML
 
 from headrace.planning.declared import Declared
 from headrace.store.layout import Layout
-from headrace.testing.case import Batch
-from headrace.testing.disk import land_batch
-from headrace.testing.landing import land
-from headrace.testing.sandbox import Sandbox
+from headrace.testing.cases.case import Batch
+from headrace.testing.cases.landing import land
+from headrace.testing.runs.disk import land_batch
+from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.upgrade import Upgrade, recorded_batches, upgrade
 from tests.plan import corpus
 

@@ -10,9 +10,9 @@ import pytest
 
 from headrace.project import loader
 from headrace.project.model import Project
-from headrace.testing.case import CUTS
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.trial import Models
+from headrace.testing.cases.case import CUTS
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.trial import Models
 
 pytestmark = pytest.mark.spark
 

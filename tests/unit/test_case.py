@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headrace.errors import InvalidProject
-from headrace.testing import case
+from headrace.testing.cases import case
 
 if TYPE_CHECKING:
     from tests.unit.conftest import ProjectFiles

@@ -10,7 +10,7 @@ import pytest
 
 from headrace import usercache
 from headrace.project import loader
-from headrace.testing import case, casefiles, faultless
+from headrace.testing.cases import case, casefiles, faultless
 from tests.unit.test_cli import ended
 
 if TYPE_CHECKING:

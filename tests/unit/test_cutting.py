@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from headrace.testing.cutting import Cutting, cuttings
+from headrace.testing.cut_trials.cutting import Cutting, cuttings
 
 
 @pytest.mark.parametrize("most", [None, 3])

@@ -98,3 +98,9 @@ def test_silent_download_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyP
 )
 def test_most_informative_line_is_reported(output: str, expected: str | None) -> None:
     assert ivy._trouble(output) == expected
+
+
+def test_a_part_that_is_renamed_while_bytes_are_counted_is_no_failure(tmp_path: Path) -> None:
+    (tmp_path / "kafka-raft-4.3.1.jar").write_bytes(b"12345")
+    (tmp_path / "kafka-clients-4.3.1.jar.part").symlink_to(tmp_path / "gone")  # listed, but not there any more
+    assert ivy.bytes_arrived(tmp_path) == 5

@@ -14,10 +14,10 @@ import pytest
 from headrace.errors import Place
 from headrace.project import loader
 from headrace.project.model import Field, Project, Topic
-from headrace.testing import made_times
-from headrace.testing.case import Batch
-from headrace.testing.compared import compared
-from headrace.testing.made_up import Maker, key_field
+from headrace.testing.cases.case import Batch
+from headrace.testing.cut_trials import made_times
+from headrace.testing.cut_trials.compared import compared
+from headrace.testing.cut_trials.made_up import Maker, key_field
 
 FILES = {
     "manifest.yml": "name: made\nvars: {limit: 50, kinds: [tea, milk]}\nmodels: {+materialized: append}\n",

@@ -59,6 +59,7 @@ def test_java_is_in_that_package_only_and_short() -> None:
 
 PACKAGES = [
     "checking",
+    "commands/edits",
     "elsewhere",
     "landing",
     "publishing",
@@ -68,6 +69,9 @@ PACKAGES = [
     "store",
     "streaming",
     "tables",
+    "testing/cases",
+    "testing/cut_trials",
+    "testing/runs",
 ]
 PARTS_OF_PROJECT = [f"project/{each}" for each in ("declarations", "flows", "kafka_options", "rules", "sql")]
 
@@ -77,3 +81,8 @@ def test_package_is_documented_and_small(package: str) -> None:
     docstring = ast.get_docstring(ast.parse((PACKAGE / package / "__init__.py").read_text("utf-8"))) or ""
     assert len(docstring.splitlines()) >= 5
     assert len([*(PACKAGE / package).glob("*.py")]) <= 16
+
+
+@pytest.mark.parametrize("package", ["commands", "testing", "planning", "reading", "project"])
+def test_package_with_packages_of_its_own_stays_short(package: str) -> None:
+    assert len([*(PACKAGE / package).glob("*.py")]) < 20

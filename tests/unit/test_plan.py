@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from headrace import cli, usercache
-from headrace.commands import planning
+from headrace.commands.edits import planning
 from headrace.errors import InvalidProject, Place, UsageError
 from headrace.planning import declared, known
 from headrace.planning.declared import Declared

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace import cli
-from headrace.commands import resetting
+from headrace.commands.edits import resetting
 from headrace.commands.workspace import Workspace
 from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode, Locked, UsageError

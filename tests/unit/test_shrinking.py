@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from headrace.testing.shrinking import smallest
+from headrace.testing.cut_trials.shrinking import smallest
 
 
 @pytest.mark.parametrize("seed", range(20))

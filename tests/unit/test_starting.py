@@ -6,7 +6,7 @@ import pytest
 
 from headrace.commands import starting
 from headrace.project import loader
-from headrace.testing import case
+from headrace.testing.cases import case
 from tests.unit.test_cli import ended
 
 

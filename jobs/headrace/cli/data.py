@@ -157,7 +157,7 @@ def rebuild(
 
     Example: headrace rebuild silver.sales_totals
     """
-    from headrace.commands import rebuilding
+    from headrace.commands.edits import rebuilding
 
     if swap and drop:
         raise UsageError("--swap and --drop are two things; say one of them")
@@ -176,7 +176,7 @@ def diff(
 
     Example: headrace diff silver.sales_totals
     """
-    from headrace.commands import rebuilding
+    from headrace.commands.edits import rebuilding
 
     return rebuilding.diff(context.obj, model, examples, json)
 
@@ -202,6 +202,6 @@ def upgrade_test(
 
     Example: headrace upgrade test silver.sales_totals --batches 10
     """
-    from headrace.commands import upgrading
+    from headrace.commands.edits import upgrading
 
     return upgrading.test(context.obj, model, batches, after, case, examples, json)

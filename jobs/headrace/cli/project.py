@@ -97,7 +97,7 @@ def plan(
 
     Example: headrace plan --explain
     """
-    from headrace.commands import planning
+    from headrace.commands.edits import planning
 
     return planning.show(context.obj, tuple(select or ()), explain, json)
 

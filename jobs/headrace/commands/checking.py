@@ -18,7 +18,7 @@ from headrace.project.declarations import manifest
 from headrace.project.loader import Survey
 from headrace.project.model import Project
 from headrace.store.layout import Layout
-from headrace.testing import casefiles
+from headrace.testing.cases import casefiles
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,8 +17,8 @@ from headrace.planning.declared import Schemas
 from headrace.project.model import Project
 from headrace.reading import printing
 from headrace.store.layout import Layout
-from headrace.testing import case as cases
-from headrace.testing import casefiles
+from headrace.testing.cases import case as cases
+from headrace.testing.cases import casefiles
 
 
 def trace(workspace: Workspace, name: str, form: str, down: bool, as_json: bool) -> int:

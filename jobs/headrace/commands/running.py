@@ -13,7 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
 
 from headrace.catalogue import artifacts
-from headrace.commands import planning
+from headrace.commands.edits import planning
 from headrace.commands.workspace import Workspace
 from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode, HeadraceError

@@ -11,7 +11,7 @@ from headrace.project.declarations import landings, manifest, target
 from headrace.project.declarations.documents import Shape
 from headrace.project.declarations.header import HeaderKeys
 from headrace.project.declarations.settings import FolderSettings
-from headrace.testing import case
+from headrace.testing.cases import case
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]

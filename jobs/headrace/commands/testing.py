@@ -16,10 +16,10 @@ from headrace.project import loader, selection
 from headrace.project.declarations import manifest, target
 from headrace.project.model import Model, Project
 from headrace.store.layout import Layout
-from headrace.testing import casefiles
+from headrace.testing.cases import casefiles
 
 if TYPE_CHECKING:
-    from headrace.testing.cut_tests import CutTests
+    from headrace.testing.cut_trials.items import CutTests
 
 CUT_DEPENDENT = "cut-dependent"
 _OPTIONS = ("-c", os.devnull, "--noconftest", "--import-mode=importlib", "-p", "no:cacheprovider", "-q", "-rxX")
@@ -85,7 +85,7 @@ def record(workspace: Workspace, table: str, batches: int) -> int:
         raise UsageError("--record takes a model and how many of the last landing batches, at least 1")
     model = _model(workspace.declared, table)
     from headrace.testing.recording import write_case
-    from headrace.testing.sandbox import Sandbox
+    from headrace.testing.runs.sandbox import Sandbox
 
     sandbox = Sandbox(workspace.declared.target.small_batches)
     try:
@@ -128,7 +128,7 @@ def _case_arguments(workspace: Workspace, models: Sequence[Model]) -> list[str]:
 
 
 def _cut_tests(project: Project, models: Sequence[Model], seed: int | None, strict: bool) -> CutTests | None:
-    from headrace.testing.cut_tests import CutTests
+    from headrace.testing.cut_trials.items import CutTests
 
     tables = [model.table for model in models if model.materialized != "view"]
     chosen = randrange(1_000_000) if seed is None else seed

@@ -53,7 +53,7 @@ def broker(workspace: Workspace, verb: str, data: Path | None, as_json: bool) ->
 
 def reset(workspace: Workspace, query: str, yes: bool, start: str | None, republish: bool) -> int:
     """Remove a query's progress and output."""
-    from headrace.commands import resetting
+    from headrace.commands.edits import resetting
 
     return resetting.reset(workspace, query, yes, start, republish)
 

@@ -137,7 +137,7 @@ def _follow(process: subprocess.Popen[bytes], progress: Progress, task: TaskID, 
     while process.poll() is None:
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=0.2)
-        now = sum(file.stat().st_size for file in folder.glob("*.jar*"))
+        now = bytes_arrived(folder)
         if now != arrived:
             arrived, moved = now, time.monotonic()
             progress.update(task, completed=arrived)
@@ -145,6 +145,15 @@ def _follow(process: subprocess.Popen[bytes], progress: Progress, task: TaskID, 
             process.kill()
             return True
     return False
+
+
+def bytes_arrived(folder: Path) -> int:
+    """The bytes of all jars and parts of jars; a part may get its final name, or go, while they are counted."""
+    size = 0
+    for file in folder.glob("*.jar*"):
+        with suppress(FileNotFoundError):
+            size += file.stat().st_size
+    return size
 
 
 def _trouble(output: str) -> str | None:

@@ -1,7 +1,14 @@
-"""Which implementation of `SmallBatches` is used, decided per session (see `mode`) and tested at the start."""
+"""Which implementation of `SmallBatches` is used: what the target asks for, and for `auto` what works here.
+
+`auto` tries `driver` when the first batches of an application are made, so what only analyses SQL does not wait for it.
+"""
 
 from __future__ import annotations
 
+import sys
+from functools import lru_cache
+
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
@@ -16,12 +23,23 @@ _NUMBERS = StructType().add("n", "long")
 
 def small_batches(session: SparkSession) -> SmallBatches:
     """The batches of one query in a session of its own."""
-    return JobBatches(session) if mode.is_jobs(session) else DriverBatches(session)
+    wanted = mode.wanted(session)
+    is_jobs = _trouble(session.sparkContext) is not None if wanted == "auto" else wanted == "jobs"
+    return JobBatches(session) if is_jobs else DriverBatches(session)
 
 
 def materialize(frame: DataFrame) -> Materialized:
     """Compute a frame now, outside of a batch."""
     return small_batches(frame.sparkSession).materialize(frame)
+
+
+@lru_cache(maxsize=1)
+def _trouble(context: SparkContext) -> str | None:
+    """Why `driver` is not used in this application, reported once."""
+    trouble = mode.untested() or self_test(SparkSession(context).newSession())
+    if trouble:
+        print(f"headrace: small batches run as Spark jobs, which is slower: {trouble}", file=sys.stderr)
+    return trouble
 
 
 def self_test(session: SparkSession) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pyspark
 from pyspark.sql import SparkSession
 
@@ -14,17 +16,17 @@ TESTED = ("4.2.0",)
 """The versions of PySpark on which `driver` is tested."""
 
 
-def of(wanted: SmallBatchMode) -> str:
-    """The mode that a target asks for, as sessions know it; `auto` is `driver` where that works."""
-    return "jobs" if wanted == "jobs" or (wanted == "auto" and untested()) else "driver"
-
-
 def untested() -> str | None:
     """Why `driver` should not be tried; None if this version is one of those that it is tested on."""
     found = pyspark.__version__
     return None if found in TESTED else f"`driver` is tested on Spark {', '.join(TESTED)}, and this is {found}"
 
 
+def wanted(session: SparkSession) -> SmallBatchMode:
+    """The mode that the target of a session asks for."""
+    return cast(SmallBatchMode, session.conf.get(KEY, "driver"))
+
+
 def is_jobs(session: SparkSession) -> bool:
-    """Whether a session's small batches are ordinary jobs."""
-    return session.conf.get(KEY, "driver") == "jobs"
+    """Whether a session's small batches are to be ordinary jobs, as far as is known without trying `driver`."""
+    return wanted(session) == "jobs" or (wanted(session) == "auto" and untested() is not None)

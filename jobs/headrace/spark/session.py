@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -139,7 +138,7 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
     for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j"):
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
     outside = "SPARK_ENV_LOADED" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
-    confs = {"spark.app.name": "headrace", mode.KEY: mode.of(target.small_batches)}
+    confs = {"spark.app.name": "headrace", mode.KEY: target.small_batches}
     if not outside:
         java.program()  # where there is none, Spark's own scripts say so in many lines
         os.environ.setdefault("SPARK_LAUNCHER_OPTS", _LAUNCHER_OPTIONS)
@@ -155,19 +154,7 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
         SparkContext.getOrCreate(SparkConf().setAll([*confs.items()]))
         spark = SparkSession.builder.config(map=dict[str, Any](confs)).getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
-    if target.small_batches == "auto":
-        _choose_mode(spark)
     return spark
-
-
-def _choose_mode(spark: SparkSession) -> None:
-    """Fall back to ordinary jobs where Spark's internals are not what `driver` needs, and report it in one line."""
-    from headrace.spark.implementations import self_test  # it is built on sessions
-
-    trouble = mode.untested() or self_test(child(spark, "self_test"))
-    if trouble:
-        spark.conf.set(mode.KEY, "jobs")
-        print(f"headrace: small batches run as Spark jobs, which is slower: {trouble}", file=sys.stderr)
 
 
 @contextmanager

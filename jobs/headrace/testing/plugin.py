@@ -22,16 +22,16 @@ from headrace.project.declarations import manifest
 from headrace.project.declarations.manifest import Manifest
 from headrace.project.declarations.target import SMALL_BATCHES_VARIABLE
 from headrace.project.model import Project, SmallBatchMode
-from headrace.testing import case as cases
-from headrace.testing import casefiles, landing_report
-from headrace.testing.case import Case, Cut
-from headrace.testing.comparison import differences, plain
-from headrace.testing.landing import Landed, land
-from headrace.testing.outcome import Outcome
+from headrace.testing.cases import case as cases
+from headrace.testing.cases import casefiles, landing_report
+from headrace.testing.cases.case import Case, Cut
+from headrace.testing.cases.comparison import differences, plain
+from headrace.testing.cases.landing import Landed, land
+from headrace.testing.cases.outcome import Outcome
 from headrace.testing.properties import Property, properties
 from headrace.testing.properties import differences as broken
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.trial import Models, outcome_of
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.trial import Models, outcome_of
 
 _SANDBOX = pytest.StashKey[Sandbox]()
 _PROJECTS = pytest.StashKey[dict[Path, Project]]()

@@ -14,14 +14,14 @@ from typing import Literal
 
 from headrace.project import graph
 from headrace.project.model import LANDING_COLUMNS, Model, Project
-from headrace.testing import memory
-from headrace.testing.case import CUTS, Case
-from headrace.testing.comparison import row_differences
-from headrace.testing.landing import Landed, LandedBatch
-from headrace.testing.outcome import Outcome
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.scope import Scope, narrowed
-from headrace.testing.trial import outcome_of
+from headrace.testing.cases.case import CUTS, Case
+from headrace.testing.cases.comparison import row_differences
+from headrace.testing.cases.landing import Landed, LandedBatch
+from headrace.testing.cases.outcome import Outcome
+from headrace.testing.runs import memory
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.scope import Scope, narrowed
+from headrace.testing.runs.trial import outcome_of
 
 Property = Literal["shuffled", "as-batch"]
 

@@ -16,10 +16,10 @@ from pyspark.sql import functions as F
 from headrace.errors import UsageError
 from headrace.project.model import Model, Project
 from headrace.store.layout import Layout
-from headrace.testing import values
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.scope import narrowed
-from headrace.testing.trial import Models
+from headrace.testing.cases import values
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.scope import narrowed
+from headrace.testing.runs.trial import Models
 
 MOST_RECORDS = 1_000
 

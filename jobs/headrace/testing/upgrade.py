@@ -17,12 +17,12 @@ from headrace.project.model import SNAPSHOT_AT, Project
 from headrace.queries.sources import stored
 from headrace.store.layout import Layout
 from headrace.tables.diff import Difference, compare
-from headrace.testing.case import Case
-from headrace.testing.disk import Process, land_batch
-from headrace.testing.landing import LandedBatch, land
+from headrace.testing.cases.case import Case
+from headrace.testing.cases.landing import LandedBatch, land
 from headrace.testing.recording import MOST_RECORDS
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.scope import narrowed
+from headrace.testing.runs.disk import Process, land_batch
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.scope import narrowed
 
 Truth = Literal["SAME", "KEEP", "MIX", "RESET", "UNPROVEN"]
 Batches = Sequence[Sequence[LandedBatch]]

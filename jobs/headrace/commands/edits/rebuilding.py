@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headrace.commands import differences
+from headrace.commands.edits import differences
 from headrace.commands.running import Stopped, stop_on_signals
 from headrace.commands.workspace import Workspace
 from headrace.environment import swap as swaps

@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
 from headrace.project.model import SEED_PARTITION, Project
-from headrace.testing.case import Batch, Record, topic_named
+from headrace.testing.cases.case import Batch, Record, topic_named
 
 EPOCH = datetime(2026, 1, 1, tzinfo=timezone.utc)
 """Kafka's time of a case's first record, if it has none; each further record is a second later."""

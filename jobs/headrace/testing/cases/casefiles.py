@@ -9,8 +9,8 @@ from headrace.errors import Finding, InvalidProject, Place, did_you_mean
 from headrace.project import files
 from headrace.project.declarations import manifest
 from headrace.project.loader import Survey
-from headrace.testing import case, faultless
-from headrace.testing.case import FileShape
+from headrace.testing.cases import case, faultless
+from headrace.testing.cases.case import FileShape
 
 SUFFIXES = (".yml", ".yaml")
 

@@ -22,8 +22,8 @@ from headrace.spark.columns import columns_of, landing_schema, no_rows
 from headrace.spark.implementations import small_batches
 from headrace.spark.session import child
 from headrace.spark.small_batches import SmallBatches
-from headrace.testing.case import Batch
-from headrace.testing.records import Arrival, Sent, arrivals
+from headrace.testing.cases.case import Batch
+from headrace.testing.cases.records import Arrival, Sent, arrivals
 
 _KAFKA = {
     "key": "binary",

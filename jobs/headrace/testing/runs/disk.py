@@ -21,11 +21,11 @@ from headrace.store.layout import Layout
 from headrace.streaming.late import LateRows
 from headrace.streaming.native import NativeQuery
 from headrace.tables.delta import CommitTable
-from headrace.testing.cuts import Parts
-from headrace.testing.landing import LandedBatch
-from headrace.testing.outcome import Outcome
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.scope import Scope
+from headrace.testing.cases.landing import LandedBatch
+from headrace.testing.cases.outcome import Outcome
+from headrace.testing.runs.cuts import Parts
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.scope import Scope
 
 _EVERYTHING = 1_000_000
 

@@ -11,13 +11,13 @@ from pydantic import TypeAdapter
 from pyspark.sql import DataFrame
 
 from headrace.project.model import Model, Project
-from headrace.testing import disk, memory
-from headrace.testing.case import Batch, Case, Cut
-from headrace.testing.cuts import parts
-from headrace.testing.landing import Landed, land
-from headrace.testing.outcome import Outcome
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.scope import Scope, fits_memory, narrowed
+from headrace.testing.cases.case import Batch, Case, Cut
+from headrace.testing.cases.landing import Landed, land
+from headrace.testing.cases.outcome import Outcome
+from headrace.testing.runs import disk, memory
+from headrace.testing.runs.cuts import parts
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.scope import Scope, fits_memory, narrowed
 
 _BATCHES = TypeAdapter(tuple[Batch, ...])
 

@@ -21,11 +21,11 @@ from headrace.spark.session import child, tune
 from headrace.spark.small_batches import SmallBatches
 from headrace.store.layout import Layout
 from headrace.tables.delta import CommitTable
-from headrace.testing.cuts import Parts
-from headrace.testing.landing import Landed
-from headrace.testing.outcome import Outcome
-from headrace.testing.records import EPOCH
-from headrace.testing.scope import Scope
+from headrace.testing.cases.landing import Landed
+from headrace.testing.cases.outcome import Outcome
+from headrace.testing.cases.records import EPOCH
+from headrace.testing.runs.cuts import Parts
+from headrace.testing.runs.scope import Scope
 
 
 def run_group(scope: Scope, parts: Parts, random: Random) -> Outcome:

@@ -14,10 +14,10 @@ from chispa.rows_comparer import assert_basic_rows_equality
 from pyspark.sql import DataFrame, Row
 
 from headrace.errors import Finding, InvalidProject, did_you_mean
-from headrace.testing import values
-from headrace.testing.case import Case, topic_named
-from headrace.testing.landing import Landed
-from headrace.testing.outcome import Outcome
+from headrace.testing.cases import values
+from headrace.testing.cases.case import Case, topic_named
+from headrace.testing.cases.landing import Landed
+from headrace.testing.cases.outcome import Outcome
 
 Cells = dict[str, str]
 

@@ -15,14 +15,14 @@ from functools import cached_property
 from random import Random
 
 from headrace.project.model import SEED_PARTITION, Project, Topic
-from headrace.testing.compared import compared
-from headrace.testing.cut_runs import Rows, Run
-from headrace.testing.cutting import Cutting, cuttings
-from headrace.testing.landing import Landed, LandedBatch, land
-from headrace.testing.made_up import Maker
-from headrace.testing.sandbox import Sandbox
-from headrace.testing.scope import narrowed
-from headrace.testing.shrinking import smallest
+from headrace.testing.cases.landing import Landed, LandedBatch, land
+from headrace.testing.cut_trials.compared import compared
+from headrace.testing.cut_trials.cutting import Cutting, cuttings
+from headrace.testing.cut_trials.made_up import Maker
+from headrace.testing.cut_trials.runs import Rows, Run
+from headrace.testing.cut_trials.shrinking import smallest
+from headrace.testing.runs.sandbox import Sandbox
+from headrace.testing.runs.scope import narrowed
 
 EVENTS = 20
 """Usable events for each topic, as long as there are few topics."""

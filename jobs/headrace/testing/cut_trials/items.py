@@ -10,9 +10,9 @@ import pytest
 
 from headrace.errors import HeadraceError
 from headrace.project.model import Model, Project
-from headrace.testing.cut_report import describe
-from headrace.testing.cut_trial import EVENTS, PartTrial, parts
-from headrace.testing.sandbox import Sandbox
+from headrace.testing.cut_trials.report import describe
+from headrace.testing.cut_trials.trial import EVENTS, PartTrial, parts
+from headrace.testing.runs.sandbox import Sandbox
 
 ALLOWED = "cut-dependent"
 

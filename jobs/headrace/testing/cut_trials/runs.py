@@ -23,12 +23,12 @@ from headrace.project import graph
 from headrace.project.model import Model, Project, Query
 from headrace.queries.sources import stored
 from headrace.store.layout import Layout
-from headrace.testing import values
-from headrace.testing.cutting import Cutting
-from headrace.testing.disk import Process, land_batch
-from headrace.testing.landing import Landed
-from headrace.testing.outcome import Outcome
-from headrace.testing.sandbox import Sandbox
+from headrace.testing.cases import values
+from headrace.testing.cases.landing import Landed
+from headrace.testing.cases.outcome import Outcome
+from headrace.testing.cut_trials.cutting import Cutting
+from headrace.testing.runs.disk import Process, land_batch
+from headrace.testing.runs.sandbox import Sandbox
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from datetime import timezone
 
 from pyspark.sql import Row
 
-from headrace.testing.landing import Landed, LandedBatch
+from headrace.testing.cases.landing import Landed, LandedBatch
 
 _MOST = 20
 """The most batches that are shown: the last ones."""

@@ -8,10 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 from headrace.project.model import SEED_PARTITION, Model
-from headrace.testing import recording, values
-from headrace.testing.cut_runs import Rows
-from headrace.testing.cut_trial import Difference
-from headrace.testing.landing import LandedBatch
+from headrace.testing import recording
+from headrace.testing.cases import values
+from headrace.testing.cases.landing import LandedBatch
+from headrace.testing.cut_trials.runs import Rows
+from headrace.testing.cut_trials.trial import Difference
 
 MOST_ROWS = 10
 

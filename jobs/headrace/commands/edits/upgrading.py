@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headrace.commands import differences
+from headrace.commands.edits import differences
 from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode, UsageError
 from headrace.planning import declared, plan
@@ -29,7 +29,7 @@ def test(
     record = declared.record_of(layout, str(model.query))
     if record is None:
         raise UsageError(f"{model.query} has not been started yet; there is nothing to upgrade")
-    from headrace.testing.sandbox import Sandbox
+    from headrace.testing.runs.sandbox import Sandbox
     from headrace.testing.upgrade import upgrade
 
     sandbox = Sandbox(project.target.small_batches)
@@ -62,7 +62,7 @@ def _model(project: Project, name: str) -> Model:
 
 def _batches(tried: Upgrade, most: int, case: Path | None) -> Batches:
     from headrace.testing import upgrade
-    from headrace.testing.case import read
+    from headrace.testing.cases.case import read
 
     if case is None:
         return upgrade.recorded_batches(tried.sandbox, tried, most)

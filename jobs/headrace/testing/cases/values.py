@@ -26,7 +26,7 @@ from pyspark.sql.types import (
 )
 
 from headrace.reading.rows import to_json
-from headrace.testing.case import Moment
+from headrace.testing.cases.case import Moment
 
 _EXACT = Context(prec=76)
 _MOMENT: TypeAdapter[datetime] = TypeAdapter(Moment)

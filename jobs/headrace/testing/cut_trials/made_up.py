@@ -18,10 +18,10 @@ from sqlglot import exp
 from headrace.errors import InvalidProject
 from headrace.project.model import Topic
 from headrace.project.sql import dialect
-from headrace.testing import made_times
-from headrace.testing.case import Batch, Record
-from headrace.testing.compared import Compared
-from headrace.testing.records import EPOCH
+from headrace.testing.cases.case import Batch, Record
+from headrace.testing.cases.records import EPOCH
+from headrace.testing.cut_trials import made_times
+from headrace.testing.cut_trials.compared import Compared
 
 TEXTS = ("a", "b", "c")
 ODD_TEXTS = ("", "Zoë 😀", "a b")

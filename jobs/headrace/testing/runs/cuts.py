@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from random import Random
 
-from headrace.testing.case import Cut
+from headrace.testing.cases.case import Cut
 
 Parts = Sequence[Sequence[int]]
 """The numbers of the landing batches that make up each micro-batch."""

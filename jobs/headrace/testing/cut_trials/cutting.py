@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
 
-from headrace.testing.cuts import Parts
+from headrace.testing.runs.cuts import Parts
 
 
 @dataclass(frozen=True)

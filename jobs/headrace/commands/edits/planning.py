@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from headrace.commands import resetting
+from headrace.commands.edits import resetting
 from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode, InvalidProject, UsageError
 from headrace.planning import cost, known, plan

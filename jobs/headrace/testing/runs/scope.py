@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from headrace.project import graph
 from headrace.project.model import Model, Project, Query
-from headrace.testing.landing import Landed
-from headrace.testing.sandbox import Sandbox
+from headrace.testing.cases.landing import Landed
+from headrace.testing.runs.sandbox import Sandbox
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ from headrace.spark.small_batches import SmallBatches
 from headrace.store.layout import Layout
 from headrace.streaming.native import NativeQuery
 from headrace.tables.delta import CommitTable
-from headrace.testing.landing import Judge, LandedBatch
-from headrace.testing.plan_pool import PlanPool
+from headrace.testing.cases.landing import Judge, LandedBatch
+from headrace.testing.runs.plan_pool import PlanPool
 
 SMALL: Mapping[str, str] = {
     "spark.driver.defaultJavaOptions": "-XX:NewRatio=1",
