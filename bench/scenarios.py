@@ -24,6 +24,7 @@ from bench.process import Job, job, wait_for
 from headrace.environment.broker import Broker
 from headrace.project.model import Kafka
 from headrace.reading.topics import ensure
+from headrace.store.paths import StorePath
 
 Figures = dict[str, Any]
 Times = dict[str, float]
@@ -103,7 +104,7 @@ def shipped(one: Contestant, folder: Path) -> int:
     return rows_in(folder / one.name / one.table)
 
 
-def rows_in(path: Path, condition: str = "true") -> int:
+def rows_in(path: StorePath, condition: str = "true") -> int:
     """How many rows of a Delta table hold true; none while it does not exist."""
     if not DeltaTable.is_deltatable(str(path)):
         return 0

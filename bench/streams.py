@@ -26,10 +26,11 @@ from headrace.spark.binding import Binder
 from headrace.spark.columns import landing_schema
 from headrace.spark.session import child, start
 from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
 from headrace.streaming.native import NativeQuery
 from headrace.tables.delta import CommitTable
 
-Contestant = Callable[["Arena", Layout], Path]
+Contestant = Callable[["Arena", Layout], StorePath]
 """Processes what has landed, and returns where its rows are."""
 ROUNDS = 4
 SALES = """
@@ -126,7 +127,7 @@ def _rounds(arena: Arena) -> list[tuple[float, int]]:
     """
     jvm = psutil.Process(arena.spark._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
     spent: dict[str, list[float]] = {name: [] for name in CONTESTANTS}
-    tables: dict[str, Path] = {}
+    tables: dict[str, StorePath] = {}
     for number in range(ROUNDS):
         for name, run in CONTESTANTS.items():
             layout, before, started = arena.layout(f"{name}-{number}"), sum(jvm.cpu_times()[:2]), time.time()
@@ -136,7 +137,7 @@ def _rounds(arena: Arena) -> list[tuple[float, int]]:
     return [(round(min(spent[name]), 2), rows_in(tables[name])) for name in CONTESTANTS]
 
 
-def _headrace(arena: Arena, layout: Layout) -> Path:
+def _headrace(arena: Arena, layout: Layout) -> StorePath:
     (query,) = (q for q in arena.project.queries if arena.table in {m.table for m in q.models})
     query_run = factory.make(arena.spark, arena.project, layout, query, arena.schemas)
     assert isinstance(query_run, NativeQuery)
@@ -144,7 +145,7 @@ def _headrace(arena: Arena, layout: Layout) -> Path:
     return layout.table(arena.table)
 
 
-def _handwritten(arena: Arena, layout: Layout) -> Path:
+def _handwritten(arena: Arena, layout: Layout) -> StorePath:
     """The model's text over streams of Delta, and Spark's own Delta sink."""
     session = child(arena.spark, "handwritten", arena.project.macros)
     session.conf.set("spark.sql.shuffle.partitions", "2")

@@ -72,7 +72,7 @@ def test_half_filled_rebuild_can_be_dropped(layout: Layout, capsys: pytest.Captu
 
 
 def test_only_its_own_stands_beside(tmp_path: Path) -> None:
-    beside = Beside(tmp_path, tmp_path / "rebuild/q", frozenset({"q"}), frozenset({"gold.a"}))
+    beside = Beside(tmp_path, None, tmp_path / "rebuild/q", frozenset({"q"}), frozenset({"gold.a"}))
     found = [beside.table("gold.a"), beside.table("gold.b"), beside.checkpoint("q"), beside.checkpoint("r")]
     places = ["rebuild/q/tables/gold/a", "tables/gold/b", "rebuild/q/checkpoints/q", "checkpoints/r"]
     assert [path.relative_to(tmp_path).as_posix() for path in found] == places

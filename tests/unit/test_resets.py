@@ -12,6 +12,7 @@ from headrace.commands.workspace import Workspace
 from headrace.project import resets
 from headrace.project.declarations.target import DATA_DIR_VARIABLE
 from headrace.project.resets import ResetNote, read_note
+from headrace.store import trees
 from headrace.store.layout import Layout
 
 ROOT = Path(__file__).parents[2]
@@ -98,4 +99,4 @@ def _die(monkeypatch: pytest.MonkeyPatch, removed: int, files: int) -> None:
             file.unlink()
         raise Died
 
-    monkeypatch.setattr(resets.shutil, "rmtree", rmtree)
+    monkeypatch.setattr(trees.shutil, "rmtree", rmtree)

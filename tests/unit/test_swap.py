@@ -12,6 +12,7 @@ from headrace.commands.workspace import Workspace
 from headrace.environment import swap
 from headrace.environment.lock import runner_lock
 from headrace.project.declarations.target import DATA_DIR_VARIABLE
+from headrace.store import trees
 from headrace.store.layout import Layout
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +87,7 @@ def test_whoever_comes_next_makes_the_rest(
         steps = _Steps(moves, when)
         for name in ("_exchange", "_move"):
             patch.setattr(swap, name, steps.around(getattr(swap, name)))
-        patch.setattr(swap.shutil, "rmtree", steps.around(swap.shutil.rmtree))
+        patch.setattr(trees.shutil, "rmtree", steps.around(trees.shutil.rmtree))
         try:
             store.swap()
         except Died:

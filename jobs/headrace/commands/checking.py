@@ -17,7 +17,6 @@ from headrace.project import report as findings_report
 from headrace.project.declarations import manifest
 from headrace.project.loader import Survey
 from headrace.project.model import Project
-from headrace.store.layout import Layout
 from headrace.testing.cases import casefiles
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class _Judge:
         from headrace.spark import session
 
         if self._spark is None:
-            self._spark = session.start(project.target, Layout(project.target.data_dir).spark_log())
+            self._spark = session.start(project.target, project.target.layout.spark_log())
         return verdict.judge(self._spark, project).findings
 
     def close(self) -> None:

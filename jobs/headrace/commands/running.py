@@ -22,7 +22,6 @@ from headrace.logs import Attempt, event_logger
 from headrace.project import selection
 from headrace.project.model import Project
 from headrace.reading.status import ProjectStatus
-from headrace.store.layout import Layout
 
 if TYPE_CHECKING:
     from headrace.running.runner import Run
@@ -66,7 +65,7 @@ def run_project(
     from headrace.running.runner import Options, Run
     from headrace.spark import jvm_lock, session
 
-    layout, began = Layout(project.target.data_dir), time.monotonic()
+    layout, began = project.target.layout, time.monotonic()
     with naming(layout.data_dir):
         artifacts.write(layout.artifacts, "manifest.json", artifacts.manifest(project))
     log("starting", project=project.name, target=project.target.name, kafka=project.target.kafka.bootstrap)
@@ -113,7 +112,7 @@ def _record(project: Project, final: ProjectStatus, seconds: float) -> None:
             status: Literal["error", "success"] = "error" if query.state in ("failed", "died") else "success"
             unique_id = artifacts.model_id(project, model)
             results.append(artifacts.Result(unique_id, status, seconds, query.rows, query.last_error))
-    folder = Layout(project.target.data_dir).artifacts
+    folder = project.target.layout.artifacts
     artifacts.write(folder, "run_results.json", artifacts.run_results(results, seconds))
 
 

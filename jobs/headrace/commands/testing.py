@@ -15,7 +15,6 @@ from headrace.errors import ExitCode, InvalidProject, UsageError
 from headrace.project import loader, selection
 from headrace.project.declarations import manifest, target
 from headrace.project.model import Model, Project
-from headrace.store.layout import Layout
 from headrace.testing.cases import casefiles
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def run_data_tests(workspace: Workspace, select: tuple[str, ...], exclude: tuple
     from headrace.testing.stored import StoredTests
 
     project = workspace.declared
-    spark = session.start(project.target, Layout(project.target.data_dir).spark_log())
+    spark = session.start(project.target, project.target.layout.spark_log())
     try:
         paths = [str(project.root / model.path) for model in models]
         return _pytest(project.root, paths, junit, StoredTests(spark, project))

@@ -19,7 +19,6 @@ from headrace.reading.stored import Relation
 from headrace.spark import session
 from headrace.spark.columns import AS_JSON
 from headrace.spark.spark_errors import SPARK_ERRORS, one_line
-from headrace.store.layout import Layout
 
 Narrow = Callable[[DataFrame], DataFrame]
 
@@ -63,7 +62,7 @@ def _first(frame: DataFrame, limit: int | None) -> DataFrame:
 
 
 def _computed(project: Project, text: str, narrow: Narrow) -> Rows:
-    spark = session.start(project.target, Layout(project.target.data_dir).spark_log())
+    spark = session.start(project.target, project.target.layout.spark_log())
     try:
         frame = Notebook(spark, project).sql(text)
         columns = tuple(frame.columns)

@@ -40,8 +40,8 @@ class Workspace:
     @property
     def layout(self) -> Layout:
         """The data directory; an interrupted swap or reset is finished first."""
-        layout = Layout(self.declared.target.data_dir)
-        if layout.swap.exists() or layout.reset.exists():
+        layout = self.declared.target.layout
+        if layout.swap.is_file() or layout.reset.is_file():
             from headrace.environment import swap
             from headrace.environment.lock import runner_lock
             from headrace.project import resets

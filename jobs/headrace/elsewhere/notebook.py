@@ -20,7 +20,6 @@ from headrace.queries.sources import Tables
 from headrace.reading.stored import names, unknown
 from headrace.spark import session as sessions
 from headrace.spark.binding import Binder, at_moment
-from headrace.store.layout import Layout
 
 _CURRENT: ContextVar[Notebook | None] = ContextVar("notebook", default=None)
 
@@ -29,7 +28,7 @@ class Notebook:
     """A project and a Spark session; nothing is written."""
 
     def __init__(self, spark: SparkSession, project: Project) -> None:
-        layout = Layout(project.target.data_dir)
+        layout = project.target.layout
         layout.data_dir.mkdir(parents=True, exist_ok=True)
         self.project = project
         self.spark = sessions.child(spark, "notebook", project.macros)
@@ -87,7 +86,7 @@ class Notebook:
 def session(project: str | Path = ".", target: str = "local") -> Notebook:
     """Open the project in or above a folder for one target; `sql` queries it from now on."""
     declared = loader.load(Path(project), target)
-    layout = Layout(declared.target.data_dir)
+    layout = declared.target.layout
     opened = Notebook(sessions.start(declared.target, layout.spark_log()), declared)
     _CURRENT.set(opened)
     return opened

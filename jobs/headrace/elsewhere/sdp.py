@@ -22,7 +22,7 @@ from headrace.project.model import LANDING_COLUMNS, Input, Landing, Model, Proje
 from headrace.project.sql import calls, dialect, sqltext
 from headrace.project.statement import bind
 from headrace.spark.session import DELTA
-from headrace.store.layout import Layout
+from headrace.store.paths import StorePath, spark_uri
 
 _STATEFUL = (exp.Window, exp.AggFunc, exp.Group, exp.Join, exp.Distinct, exp.Order, exp.Limit, exp.SetOperation)
 SETTINGS = "spark.properties"
@@ -129,6 +129,10 @@ def _with_values(project: Project, text: str) -> str:
     return "".join(lines)
 
 
+def _absolute(path: StorePath) -> str:
+    return spark_uri(path.absolute() if isinstance(path, Path) else path)
+
+
 def _spec(project: Project, folder: Path) -> str:
     storage = f"storage: {(folder.absolute() / 'storage').as_uri()}"
     return f"name: {project.name}\n{storage}\nlibraries:\n  - glob: {{include: transformations/**}}\n"
@@ -159,7 +163,7 @@ def _view(project: Project, landing: Landing, topic: Topic) -> str:
     ]
     return VIEW.format(
         name=f"bronze_{topic.name}",
-        path=json.dumps(str(Layout(project.target.data_dir).landing(landing.name).absolute())),
+        path=json.dumps(_absolute(project.target.layout.landing(landing.name))),
         where=json.dumps(f"topic = {quoted(topic.topic)} and reject_reason is null"),
         columns=",\n        ".join(map(json.dumps, columns)),
     )

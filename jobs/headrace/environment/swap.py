@@ -10,15 +10,16 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+from headrace.store import durable, trees
 from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
 
 _EXCHANGE = 2
 _HERE = -100  # paths are taken as they are
@@ -28,7 +29,8 @@ _HERE = -100  # paths are taken as they are
 class Swap:
     """A swap under way or done; all paths are relative to the data directory.
 
-    `places` map each path to the inode of the folder that goes there; None where only the old side has a folder.
+    `places` map each path to the identity of the folder that goes there; None where only the old side has a folder.
+    `done` are the steps that are done, where folders are moved object by object.
     """
 
     queries: tuple[str, ...]
@@ -36,17 +38,20 @@ class Swap:
     retired: str
     until: str
     places: Mapping[str, int | None]
+    done: tuple[str, ...] = ()
 
 
-def swap(layout: Layout, beside: Path, queries: Iterable[str], paths: Iterable[Path], days: float) -> Path:
+def swap(
+    layout: Layout, beside: StorePath, queries: Iterable[str], paths: Iterable[StorePath], days: float
+) -> StorePath:
     """Swap in the folders in `beside`, and return where the old ones are kept; the runner's lock must be held."""
     now, names = datetime.now(timezone.utc), tuple(queries)
-    places = {str(path.relative_to(layout.data_dir)): _inode(_at(beside, path, layout)) for path in paths}
-    for path, inode in places.items():
-        if inode is not None and path.startswith("tables/"):
-            _link_files(layout.data_dir / path, beside / path)
+    places = {str(path.relative_to(layout.root)): _identity(_at(beside, path, layout)) for path in paths}
+    for path, identity in places.items():
+        if identity is not None and path.startswith("tables/"):
+            _link_files(layout.root / path, beside / path)
     retired = layout.retired / f"{now:%Y%m%dT%H%M%S%f}-{names[0]}"
-    folders = [str(path.relative_to(layout.data_dir)) for path in (beside, retired)]
+    folders = [str(path.relative_to(layout.root)) for path in (beside, retired)]
     until = (now + timedelta(days=days)).isoformat(timespec="seconds")
     _write(layout.swap, Swap(names, folders[0], folders[1], until, places))
     finish(layout)
@@ -55,19 +60,22 @@ def swap(layout: Layout, beside: Path, queries: Iterable[str], paths: Iterable[P
 
 def finish(layout: Layout) -> None:
     """Finish a swap that was begun; the runner's lock must be held."""
-    if not layout.swap.exists():
+    if not layout.swap.is_file():
         return
-    found, root = _read(layout.swap), layout.data_dir
-    for path, inode in found.places.items():
-        _take_over(root / found.beside / path, root / path, root / found.retired / path, inode)
-    (root / found.retired).mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(root / found.beside, ignore_errors=True)
-    layout.swap.replace(root / found.retired / _NAME)
+    found, root = _read(layout.swap), layout.root
+    if isinstance(root, Path):
+        for path, inode in found.places.items():
+            _take_over(root / found.beside / path, root / path, root / found.retired / path, inode)
+    else:
+        _move_objects(layout, found)
+    trees.remove(root / found.beside)
+    durable.write(root / found.retired / _NAME, layout.swap.read_text("utf-8"))
+    layout.swap.unlink()
 
 
-def retired(layout: Layout) -> Mapping[Path, Swap]:
+def retired(layout: Layout) -> Mapping[StorePath, Swap]:
     """What is kept of swaps that are done, oldest first."""
-    return {file.parent: _read(file) for file in sorted(layout.retired.glob(f"*/{_NAME}"))}
+    return {file.parent: _read(file) for file in sorted(layout.retired.glob(f"*/{_NAME}"), key=str)}
 
 
 def is_over(done: Swap) -> bool:
@@ -75,26 +83,53 @@ def is_over(done: Swap) -> bool:
     return datetime.fromisoformat(done.until) <= datetime.now(timezone.utc)
 
 
-def remove(layout: Layout, folder: Path) -> None:
+def remove(layout: Layout, folder: StorePath) -> None:
     """Remove what is kept of a swap, and the files that were left for readers."""
+    if isinstance(folder, Path):
+        _unlink_files(layout.data_dir, folder)
+    trees.remove(folder)
+
+
+def _unlink_files(root: Path, folder: Path) -> None:
     for file in folder.glob("tables/**/batch-*/*.parquet"):
-        left = layout.data_dir / file.relative_to(folder)
+        left = root / file.relative_to(folder)
         left.unlink(missing_ok=True)
         with suppress(OSError):  # the folder is not empty
             left.parent.rmdir()
-    shutil.rmtree(folder)
 
 
-def _at(beside: Path, path: Path, layout: Layout) -> Path:
-    return beside / path.relative_to(layout.data_dir)
+def _at(beside: StorePath, path: StorePath, layout: Layout) -> StorePath:
+    return beside / str(path.relative_to(layout.root))
+
+
+def _identity(path: StorePath) -> int | None:
+    """What tells a folder from the one that it replaces: on a disk, its inode."""
+    if isinstance(path, Path):
+        return _inode(path)
+    return 0 if path.is_dir() else None
 
 
 def _inode(path: Path) -> int | None:
     return path.stat().st_ino if path.exists() else None
 
 
-def _link_files(live: Path, new: Path) -> None:
+def _move_objects(layout: Layout, swap: Swap) -> None:
+    """Move the old aside, then the new into place, folder by folder; the journal says which of it is done."""
+    root = layout.root
+    for path, identity in swap.places.items():
+        steps = [(f"{path} aside", root / path, root / swap.retired / path)]
+        steps += [(f"{path} in place", root / swap.beside / path, root / path)] if identity is not None else []
+        for step, folder, to in steps:
+            if step not in swap.done:
+                trees.move(folder, to)
+                swap = replace(swap, done=(*swap.done, step))
+                _write(layout.swap, swap)
+
+
+def _link_files(live: StorePath, new: StorePath) -> None:
     """Let a reader that has listed the old table's files find them: their names are unique."""
+    if not isinstance(live, Path) or not isinstance(new, Path):
+        return
     for file in live.glob("*/*.parquet"):
         link = new / file.relative_to(live)
         if link.parent.name != "_delta_log" and not link.exists():
@@ -129,18 +164,14 @@ def _exchange(one: Path, other: Path) -> bool:
     return rename is not None and rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0
 
 
-def _write(file: Path, content: Swap) -> None:
-    draft = file.with_suffix(".tmp")
-    with draft.open("w", encoding="utf-8") as out:
-        json.dump(asdict(content), out)
-        out.flush()
-        os.fsync(out.fileno())
-    draft.rename(file)
+def _write(file: StorePath, content: Swap) -> None:
+    durable.write(file, json.dumps(asdict(content)))
 
 
-def _read(file: Path) -> Swap:
+def _read(file: StorePath) -> Swap:
     fields = json.loads(file.read_text("utf-8"))
-    return Swap(tuple(fields["queries"]), fields["beside"], fields["retired"], fields["until"], dict(fields["places"]))
+    known = (tuple(fields["queries"]), fields["beside"], fields["retired"], fields["until"], dict(fields["places"]))
+    return Swap(*known, tuple(fields.get("done", ())))
 
 
 _NAME = "swap.json"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from headrace.store import durable
+from headrace.store.paths import StorePath
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Start:
 class Starts:
     """The starts of a landing's topics, in a file; they apply until the first commit says how far was read."""
 
-    def __init__(self, checkpoint: Path) -> None:
+    def __init__(self, checkpoint: StorePath) -> None:
         self._file = checkpoint / "starts.json"
 
     def find(self, topic: str, topic_id: str, configured: str) -> dict[int, int] | None:
@@ -36,7 +36,7 @@ class Starts:
         durable.write(self._file, json.dumps({name: _to_json(each) for name, each in starts.items()}))
 
     def _all(self) -> dict[str, Start]:
-        if not self._file.exists():
+        if not self._file.is_file():
             return {}
         stored = json.loads(self._file.read_text(encoding="utf-8"))
         return {name: _start(each["topic_id"], each["told"], each["offsets"]) for name, each in stored.items()}

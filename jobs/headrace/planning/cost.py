@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-
-from deltalake import DeltaTable
 
 from headrace.project import graph
 from headrace.project.model import Project, Query
 from headrace.reading.status import read_status
+from headrace.store.delta_tables import is_table, open_table
 from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
 
 
 @dataclass(frozen=True)
@@ -31,15 +30,16 @@ def of(project: Project, layout: Layout, query: Query) -> Cost:
     """What resetting a query means."""
     rows = size = 0
     for path in set(_streamed(project, layout, query)):
-        if (path / "_delta_log").exists():
-            rows += DeltaTable(str(path)).count()
-            size += sum(file.stat().st_size for file in path.glob("**/*.parquet") if "_delta_log" not in file.parts)
+        if is_table(path):
+            table = open_table(path)
+            rows += table.count()
+            size += sum(table.get_add_actions().column("size_bytes").to_pylist())
     rates = {one.name: one.rows_per_second for one in read_status(project, layout).queries}
     rate = rates.get(query.name, 0.0)
     return Cost(rows, size, rows / rate if rate > 0 else None)
 
 
-def _streamed(project: Project, layout: Layout, query: Query) -> Iterator[Path]:
+def _streamed(project: Project, layout: Layout, query: Query) -> Iterator[StorePath]:
     known = graph.by_table(project.models)
     for model in query.models:
         for read in graph.reads(model, known):

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 
 from headrace.project import graph
 from headrace.project.model import SNAPSHOT_AT, Landing, Macro, Model, Project, Topic
+from headrace.store import durable
 from headrace.store.layout import Layout
 
 Schemas = Mapping[str, Mapping[str, str]]
@@ -80,11 +81,8 @@ def write(
     content = declared.to_json()
     name = hashlib.sha256(content).hexdigest()[:24]
     file = layout.declared / f"{name}.json"
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        temporary = file.with_suffix(".tmp")
-        temporary.write_bytes(content)
-        temporary.replace(file)
+    if not file.is_file():
+        durable.write(file, content.decode())
     for query in queries:
         before = record_of(layout, query)
         mixes = (*(before.accepted if before else ()), *accepted.get(query, ()))
@@ -94,11 +92,8 @@ def write(
 
 def adopt(layout: Layout, other: Layout) -> None:
     """Copy the declarations of another layout, for queries that are about to be moved from there."""
-    layout.declared.mkdir(parents=True, exist_ok=True)
     for file in other.declared.glob("*.json"):
-        temporary = layout.declared / f"{file.stem}.tmp"
-        temporary.write_bytes(file.read_bytes())
-        temporary.replace(layout.declared / file.name)
+        durable.write(layout.declared / file.name, file.read_text("utf-8"))
 
 
 def record_of(layout: Layout, query: str) -> Record | None:
@@ -118,15 +113,11 @@ def recorded(layout: Layout) -> Mapping[str, Record]:
 
 def read(layout: Layout, name: str) -> Declared:
     """A declaration by its hash."""
-    return _adapter().validate_json((layout.declared / f"{name}.json").read_bytes())
+    return _adapter().validate_json((layout.declared / f"{name}.json").read_text("utf-8"))
 
 
 def _write_record(layout: Layout, query: str, record: Record) -> None:
-    folder = layout.checkpoint(query)
-    folder.mkdir(parents=True, exist_ok=True)
-    temporary = folder / f"{_NAME}.tmp"
-    temporary.write_text(json.dumps(asdict(record)), "utf-8")
-    temporary.replace(folder / _NAME)
+    durable.write(layout.checkpoint(query) / _NAME, json.dumps(asdict(record)))
 
 
 def _forget_unused(layout: Layout) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
 
 from headrace.errors import Finding, Place
 from headrace.planning import declared, settings
@@ -15,6 +14,7 @@ from headrace.planning.verdict import Reason, Verdict, worst
 from headrace.project import graph
 from headrace.project.model import Model, Project, Query
 from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
 
 NEW, ORPHAN = "NEW", "ORPHAN"
 _WORDS = {"MIX": {"mix", "rebuild"}, "RESET": {"rebuild"}}
@@ -110,13 +110,13 @@ class _Planner:
 
     def orphans(self) -> Iterator[Entry]:
         """Tables and progress on disk that nothing in the project writes any more."""
-        for path in sorted(self._layout.data_dir.glob("tables/*/*")):
+        for path in sorted(self._layout.root.glob("tables/*/*"), key=str):
             folder, written = path.parent.name, self._written.get(path.parent.name, self._stored)
             table = path.name if folder in self._written else f"{folder}.{path.name}"
             if table not in written:
                 yield _orphan(self._layout, path, f"landing {path.name}" if folder == "_landing" else table)
         queries = {query.name for query in self._project.queries} | {each.query for each in self._project.landings}
-        for path in sorted(self._layout.checkpoints.glob("*")):
+        for path in sorted(self._layout.checkpoints.glob("*"), key=str):
             if path.name not in queries:
                 yield _orphan(self._layout, path, f"query {path.name}")
 
@@ -192,8 +192,8 @@ def _declared(layout: Layout, name: str) -> Declared:
     return declared.read(layout, name)
 
 
-def _orphan(layout: Layout, path: Path, name: str) -> Entry:
-    inner = path.relative_to(layout.data_dir).as_posix()
+def _orphan(layout: Layout, path: StorePath, name: str) -> Entry:
+    inner = path.relative_to(layout.root).as_posix()
     return Entry(name, inner, "", ORPHAN, note=f"nothing in the project writes {inner}; remove it by hand when sure")
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from headrace.errors import Place
+from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
 
 Layer = Literal["bronze", "silver", "gold"]
 Kind = Literal["view", "append", "upsert", "snapshot"]
@@ -352,12 +354,14 @@ class Target:
     """One file of conf/: where the project runs. Times are seconds.
 
     A target that is like another reads the same topics and shares nothing that it writes: it has its own data
-    directory, and `suffix` is part of every name in Kafka. `broker_of` is the data directory of the other.
+    directory, and `suffix` is part of every name in Kafka. `broker_of` is the data directory of the other. `store` is
+    where the data are, if they are not in the data directory.
     `places` are those of its keys in conf/, nested ones with dots.
     """
 
     name: str
     data_dir: Path
+    store: StorePath | None = None
     kafka: Kafka = Kafka()
     spark_master: str | None = None
     spark_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -372,6 +376,11 @@ class Target:
     input: InputBounds = InputBounds()
     broker_of: Path | None = None
     places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def layout(self) -> Layout:
+        """Where everything is."""
+        return Layout(self.data_dir, self.store)
 
     @property
     def identity(self) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 from headrace.project.model import Query
+from headrace.store import durable
 from headrace.store.layout import Beside, Layout
+from headrace.store.paths import StorePath
 
 
 @dataclass(frozen=True)
@@ -37,22 +38,18 @@ class Rebuild:
             return f"{self.title} is being made anew; `headrace rebuild {name}` goes on, with --drop it is removed"
         return f"{self.title} stands beside since {self.filled_at}; `headrace rebuild {name} --swap` swaps it"
 
-    def folder(self, layout: Layout) -> Path:
+    def folder(self, layout: Layout) -> StorePath:
         """Where it is stored."""
         return layout.rebuilds / self.queries[0]
 
     def write(self, layout: Layout) -> None:
         """Save it; a reader sees the whole file or none."""
-        folder = self.folder(layout)
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary = folder / "rebuild.tmp"
-        temporary.write_text(json.dumps(asdict(self)), "utf-8")
-        temporary.replace(folder / _NAME)
+        durable.write(self.folder(layout) / _NAME, json.dumps(asdict(self)))
 
 
 def known(layout: Layout) -> tuple[Rebuild, ...]:
     """All rebuilds in progress."""
-    return tuple(_read(file) for file in sorted(layout.rebuilds.glob(f"*/{_NAME}")))
+    return tuple(_read(file) for file in sorted(layout.rebuilds.glob(f"*/{_NAME}"), key=str))
 
 
 def find(layout: Layout, query: str) -> Rebuild | None:
@@ -63,10 +60,10 @@ def find(layout: Layout, query: str) -> Rebuild | None:
 def beside(layout: Layout, rebuild: Rebuild, queries: Iterable[Query]) -> Beside:
     """The data directory as the rebuilt queries among these see it."""
     tables = (model.table for query in queries if query.name in rebuild.queries for model in query.models)
-    return Beside(layout.data_dir, rebuild.folder(layout), frozenset(rebuild.queries), frozenset(tables))
+    return Beside(layout.data_dir, layout.store, rebuild.folder(layout), frozenset(rebuild.queries), frozenset(tables))
 
 
-def _read(file: Path) -> Rebuild:
+def _read(file: StorePath) -> Rebuild:
     stored = json.loads(file.read_text("utf-8"))
     return Rebuild(tuple(stored["queries"]), stored["filled_at"], dict(stored["batches"]))
 

@@ -7,14 +7,13 @@ half of a checkpoint would not start, and without the note rows would be sent tw
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 from headrace.project.model import Query
-from headrace.store import durable
+from headrace.store import durable, trees
 from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
 
 Start = str | Mapping[str, Mapping[str, int]]
 """`earliest`, `latest`, or the first offset per topic and partition."""
@@ -27,7 +26,7 @@ class ResetNote:
     start: Start | None = None
     barrier: Mapping[str, int] = field(default_factory=dict)
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: StorePath) -> None:
         """Leave the note in a query's checkpoint folder."""
         _write(folder / _NAME, asdict(self))
 
@@ -35,26 +34,25 @@ class ResetNote:
 _NAME = "reset.json"
 
 
-def reset(layout: Layout, query: str, paths: Iterable[Path], note: ResetNote) -> None:
+def reset(layout: Layout, query: str, paths: Iterable[StorePath], note: ResetNote) -> None:
     """Remove folders, and leave a note in the query's checkpoint folder; the runner's lock must be held."""
-    removed = [str(path.relative_to(layout.data_dir)) for path in paths]
+    removed = [str(path.relative_to(layout.root)) for path in paths]
     _write(layout.reset, {"query": query, "paths": removed, "note": asdict(note)})
     finish(layout)
 
 
 def finish(layout: Layout) -> None:
     """Complete a reset that was begun; the runner's lock must be held."""
-    if not layout.reset.exists():
+    if not layout.reset.is_file():
         return
     begun = json.loads(layout.reset.read_text())
     for path in begun["paths"]:
-        if (layout.data_dir / path).exists():
-            shutil.rmtree(layout.data_dir / path)
+        trees.remove(layout.root / path)
     ResetNote(**begun["note"]).write(layout.checkpoint(begun["query"]))
     layout.reset.unlink()
 
 
-def read_note(folder: Path) -> ResetNote:
+def read_note(folder: StorePath) -> ResetNote:
     """The note in a query's checkpoint folder; an empty one if it was never reset."""
     try:
         return ResetNote(**json.loads((folder / _NAME).read_text()))
@@ -62,7 +60,7 @@ def read_note(folder: Path) -> ResetNote:
         return ResetNote()
 
 
-def stored(layout: Layout, query: Query) -> Iterator[Path]:
+def stored(layout: Layout, query: Query) -> Iterator[StorePath]:
     """Where a query keeps its progress and its output, whether or not something is there."""
     yield layout.checkpoint(query.name)
     yield layout.failed(query.name)
@@ -73,5 +71,5 @@ def stored(layout: Layout, query: Query) -> Iterator[Path]:
             yield layout.late(model.table)
 
 
-def _write(file: Path, content: Mapping[str, object]) -> None:
+def _write(file: StorePath, content: Mapping[str, object]) -> None:
     durable.write(file, json.dumps(content))

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from deltalake import DeltaTable
-
 from headrace.project.model import Model, Project
 from headrace.project.resets import read_note
 from headrace.publishing.progress import Progress
 from headrace.publishing.publisher import Outlet, read_progress, was_sent_before
 from headrace.reading.topics import existing
+from headrace.store.delta_tables import is_table, open_table
 from headrace.store.layout import Layout
 from headrace.tables.delta import MARKER
 
@@ -53,11 +52,11 @@ def _unsent(commit: _Written, progress: Progress, table_id: str) -> int:
 
 def _written(layout: Layout, model: Model) -> Iterator[_Written]:
     path = layout.appended(model.table, model.materialized == "upsert")
-    for commit in DeltaTable(str(path)).history() if DeltaTable.is_deltatable(str(path)) else ():
+    for commit in open_table(path).history() if is_table(path) else ():
         marker = json.loads(commit.get("userMetadata") or "{}").get(MARKER, {})
         if marker.get("batch", -1) >= 0 and (rows := int(marker.get("rows", 0))):
             yield _Written(int(commit["version"]), rows, marker)
 
 
 def _id(layout: Layout, model: Model) -> str:
-    return str(DeltaTable(str(layout.appended(model.table, model.materialized == "upsert"))).metadata().id)
+    return str(open_table(layout.appended(model.table, model.materialized == "upsert")).metadata().id)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
@@ -25,6 +24,7 @@ from headrace.reading.topics import client_options
 from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS, child
+from headrace.store.paths import StorePath
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import Commit, CommitTable
 
@@ -76,7 +76,7 @@ class Publisher:
         model: Model,
         table: CommitTable,
         outlet: Outlet,
-        notes: Path,
+        notes: StorePath,
         barrier: Mapping[str, int] | None = None,
         find_retired: Find = lambda _: None,
         commit_cache: CommitCache | None = None,

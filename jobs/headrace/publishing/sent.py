@@ -33,7 +33,7 @@ def retired_tables(spark: SparkSession, layout: Layout, model: Model) -> Find:
 
     def find(table_id: str) -> CommitTable | None:
         for folder in swap.retired(layout):
-            for path in (Layout(folder).changes(model.table), Layout(folder).table(model.table)):
+            for path in (layout.within(folder).changes(model.table), layout.within(folder).table(model.table)):
                 table = CommitTable.stored(spark, path)
                 if table is not None and table.id() == table_id:
                     return table

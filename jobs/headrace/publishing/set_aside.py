@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
+
+from headrace.store import durable
+from headrace.store.paths import StorePath
 
 Place = tuple[str, int, int]
 """Table id, version and position of a row."""
@@ -14,7 +16,7 @@ Place = tuple[str, int, int]
 class Notes:
     """A file with a line for each row that was set aside; a row has one line, also after a crash between two steps."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: StorePath) -> None:
         self._file = file
         self._places = set(_places(file))
 
@@ -23,13 +25,12 @@ class Notes:
         if place in self._places:
             return
         table, version, position = place
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        with self._file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({**details, "table": table, "version": version, "position": position}) + "\n")
+        line = json.dumps({**details, "table": table, "version": version, "position": position})
+        durable.append(self._file, line)
         self._places.add(place)
 
 
-def _places(file: Path) -> Iterator[Place]:
-    for line in file.read_text("utf-8").splitlines() if file.exists() else ():
+def _places(file: StorePath) -> Iterator[Place]:
+    for line in file.read_text("utf-8").splitlines() if file.is_file() else ():
         note = json.loads(line)
         yield note.get("table", ""), note.get("version", -1), note.get("position", -1)

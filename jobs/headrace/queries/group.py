@@ -28,6 +28,7 @@ from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS, child
 from headrace.spark.small_batches import SmallBatches
+from headrace.store import durable
 from headrace.store.layout import Layout
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import Commit
@@ -133,7 +134,7 @@ class Group:
         self.store_current()
         if self._ready and not self._waits:
             self._checkpoint.mkdir(parents=True, exist_ok=True)
-            self._idle_note.touch()
+            durable.note(self._idle_note, "")
 
     def recover(self) -> Inputs | None:
         """Load all state as it stood before the last recorded batch, and return that batch's inputs.
@@ -199,7 +200,7 @@ class Group:
     def waits(self) -> bool:
         """Whether rows wait for time to pass; before the first batch, whether they may have when the last run ended."""
         if not self._ready:
-            return bool(self._clocked) and self._checkpoint.exists() and not self._idle_note.exists()
+            return bool(self._clocked) and self._checkpoint.is_dir() and not self._idle_note.is_file()
         return self._waits
 
     @property

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from headrace.queries.poison import Poison
 from headrace.queries.redelivery import NONE_YET, Redelivery, Requested
 from headrace.store import durable
+from headrace.store.paths import StorePath
 
 KEEP = 20
 
@@ -50,7 +50,7 @@ class Inputs:
 class InputLog:
     """The recorded inputs of one query: a file per batch, the newest kept."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: StorePath) -> None:
         self._folder = folder / "inputs"
 
     def record(self, inputs: Inputs) -> None:
@@ -60,22 +60,18 @@ class InputLog:
 
     def finish(self, batch: int) -> None:
         """Note that all of a batch is committed; a note that is lost only makes it run again."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        draft = self._folder / "finished.tmp"
-        draft.write_text(str(batch))
-        draft.replace(self._finished)
+        durable.note(self._finished, str(batch))
 
     def is_finished(self, batch: int) -> bool:
         """Whether all of a batch is committed."""
-        return self._finished.exists() and int(self._finished.read_text()) >= batch
+        return self._last_number() >= batch
 
     def last_finished(self) -> Inputs | None:
         """The inputs of the last batch of which everything is committed, as far as they are still known."""
-        file = self._folder / f"{self._finished.read_text()}.json" if self._finished.exists() else None
-        return Inputs.from_json(json.loads(file.read_text())) if file and file.exists() else None
+        return self._recorded(self._last_number())
 
     @property
-    def _finished(self) -> Path:
+    def _finished(self) -> StorePath:
         return self._folder / "finished"
 
     def newest(self) -> Inputs | None:
@@ -83,4 +79,16 @@ class InputLog:
         numbers = [int(file.stem) for file in self._folder.glob("*.json")]
         if not numbers:
             return None
-        return Inputs.from_json(json.loads((self._folder / f"{max(numbers)}.json").read_text()))
+        return self._recorded(max(numbers))
+
+    def _last_number(self) -> int:
+        try:
+            return int(self._finished.read_text())
+        except FileNotFoundError:
+            return -1
+
+    def _recorded(self, batch: int) -> Inputs | None:
+        try:
+            return Inputs.from_json(json.loads((self._folder / f"{batch}.json").read_text()))
+        except FileNotFoundError:
+            return None

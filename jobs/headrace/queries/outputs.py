@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Protocol
 
 from pyspark.sql import Column, DataFrame, Window
@@ -17,6 +16,7 @@ from headrace.queries.sources import stored
 from headrace.spark.materialized import Materialized
 from headrace.spark.small_batches import SmallBatches
 from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
 from headrace.tables.delta import Commit, CommitTable, ReplacedTable
 from headrace.tables.keys import KeyIndex
 from headrace.tables.state import KeyedState
@@ -110,7 +110,7 @@ class AppendOutput:
 class UpsertOutput:
     """Rows are changes, in arrival order; the newest per key is the current row until it is deleted or closed."""
 
-    def __init__(self, batches: SmallBatches, model: Model, log: CommitTable, current: Path) -> None:
+    def __init__(self, batches: SmallBatches, model: Model, log: CommitTable, current: StorePath) -> None:
         self.model = model
         self.table = log
         self.state = KeyedState(batches, log, model.unique_key)

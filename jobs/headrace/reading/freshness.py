@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from pathlib import Path
-
-from deltalake import DeltaTable
 
 from headrace.project.model import Model, Project
+from headrace.store.delta_tables import open_table
 from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
 
 
 def freshness(project: Project, layout: Layout) -> dict[str, datetime]:
@@ -20,12 +19,12 @@ def freshness(project: Project, layout: Layout) -> dict[str, datetime]:
     return {table: time for table, folder in folders.items() if (time := known[folder]) is not None}
 
 
-def _folder(model: Model, layout: Layout) -> Path:
+def _folder(model: Model, layout: Layout) -> StorePath:
     return layout.appended(model.table, model.materialized == "upsert")
 
 
-def _last_commit(folder: Path) -> datetime | None:
+def _last_commit(folder: StorePath) -> datetime | None:
     if not (folder / "_delta_log").is_dir():
         return None
-    (commit,) = DeltaTable(folder).history(1)
+    (commit,) = open_table(folder).history(1)
     return datetime.fromtimestamp(commit["timestamp"] / 1000, timezone.utc)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from deltalake import DeltaTable
+from headrace.store.delta_tables import is_table, open_table
+from headrace.store.paths import StorePath
 
 MARKER = "headrace"
 LANDED_AGAIN = "landed_again"
@@ -30,9 +30,9 @@ LeftOut = tuple[int, str, str, tuple[int, str, int, int]]
 """The batch that was run without a row, the model or view, the reason, and the row's arrival."""
 
 
-def replayed(table: Path) -> Iterator[Rejected]:
+def replayed(table: StorePath) -> Iterator[Rejected]:
     """The rejected rows of a landing table that have landed again."""
-    if not DeltaTable.is_deltatable(str(table)):
+    if not is_table(table):
         return
     version = newest(table)
     while version >= 0:
@@ -41,11 +41,11 @@ def replayed(table: Path) -> Iterator[Rejected]:
         version = int(marker.get(LAST, -1))
 
 
-def redelivered(table: Path) -> Iterator[LeftOut]:
+def redelivered(table: StorePath) -> Iterator[LeftOut]:
     """The rows that were asked for again, according to a query's table of failed rows."""
-    if not DeltaTable.is_deltatable(str(table)):
+    if not is_table(table):
         return
-    for version in range(DeltaTable(str(table)).version() + 1):
+    for version in range(open_table(table).version() + 1):
         yield from asked_for(_marker(table, version))
 
 
@@ -56,9 +56,9 @@ def asked_for(marker: Mapping[str, Any]) -> Iterator[LeftOut]:
         yield from ((each["left_out"], poison["table"], poison["reason"], tuple(row)) for row in poison["arrivals"])
 
 
-def newest(table: Path) -> int:
+def newest(table: StorePath) -> int:
     """The newest version that landed rows again; -1 if none did."""
-    for version in range(DeltaTable(str(table)).version(), -1, -1):
+    for version in range(open_table(table).version(), -1, -1):
         if marker := _marker(table, version):
             return last_of(version, marker)
     return -1
@@ -69,7 +69,7 @@ def last_of(version: int, marker: Mapping[str, Any]) -> int:
     return version if LANDED_AGAIN in marker else int(marker.get(LAST, -1))
 
 
-def _marker(table: Path, version: int) -> Mapping[str, Any]:
+def _marker(table: StorePath, version: int) -> Mapping[str, Any]:
     lines = (table / "_delta_log" / f"{version:020}.json").read_text("utf-8").splitlines()
     infos = [action["commitInfo"] for action in map(json.loads, lines) if "commitInfo" in action]
     marker: Mapping[str, Any] = json.loads(infos[0].get("userMetadata") or "{}").get(MARKER, {}) if infos else {}

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
@@ -14,7 +13,9 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from headrace.errors import EnvironmentFault, UsageError, did_you_mean
 from headrace.project.flows import versions
 from headrace.project.model import FAILED_COLUMNS, LANDING_COLUMNS, TICK_TOPIC, Landing, Model, Project, Query
+from headrace.store.delta_tables import open_table
 from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
 
 DEAD_LETTERS = "bronze.dead_letters"
 FAILED_ROWS = "bronze.failed_rows"
@@ -281,12 +282,12 @@ def _names(table: DeltaTable) -> list[str]:
     return [column.name for column in table.schema().fields]
 
 
-def _open(path: Path) -> DeltaTable | None:
+def _open(path: StorePath) -> DeltaTable | None:
     """Open a Delta table, None where nothing has been committed yet."""
     if not (path / "_delta_log").is_dir():
         return None
     try:
-        return DeltaTable(path)
+        return open_table(path)
     except TableNotFoundError:
         return None
     except DeltaError as error:

@@ -16,7 +16,6 @@ from headrace.queries.group import Group
 from headrace.queries.inputs import InputLog, Inputs
 from headrace.running import factory
 from headrace.running.tasks import Log
-from headrace.store.layout import Layout
 from headrace.streaming.native import NativeQuery
 
 
@@ -31,7 +30,7 @@ class Refill:
         self._project = project
         self._schemas = schemas
         self._log = log
-        self._live = Layout(project.target.data_dir)
+        self._live = project.target.layout
         self._layout = rebuilds.beside(self._live, rebuild, project.queries)
 
     def run(self, stop: threading.Event, everything: bool = False) -> Rebuild | None:

@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
-from pathlib import Path
 
 from confluent_kafka import KafkaException
 from pyspark.sql import DataFrame, SparkSession
@@ -53,6 +52,7 @@ from headrace.spark import session
 from headrace.spark.binding import macros_of, seconds
 from headrace.spark.failures import message_of, passes
 from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
 from headrace.streaming.native import NativeQuery
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable
@@ -75,7 +75,7 @@ class Run:
 
     def __init__(self, spark: SparkSession, project: Project, options: Options, log: Log) -> None:
         self.project = project
-        self.layout = Layout(project.target.data_dir)
+        self.layout = project.target.layout
         self._scheduler = Scheduler(spark.sparkContext.defaultParallelism)
         self.supervisor = Supervisor(log, self._scheduler)
         self._spark = spark
@@ -270,7 +270,7 @@ class Run:
             if swap.is_over(done) and others.isdisjoint(done.queries) and needed.isdisjoint(self._ids(folder)):
                 swap.remove(self.layout, folder)
 
-    def _ids(self, folder: Path) -> set[str]:
+    def _ids(self, folder: StorePath) -> set[str]:
         tables = (CommitTable.stored(self._spark, log.parent) for log in folder.glob("tables/*/*/_delta_log"))
         return {table.id() for table in tables if table is not None}
 
@@ -278,7 +278,7 @@ class Run:
         outlet = Outlet.of(self.project, model, self._rules())
         table = stored(self._spark, self.layout, model, schemas[model.table])
         barrier = resets.read_note(self.layout.checkpoint(model.query or model.name)).barrier
-        find_retired, notes = retired_tables(self._spark, self.layout, model), self.layout.data_dir / "set_aside"
+        find_retired, notes = retired_tables(self._spark, self.layout, model), self.layout.root / "set_aside"
         named = macros_of(self.project, [model])
         return Publisher(self._spark, model, table, outlet, notes, barrier, find_retired, self._commit_cache, named)
 

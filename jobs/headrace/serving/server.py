@@ -22,7 +22,6 @@ from headrace.serving.history import History
 from headrace.serving.orders import Orders
 from headrace.serving.producer import OrderProducer
 from headrace.serving.waiters import Waiters
-from headrace.store.layout import Layout
 
 TOPIC = "shop-orders"
 
@@ -51,7 +50,7 @@ def serve(project: Project, settings: Settings, log: Log, stopped: Callable[[], 
 async def _serve(project: Project, listener: socket.socket, limit: int, log: Log, stopped: Callable[[], bool]) -> None:
     waiters = Waiters(limit)
     async with _orders(project, waiters, log) as orders:
-        service = Service(project, Layout(project.target.data_dir), orders)
+        service = Service(project, project.target.layout, orders)
         config = uvicorn.Config(
             application(service),
             log_config=None,
@@ -71,7 +70,7 @@ async def _serve(project: Project, listener: socket.socket, limit: int, log: Log
 @asynccontextmanager
 async def _orders(project: Project, waiters: Waiters, log: Log) -> AsyncIterator[Orders]:
     """Orders that are kept up to date while the block runs."""
-    kafka, layout = project.target.kafka, Layout(project.target.data_dir)
+    kafka, layout = project.target.kafka, project.target.layout
     topic = kafka.named(TOPIC)
     recent, history, producer = Recent(waiters.notify), History(project, layout, topic), OrderProducer(kafka, topic)
     recent.positions.update(await history.reopen())

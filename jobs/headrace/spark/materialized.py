@@ -14,6 +14,7 @@ from pyspark.sql.functions import lit
 from pyspark.sql.types import StructType
 
 from headrace.spark.columns import no_rows
+from headrace.store.paths import StorePath, spark_uri
 
 _LARGE_ROWS = 50_000
 """Up to here a commit is a single file."""
@@ -51,7 +52,7 @@ class Materialized(ABC):
         """The rows as a frame of another session, where that is possible."""
         return None
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: StorePath) -> None:
         """Write them as Parquet files into a new folder."""
         write_files(self.frame if self.count > _LARGE_ROWS else self.frame.coalesce(1), folder)
 
@@ -88,13 +89,14 @@ class Files(_Unheld):
 
     folder: Path
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: StorePath) -> None:
+        assert isinstance(folder, Path)
         shutil.copytree(self.folder, folder)
 
 
-def write_files(rows: DataFrame, folder: Path) -> None:
+def write_files(rows: DataFrame, folder: StorePath) -> None:
     """Write rows as Parquet files into a new folder, one for each partition."""
-    rows.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(str(folder))
+    rows.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(spark_uri(folder))
 
 
 def with_batch(rows: DataFrame, batch: int) -> DataFrame:

@@ -1,4 +1,4 @@
-"""Files that survive a crash: a write is complete on disk, or the previous content stays."""
+"""Files that survive a crash: a write is complete, or the previous content stays."""
 
 from __future__ import annotations
 
@@ -6,26 +6,73 @@ import os
 import uuid
 from pathlib import Path
 
+import obstore
+from obstore.exceptions import AlreadyExistsError
 
-def write(file: Path, text: str) -> None:
+from headrace.store.paths import ObjectPath, StorePath
+
+
+def write(file: StorePath, text: str) -> None:
     """Write a file atomically, also across a crash; its folder is created if missing."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_suffix(".tmp")
-    with draft.open("w", encoding="utf-8") as out:
-        out.write(text)
-        out.flush()
-        os.fsync(out.fileno())
-    draft.rename(file)
+    if isinstance(file, Path):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        _draft(file, text).rename(file)
+    else:
+        file.write_text(text, "utf-8")
 
 
-def write_new(file: Path, text: str) -> None:
+def write_new(file: StorePath, text: str) -> None:
     """Write a file that must not exist yet, atomically, also across a crash; FileExistsError if it does."""
-    draft = file.with_name(f".{uuid.uuid4().hex}.tmp")
+    if isinstance(file, Path):
+        _link_new(_draft(file, text), file)
+    else:
+        _put_new(file, text)
+
+
+def append(file: StorePath, line: str) -> None:
+    """Add a line at the end of a file; it is made, with its folder, where it is missing."""
+    if isinstance(file, Path):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8") as out:
+            out.write(f"{line}\n")
+    else:
+        before = file.read_text("utf-8") if file.is_file() else ""
+        file.write_text(f"{before}{line}\n", "utf-8")
+
+
+def note(file: StorePath, text: str) -> None:
+    """Write a file atomically, but not across a crash of the machine: for what is known without it, too."""
+    if isinstance(file, Path):
+        draft = _name_of_draft(file)
+        draft.write_text(text, "utf-8")
+        draft.replace(file)
+    else:
+        file.write_text(text, "utf-8")
+
+
+def _draft(file: Path, text: str) -> Path:
+    draft = _name_of_draft(file)
     with draft.open("w", encoding="utf-8") as out:
         out.write(text)
         out.flush()
         os.fsync(out.fileno())
+    return draft
+
+
+def _name_of_draft(file: Path) -> Path:
+    return file.with_name(f".{uuid.uuid4().hex}.tmp")
+
+
+def _link_new(draft: Path, file: Path) -> None:
     try:
         os.link(draft, file)  # unlike a rename, it never replaces
     finally:
         draft.unlink()
+
+
+def _put_new(file: StorePath, text: str) -> None:
+    assert isinstance(file, ObjectPath), f"{file} is on no store that is known"
+    try:
+        obstore.put(file.bucket.client, file.key, text.encode(), mode="create", use_multipart=False)
+    except AlreadyExistsError as error:
+        raise FileExistsError(str(file)) from error

@@ -5,75 +5,91 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from headrace.store.paths import StorePath
+
 
 @dataclass(frozen=True)
 class Layout:
-    """Paths of tables, checkpoints, locks and logs; one Delta table per folder of `tables/`."""
+    """Paths of tables, checkpoints, locks and logs; one Delta table per folder of `tables/`.
+
+    `data_dir` is on this machine. `store` is where the data of the project are, if they are elsewhere: then only what
+    is about this machine is in `data_dir`, and nothing is lost with it.
+    """
 
     data_dir: Path
+    store: StorePath | None = None
 
-    def landing(self, landing: str) -> Path:
+    def within(self, folder: StorePath) -> Layout:
+        """A folder of the store that is laid out like it."""
+        return Layout(self.data_dir, folder)
+
+    @property
+    def root(self) -> StorePath:
+        """Where tables, checkpoints and notes are."""
+        return self.data_dir if self.store is None else self.store
+
+    def landing(self, landing: str) -> StorePath:
         """Everything that landed for one domain."""
-        return self.data_dir / "tables" / "_landing" / landing
+        return self.root / "tables" / "_landing" / landing
 
-    def table(self, table: str) -> Path:
+    def table(self, table: str) -> StorePath:
         """The Delta table of a model: its rows, or the current rows of an upsert model."""
         layer, name = table.split(".")
-        return self.data_dir / "tables" / layer / name
+        return self.root / "tables" / layer / name
 
-    def changes(self, table: str) -> Path:
+    def changes(self, table: str) -> StorePath:
         """The change log of an upsert model: every change of every key, never rewritten."""
-        return self.data_dir / "tables" / "_changes" / table
+        return self.root / "tables" / "_changes" / table
 
-    def appended(self, table: str, is_upsert: bool) -> Path:
+    def appended(self, table: str, is_upsert: bool) -> StorePath:
         """What a model's batches are appended to: its change log if it is an upsert, else its table."""
         return self.changes(table) if is_upsert else self.table(table)
 
-    def late(self, table: str) -> Path:
+    def late(self, table: str) -> StorePath:
         """The rows that came too late for a model in the streaming engine."""
-        return self.data_dir / "tables" / "_late" / table
+        return self.root / "tables" / "_late" / table
 
-    def failed(self, query: str) -> Path:
+    def failed(self, query: str) -> StorePath:
         """Rows that data tests keep out of the tables of a query."""
-        return self.data_dir / "tables" / "_failed" / query
+        return self.root / "tables" / "_failed" / query
 
-    def checkpoint(self, query: str) -> Path:
+    def checkpoint(self, query: str) -> StorePath:
         """Progress of one query: recorded inputs, or Spark's own checkpoint."""
-        return self.data_dir / "checkpoints" / query
+        return self.root / "checkpoints" / query
 
     def mail(self, topic: str) -> Path:
         """Which letters have been sent for the notices of a topic."""
         return self.data_dir / "mail" / f"{topic}.sqlite"
 
     @property
-    def rebuilds(self) -> Path:
+    def rebuilds(self) -> StorePath:
         """Queries being rebuilt beside the running ones; each folder is laid out like the data directory."""
-        return self.data_dir / "rebuild"
+        return self.root / "rebuild"
 
     @property
-    def retired(self) -> Path:
+    def retired(self) -> StorePath:
         """What rebuilt queries have replaced; each folder is laid out like the data directory."""
-        return self.data_dir / "retired"
+        return self.root / "retired"
 
     @property
-    def swap(self) -> Path:
+    def swap(self) -> StorePath:
         """The journal of a swap in progress."""
-        return self.data_dir / "swap.json"
+        return self.root / "swap.json"
 
     @property
-    def reset(self) -> Path:
+    def reset(self) -> StorePath:
         """The journal of a reset in progress."""
-        return self.data_dir / "reset.json"
+        return self.root / "reset.json"
 
     @property
-    def checkpoints(self) -> Path:
+    def checkpoints(self) -> StorePath:
         """The progress of every query."""
-        return self.data_dir / "checkpoints"
+        return self.root / "checkpoints"
 
     @property
-    def declared(self) -> Path:
+    def declared(self) -> StorePath:
         """Declarations that running queries were started with."""
-        return self.data_dir / "declared"
+        return self.root / "declared"
 
     @property
     def locks(self) -> Path:
@@ -107,36 +123,36 @@ class Layout:
 class Beside(Layout):
     """A data directory in which some queries and their tables have a folder of their own."""
 
-    folder: Path
-    queries: frozenset[str]
-    tables: frozenset[str]
+    folder: StorePath = Path()
+    queries: frozenset[str] = frozenset()
+    tables: frozenset[str] = frozenset()
 
-    def table(self, table: str) -> Path:
+    def table(self, table: str) -> StorePath:
         return self._home(table in self.tables).table(table)
 
-    def changes(self, table: str) -> Path:
+    def changes(self, table: str) -> StorePath:
         return self._home(table in self.tables).changes(table)
 
-    def late(self, table: str) -> Path:
+    def late(self, table: str) -> StorePath:
         return self._home(table in self.tables).late(table)
 
-    def failed(self, query: str) -> Path:
+    def failed(self, query: str) -> StorePath:
         return self._home(query in self.queries).failed(query)
 
-    def checkpoint(self, query: str) -> Path:
+    def checkpoint(self, query: str) -> StorePath:
         return self._home(query in self.queries).checkpoint(query)
 
     @property
-    def checkpoints(self) -> Path:
-        return Layout(self.folder).checkpoints
+    def checkpoints(self) -> StorePath:
+        return self.within(self.folder).checkpoints
 
     @property
-    def declared(self) -> Path:
-        return Layout(self.folder).declared
+    def declared(self) -> StorePath:
+        return self.within(self.folder).declared
 
     @property
     def logs(self) -> Path:
-        return Layout(self.folder).logs
+        return self.data_dir / "logs" / self.folder.name
 
     def _home(self, is_beside: bool) -> Layout:
-        return Layout(self.folder if is_beside else self.data_dir)
+        return self.within(self.folder if is_beside else self.root)

@@ -30,7 +30,9 @@ from headrace.spark.materialized import Materialized, with_batch
 from headrace.spark.session import SMALL_BATCH_ROWS, child
 from headrace.spark.streaming import event_times
 from headrace.spark.streaming.batch_plan import BatchPlan, SourceTime
+from headrace.store import durable
 from headrace.store.layout import Layout
+from headrace.store.paths import spark_uri
 from headrace.streaming import offset_log, source_names
 from headrace.streaming.late import LateRows
 from headrace.streaming.source_names import Read
@@ -121,7 +123,7 @@ class NativeQuery:
         offset_log.mend(self._checkpoint, _CONFS[offset_log.PARTITIONS])
         frame = self._frame()
         writer = frame.writeStream.foreachBatch(self._write).queryName(self.model.name)
-        writer = writer.outputMode(self.model.output_mode).option("checkpointLocation", str(self._checkpoint))
+        writer = writer.outputMode(self.model.output_mode).option("checkpointLocation", spark_uri(self._checkpoint))
         trigger = writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime="0 seconds")
         self.running = trigger.start()
         self._started.set()
@@ -132,7 +134,7 @@ class NativeQuery:
 
         A failure occurs again, and is reported, when the query runs.
         """
-        is_fresh = not (self._checkpoint / "offsets").exists()
+        is_fresh = not (self._checkpoint / "offsets").is_dir()
         if is_fresh and read_note(self._checkpoint).barrier:
             with suppress(StreamingQueryException):
                 self.start(available_now=True).awaitTermination()
@@ -149,7 +151,7 @@ class NativeQuery:
             self._ended = self.progress
             self.running = None
             if self._ended and not self.state_rows:
-                self._idle_note.touch()
+                durable.note(self._idle_note, "")
 
     @property
     def watermark(self) -> datetime | None:
@@ -167,13 +169,13 @@ class NativeQuery:
         if not all(self._landed(ref) == self._streamed(ref) for ref in self._watermarked):
             return False
         if self.running is None:
-            return (self._checkpoint / "offsets").exists() and not self._idle_note.exists()
+            return (self._checkpoint / "offsets").is_dir() and not self._idle_note.is_file()
         return self.state_rows > 0
 
     @property
     def is_new(self) -> bool:
         """Whether it has never begun a batch."""
-        return not (self._checkpoint / "offsets").exists()
+        return not (self._checkpoint / "offsets").is_dir()
 
     @property
     def compares_times(self) -> bool:
@@ -256,7 +258,7 @@ class NativeQuery:
         own = self._source_names[numbered.key]
         self._streams[own] = source_name(self._project, ref)
         reader = self.session.readStream.format("delta").option("startingVersion", "0")
-        return reader.name(own).load(str(self._tables.of(ref).path))
+        return reader.name(own).load(spark_uri(self._tables.of(ref).path))
 
     def _ranges(self, batch: int) -> dict[str, tuple[int, int]]:
         """What all batches up to this one have read, in the form of other queries' markers."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+
+from headrace.store import durable
+from headrace.store.paths import StorePath
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 
 
-def mend(checkpoint: Path, partitions: str) -> None:
+def mend(checkpoint: StorePath, partitions: str) -> None:
     """Let a query start again that was killed in the middle of a batch.
 
     For an unfinished batch Spark compares its number of partitions with that of the batch before, but its log of
@@ -20,7 +22,7 @@ def mend(checkpoint: Path, partitions: str) -> None:
             _add_partitions(checkpoint / "offsets" / str(batch), partitions)
 
 
-def read_until(checkpoint: Path, batch: int) -> dict[str, int]:
+def read_until(checkpoint: StorePath, batch: int) -> dict[str, int]:
     """The last version of its Delta table that a batch reads, by the name of the source."""
     _, _, *offsets = (checkpoint / "offsets" / str(batch)).read_text().split("\n")
     parts = [line.partition(":") for line in offsets]
@@ -29,18 +31,17 @@ def read_until(checkpoint: Path, batch: int) -> dict[str, int]:
     return {name: at["reservoirVersion"] - (at["index"] < 0) for name, at in read.items()}
 
 
-def _newest(folder: Path) -> int:
+def _newest(folder: StorePath) -> int:
     """The newest batch in a folder of Spark's log; -1 without one."""
     return max((int(file.name) for file in folder.glob("[0-9]*") if file.name.isdecimal()), default=-1)
 
 
-def _add_partitions(file: Path, partitions: str) -> None:
+def _add_partitions(file: StorePath, partitions: str) -> None:
     version, metadata, *offsets = file.read_text().split("\n")
     fields = json.loads(metadata)
     if PARTITIONS in fields["conf"]:
         return
     fields["conf"][PARTITIONS] = partitions
-    draft = file.with_name(f".{file.name}.mended")
-    draft.write_text("\n".join((version, json.dumps(fields, separators=(",", ":")), *offsets)))
-    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)  # first: a file without a checksum is read unchecked
-    draft.replace(file)
+    # first: a file without a checksum is read unchecked
+    (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
+    durable.write(file, "\n".join((version, json.dumps(fields, separators=(",", ":")), *offsets)))

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from pathlib import Path
 
 from headrace.store import durable
+from headrace.store.paths import StorePath
 
 _NOTE = "sources.json"
 
@@ -69,13 +69,13 @@ def _is_of(name: str, read: Read) -> bool:
     return name == read.plain or name.startswith(f"{read.plain}__")
 
 
-def known(checkpoint: Path) -> dict[str, str]:
+def known(checkpoint: StorePath) -> dict[str, str]:
     """Return the names that a checkpoint goes by, by the keys of the reads."""
     file = checkpoint / _NOTE
-    found: dict[str, str] = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    found: dict[str, str] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
     return found
 
 
-def note(checkpoint: Path, names: Mapping[str, str]) -> None:
+def note(checkpoint: StorePath, names: Mapping[str, str]) -> None:
     """Store which read has which name."""
     durable.write(checkpoint / _NOTE, json.dumps(names, indent=1))

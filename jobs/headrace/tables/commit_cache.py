@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from threading import Lock
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,6 +14,7 @@ from headrace.spark.columns import nullable
 from headrace.spark.materialized import Held, Materialized
 from headrace.spark.session import SMALL_BATCH_BYTES, SMALL_BATCH_ROWS
 from headrace.spark.small_batches import SmallBatches
+from headrace.store.paths import StorePath
 from headrace.tables.delta import Commit, CommitTable
 
 
@@ -54,7 +54,7 @@ class SharedRows(Materialized):
         """Rows that have one holder so far."""
         return cls(rows.frame, rows.count, rows, tuple(stored))
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: StorePath) -> None:
         replace(self.rows, frame=self.frame.select(*self.stored)).write(folder)
 
     def release(self) -> None:
@@ -93,11 +93,11 @@ class CommitCache:
     """
 
     def __init__(self) -> None:
-        self._newest: dict[Path, deque[_Cached]] = {}
-        self._large: dict[Path, tuple[int, SharedRows]] = {}
+        self._newest: dict[StorePath, deque[_Cached]] = {}
+        self._large: dict[StorePath, tuple[int, SharedRows]] = {}
         self._lock = Lock()
 
-    def put(self, table: Path, version: int, rows: Materialized) -> None:
+    def put(self, table: StorePath, version: int, rows: Materialized) -> None:
         """Cache the rows of a commit if they are in memory as they are, and few, or made to be shared."""
         with self._lock:
             self._put_large(table, version, rows)
@@ -107,7 +107,7 @@ class CommitCache:
             while sum(len(each.rows) for each in cached) > SMALL_BATCH_ROWS or _bytes(cached) > SMALL_BATCH_BYTES:
                 cached.popleft()
 
-    def _put_large(self, table: Path, version: int, rows: Materialized) -> None:
+    def _put_large(self, table: StorePath, version: int, rows: Materialized) -> None:
         former = self._large.get(table)
         if former and (isinstance(rows, SharedRows) or version > former[0] + 1):
             self._large.pop(table)[1].release()

@@ -8,6 +8,7 @@ from pyspark.sql.types import StructType
 
 from headrace.project.model import Model
 from headrace.store.layout import Layout
+from headrace.store.paths import spark_uri
 from headrace.tables.delta import MARKER, CommitTable, create_plain
 from headrace.tables.state import newest_per_key
 
@@ -39,7 +40,7 @@ class CurrentTable:
         batch = f'{{"query":"{self._model.name}","batch":{commits[-1].batch}}}'
         self._session.conf.set("spark.databricks.delta.commitInfo.userMetadata", f'{{"{MARKER}":{batch}}}')
         same = " and ".join(f"kept.`{key}` <=> changed.`{key}`" for key in self._model.unique_key)
-        table = DeltaTable.forPath(self._session, str(self._path)).alias("kept")
+        table = DeltaTable.forPath(self._session, spark_uri(self._path)).alias("kept")
         merge = table.merge(changes.alias("changed"), same).whenMatchedDelete("changed._deleted")
         columns: dict[str, str | Column] = {f"`{name}`": f"changed.`{name}`" for name in self._schema.names}
         merge.whenMatchedUpdate(set=columns).whenNotMatchedInsert("not changed._deleted", columns).execute()

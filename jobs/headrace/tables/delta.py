@@ -12,12 +12,10 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from deltalake import DeltaTable, Schema
-from pyarrow.parquet import read_metadata
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -25,7 +23,10 @@ from pyspark.sql.types import StructType
 from headrace.errors import HeadraceError
 from headrace.spark.columns import no_rows, nullable
 from headrace.spark.materialized import Materialized, write_files
-from headrace.store import durable
+from headrace.store import durable, parquet
+from headrace.store.delta_tables import create_table, is_table, open_table
+from headrace.store.parquet import DataFile
+from headrace.store.paths import StorePath, spark_uri
 from headrace.tables.checksum import Checksum
 
 MARKER = "headrace"
@@ -81,7 +82,7 @@ class CommitTable:
 
     properties: Mapping[str, str] = _APPENDS
 
-    def __init__(self, spark: SparkSession, path: Path, schema: StructType) -> None:
+    def __init__(self, spark: SparkSession, path: StorePath, schema: StructType) -> None:
         self.spark = spark
         self.path = path
         self.schema = schema
@@ -89,11 +90,9 @@ class CommitTable:
         self._summed: tuple[int, Checksum | None] = (-1, None)
 
     @staticmethod
-    def stored(spark: SparkSession, path: Path) -> CommitTable | None:
+    def stored(spark: SparkSession, path: StorePath) -> CommitTable | None:
         """A table with the columns that it has; None where there is none."""
-        if not (path / "_delta_log").exists():
-            return None
-        return CommitTable(spark, path, _stored_schema(DeltaTable(path)))
+        return CommitTable(spark, path, _stored_schema(open_table(path))) if is_table(path) else None
 
     def create(self) -> None:
         """Create the table if it is missing, else add columns that are new; anything else is refused."""
@@ -107,14 +106,14 @@ class CommitTable:
         """Append rows in one commit with this marker; return its version."""
         self._commit([_info(marker, "Append"), *self._written(rows)])
         if self._is_due():
-            DeltaTable(self.path).create_checkpoint()
+            open_table(self.path).create_checkpoint()
         return self._newest
 
     def note(self, marker: Mapping[str, Any]) -> int:
         """Make a commit that has a marker and no rows; return its version."""
         self._commit([_info(marker, "Append")])
         if self._is_due():
-            DeltaTable(self.path).create_checkpoint()
+            open_table(self.path).create_checkpoint()
         return self._newest
 
     def version(self) -> int:
@@ -125,7 +124,7 @@ class CommitTable:
         """The newest version there is, whoever wrote it; -1 for a table that does not exist yet."""
         if self._newest < 0:
             self._newest = max((int(entry.stem) for entry in self._log.glob("[0-9]" * 20 + ".json")), default=-1)
-        while self._entry(self._newest + 1).exists():
+        while self._entry(self._newest + 1).is_file():
             self._newest += 1
         return self._newest
 
@@ -161,7 +160,7 @@ class CommitTable:
         Valid because the table is append-only, has no deletion vectors and keeps added files until
         maintenance has folded them away.
         """
-        files = [f"{self.path}/{unquote(name)}" for commit in commits for name in commit.files]
+        files = [f"{spark_uri(self.path)}/{unquote(name)}" for commit in commits for name in commit.files]
         if not files:
             return self.no_rows(session)
         return session.read.schema(self.schema).parquet(*files)
@@ -175,7 +174,7 @@ class CommitTable:
         reader = session.read.format("delta")
         if version is not None:
             reader = reader.option("versionAsOf", version)
-        return reader.load(str(self.path))
+        return reader.load(spark_uri(self.path))
 
     def all_rows(self, session: SparkSession) -> DataFrame:
         """All rows there are, read from their files: for few commits, as Spark's own reading of the log is slow."""
@@ -196,7 +195,7 @@ class CommitTable:
         return None if any(commit.batch < 0 for commit in commits) else [c for c in commits if c.batch < batch]
 
     def _evolve(self) -> None:
-        table = DeltaTable(self.path)
+        table = open_table(self.path)
         if table.protocol().min_writer_version > _WRITER_VERSION:
             raise HeadraceError(
                 f"{self.path}: somebody has given the table features that headrace does not write "
@@ -213,7 +212,7 @@ class CommitTable:
             )
         if len(known) < len(self.schema):
             empty = no_rows(self.spark, nullable(self.schema))
-            empty.write.format("delta").mode("append").option("mergeSchema", "true").save(str(self.path))
+            empty.write.format("delta").mode("append").option("mergeSchema", "true").save(spark_uri(self.path))
 
     def _commit(self, actions: list[Mapping[str, Any]]) -> None:
         """Write the next entry of the log, whole or not at all; an error if somebody else has written it."""
@@ -230,14 +229,10 @@ class CommitTable:
         """Write the checksum of the version just made; readers do without one that is missing."""
         at, former = self._summed
         is_next = former is not None and at == self._newest - 1
-        checksum = former.after(actions) if former and is_next else Checksum.of(DeltaTable(self.path), self._newest)
+        checksum = former.after(actions) if former and is_next else Checksum.of(open_table(self.path), self._newest)
         self._summed = (self._newest, checksum)
-        if checksum is None:
-            return
-        file = self._entry(self._newest).with_suffix(".crc")
-        draft = file.with_name(f".{uuid.uuid4().hex}.tmp")
-        draft.write_text(checksum.to_json(), "utf-8")
-        draft.replace(file)
+        if checksum is not None:
+            durable.note(self._log / f"{self._newest:020}.crc", checksum.to_json())
 
     def _is_due(self) -> bool:
         return self._newest % CHECKPOINT_INTERVAL == 0
@@ -247,9 +242,9 @@ class CommitTable:
         folder = self.path / f"batch-{uuid.uuid4().hex}"
         if isinstance(rows, Materialized):
             rows.write(folder)
-        else:
-            write_files(rows, folder)
-        return map(_add, sorted(folder.glob("*.parquet")))
+            return map(_add, parquet.files_in(folder, rows.count))
+        write_files(rows, folder)
+        return map(_add, parquet.files_in(folder))
 
     def _actions(self, version: int) -> list[dict[str, Any]]:
         try:
@@ -259,10 +254,10 @@ class CommitTable:
         return [json.loads(line) for line in lines]
 
     @property
-    def _log(self) -> Path:
+    def _log(self) -> StorePath:
         return self.path / "_delta_log"
 
-    def _entry(self, version: int) -> Path:
+    def _entry(self, version: int) -> StorePath:
         return self._log / f"{version:020}.json"
 
 
@@ -278,25 +273,21 @@ class ReplacedTable(CommitTable):
         """
         self._commit([_info(marker, "Overwrite"), *self._removed(), *self._written(rows)])
         if self._is_due():
-            table = DeltaTable(self.path)
+            table = open_table(self.path)
             table.create_checkpoint()
             table.vacuum(dry_run=False)
         return self._newest
 
     def _removed(self) -> Iterator[Mapping[str, Any]]:
-        now, files = int(time.time() * 1000), DeltaTable(self.path).get_add_actions()
+        now, files = int(time.time() * 1000), open_table(self.path).get_add_actions()
         for name, size in zip(files.column("path").to_pylist(), files.column("size_bytes").to_pylist(), strict=True):
             yield {"remove": {"path": name, "deletionTimestamp": now, "dataChange": True, "size": size}}
 
 
-def _add(file: Path) -> Mapping[str, Any]:
-    found = file.stat()
-    name = f"{file.parent.name}/{file.name}"
-    fields = {"path": name, "partitionValues": {}, "size": found.st_size, "dataChange": True}
-    stats = json.dumps(
-        {"numRecords": read_metadata(file).num_rows}
-    )  # readers count by it, without a look into the file
-    return {"add": {**fields, "modificationTime": int(found.st_mtime * 1000), "stats": stats}}
+def _add(file: DataFile) -> Mapping[str, Any]:
+    fields = {"path": file.name, "partitionValues": {}, "size": file.size, "dataChange": True}
+    stats = json.dumps({"numRecords": file.rows})  # readers count by it, without a look into the file
+    return {"add": {**fields, "modificationTime": file.modified, "stats": stats}}
 
 
 def _info(marker: Mapping[str, Any], mode: str) -> Mapping[str, Any]:
@@ -305,11 +296,11 @@ def _info(marker: Mapping[str, Any], mode: str) -> Mapping[str, Any]:
     return {"commitInfo": {**fields, "isBlindAppend": mode == "Append", "engineInfo": "headrace", "userMetadata": text}}
 
 
-def create_plain(path: Path, schema: StructType, properties: Mapping[str, str] | None = None) -> bool:
+def create_plain(path: StorePath, schema: StructType, properties: Mapping[str, str] | None = None) -> bool:
     """Create a Delta table that is missing, without rows and without Spark, which takes a second for it when young."""
-    if DeltaTable.is_deltatable(str(path)):
+    if is_table(path):
         return False
-    DeltaTable.create(path, Schema.from_json(nullable(schema).json()), configuration=dict(properties or {}))
+    create_table(path, Schema.from_json(nullable(schema).json()), properties or {})
     return True
 
 

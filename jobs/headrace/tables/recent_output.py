@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.spark.streaming.file_list import FileList
+from headrace.store import trees
+from headrace.store.paths import StorePath, spark_uri
 from headrace.tables.delta import Commit, CommitTable
 
 
@@ -21,21 +20,21 @@ class RecentOutput:
     milliseconds, so its size does not grow with the table.
     """
 
-    def __init__(self, session: SparkSession, table: CommitTable, folder: Path, span: int) -> None:
+    def __init__(self, session: SparkSession, table: CommitTable, folder: StorePath, span: int) -> None:
         self.folder = folder
         self._session = session
         self._table = table
         self._span = span
-        self._links: list[tuple[int, list[Path]]] = []
+        self._links: list[tuple[int, list[StorePath]]] = []
         self._files: FileList | None = None
 
     def load(self) -> DataFrame:
         """Start from what the table holds; return the rows, without bookkeeping columns."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        trees.remove(self.folder)
         self.folder.mkdir(parents=True)
         for commit in reversed([*self._recent()]):
             self._link(commit)
-        frame = self._session.read.schema(self._table.schema).parquet(str(self.folder))
+        frame = self._session.read.schema(self._table.schema).parquet(spark_uri(self.folder))
         self._files = FileList(frame)
         return frame.drop("_batch")
 
@@ -70,7 +69,7 @@ class RecentOutput:
         links = []
         for number, name in enumerate(commit.files):
             link = self.folder / f"{commit.version}-{number}.parquet"
-            os.link(self._table.path / name, link)
+            trees.link(self._table.path / name, link)
             links.append(link)
         if links:
             self._links.append((int(commit.marker.get("watermark", 0)), links))

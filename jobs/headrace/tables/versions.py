@@ -10,13 +10,14 @@ from headrace.project.model import Model, Project
 from headrace.project.rebuilds import Rebuild
 from headrace.spark.session import child
 from headrace.store.layout import Layout
+from headrace.store.paths import spark_uri
 from headrace.tables.diff import Difference, compare
 from headrace.tables.state import newest_per_key
 
 
 def difference(spark: SparkSession, project: Project, rebuild: Rebuild, table: str, most: int) -> Difference:
     """Compare the running rows, as of the batch that was caught up with, with those beside."""
-    session, model, live = child(spark, "diff"), project.model(table), Layout(project.target.data_dir)
+    session, model, live = child(spark, "diff"), project.model(table), project.target.layout
     session.conf.set("spark.sql.shuffle.partitions", str(session.sparkContext.defaultParallelism))
     upto = rebuild.batches.get(model.query or model.name)
     running = _rows(session, live, model, upto)
@@ -27,7 +28,7 @@ def difference(spark: SparkSession, project: Project, rebuild: Rebuild, table: s
 def _rows(session: SparkSession, layout: Layout, model: Model, upto: int | None) -> DataFrame:
     """A model's rows, with the columns that the table has, as of a batch."""
     is_upsert = model.materialized == "upsert"
-    rows = session.read.format("delta").load(str(layout.appended(model.table, is_upsert)))
+    rows = session.read.format("delta").load(spark_uri(layout.appended(model.table, is_upsert)))
     if upto is not None:
         rows = rows.where(F.col("_batch") <= upto)
     return newest_per_key(rows, model.unique_key).where("not _deleted") if is_upsert else rows

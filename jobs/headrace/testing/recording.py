@@ -15,7 +15,6 @@ from pyspark.sql import functions as F
 
 from headrace.errors import UsageError
 from headrace.project.model import Model, Project
-from headrace.store.layout import Layout
 from headrace.testing.cases import values
 from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.runs.scope import narrowed
@@ -62,7 +61,7 @@ def sources(project: Project, model: Model) -> Mapping[str, str]:
 
 def landed_batches(sandbox: Sandbox, project: Project, names: Mapping[str, str], batches: int) -> list[list[Row]]:
     """The newest landing batches with records of some topics, oldest first."""
-    layout, found = Layout(project.target.data_dir), dict[tuple[Any, ...], DataFrame]()
+    layout, found = project.target.layout, dict[tuple[Any, ...], DataFrame]()
     for landing in project.landings:
         table = sandbox.landing_table(layout, landing.name)
         if table.newest_version() >= 0 and any(topic.topic in names for topic in landing.topics):

@@ -16,7 +16,6 @@ from headrace.project.model import DataTest, Model, Project
 from headrace.queries.datatests import counts, failing, marked
 from headrace.queries.sources import Tables, plain
 from headrace.spark.session import child
-from headrace.store.layout import Layout
 
 EXAMPLES = 5
 
@@ -25,7 +24,7 @@ class StoredTests:
     """The pytest plugin that runs the data tests of a project's models over all rows they have now."""
 
     def __init__(self, spark: SparkSession, project: Project) -> None:
-        layout = Layout(project.target.data_dir)
+        layout = project.target.layout
         self._session = child(spark, "test", project.macros)
         self._models = {project.root / model.path: model for model in project.models}
         self._tables = Tables(self._session, project, layout, verdict.schemas(spark, project))

@@ -124,7 +124,7 @@ def batches_of(sandbox: Sandbox, case: Case) -> Batches:
 
 def recorded_batches(sandbox: Sandbox, upgrade: Upgrade, most: int) -> Batches:
     """The newest batches that have really landed for a model, ticks included, oldest first."""
-    layout = Layout(upgrade.new.target.data_dir)
+    layout = upgrade.new.target.layout
     found = [batch for landing in _landings(upgrade.new) for batch in _landed(sandbox, layout, landing, most)]
     in_order = sorted(found, key=lambda batch: (max(row.landed_at for row in batch.rows), batch.landing))[-most:]
     if sum(len(batch.rows) for batch in in_order) > MOST_RECORDS:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -25,6 +24,8 @@ from headrace.project import graph, rebuilds, resets, selection
 from headrace.project.model import Project, Query
 from headrace.project.rebuilds import Rebuild
 from headrace.reading import printing
+from headrace.store import trees
+from headrace.store.delta_tables import is_table
 from headrace.store.layout import Layout
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def drop(workspace: Workspace, name: str) -> int:
     project, layout = workspace.declared, workspace.layout
     rebuild = _found(project, layout, name, filled=False)
     with _held(layout, rebuild):
-        shutil.rmtree(rebuild.folder(layout))
+        trees.remove(rebuild.folder(layout))
     _print(f"{rebuild.title} stands beside no more")
     return ExitCode.OK
 
@@ -145,7 +146,7 @@ def _refuse_unfit(project: Project, layout: Layout, rebuild: Rebuild) -> None:
     for table in sorted(reads - own):
         landing = project.topic(table.split(".")[1])[0].name if table.startswith("bronze.") else None
         path = layout.landing(landing) if landing else layout.table(table)
-        if not (path / "_delta_log").exists():
+        if not is_table(path):
             raise UsageError(f"nothing has been stored for {table} yet, so there is nothing to fill from")
 
 
@@ -191,7 +192,7 @@ def _is_current(project: Project, layout: Layout, rebuild: Rebuild, types: Schem
 def _begin(project: Project, layout: Layout, rebuild: Rebuild, types: Schemas) -> None:
     """Resume the rebuild, or start from scratch where it was made from other files."""
     if not _is_current(project, layout, rebuild, types):
-        shutil.rmtree(rebuild.folder(layout), ignore_errors=True)
+        trees.remove(rebuild.folder(layout))
         rebuild = Rebuild(rebuild.queries)
         rebuild.write(layout)
         around = rebuilds.beside(layout, rebuild, project.queries)
@@ -210,7 +211,7 @@ def _refill(
 ) -> Rebuild | None:
     from headrace.running.refill import Refill
 
-    layout = Layout(project.target.data_dir)
+    layout = project.target.layout
     log = event_logger(layout.logs, name="rebuild")
     return Refill(spark, project, rebuild, schemas, log).run(stopped.event, everything)
 

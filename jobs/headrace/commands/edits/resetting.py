@@ -6,10 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import Any
-
-from deltalake import DeltaTable
 
 from headrace.commands.workspace import Workspace
 from headrace.environment.lock import runner_lock
@@ -20,7 +17,9 @@ from headrace.project.model import Landing, Model, Project, Query
 from headrace.project.resets import ResetNote, Start, read_note, stored
 from headrace.publishing.outstanding import may_be_outstanding, outstanding
 from headrace.queries.inputs import InputLog
+from headrace.store.delta_tables import is_table, open_table
 from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
 from headrace.tables.delta import MARKER
 
 
@@ -139,7 +138,7 @@ def _barrier(project: Project, layout: Layout, chosen: Query | Landing) -> dict[
     known = graph.by_table(project.models)
     streamed = {read.table for model in chosen.models for read in graph.reads(model, known) if read.stream}
     paths = dict(_source(project, layout, known, table) for table in streamed)
-    return {name: DeltaTable(str(path)).version() for name, path in paths.items() if (path / "_delta_log").exists()}
+    return {name: open_table(path).version() for name, path in paths.items() if is_table(path)}
 
 
 def _processed(layout: Layout, query: Query) -> dict[str, int]:
@@ -156,22 +155,20 @@ def _is_committed(layout: Layout, query: Query, batch: int) -> bool:
     """Whether an interrupted batch has committed rows that may have been sent."""
     for model in query.models:
         path = layout.appended(model.table, model.materialized == "upsert")
-        metadata = (
-            DeltaTable(str(path)).history(1)[0].get("userMetadata") if DeltaTable.is_deltatable(str(path)) else None
-        )
+        metadata = open_table(path).history(1)[0].get("userMetadata") if is_table(path) else None
         if model.publish and json.loads(metadata or "{}").get(MARKER, {}).get("batch", -1) >= batch:
             return True
     return False
 
 
-def _source(project: Project, layout: Layout, known: dict[str, Model], table: str) -> tuple[str, Path]:
+def _source(project: Project, layout: Layout, known: dict[str, Model], table: str) -> tuple[str, StorePath]:
     if table.startswith("bronze."):
         landing, _ = project.topic(table.split(".")[1])
         return f"_landing.{landing.name}", layout.landing(landing.name)
     return table, layout.appended(table, known[table].materialized == "upsert")
 
 
-def _stored(layout: Layout, chosen: Query | Landing) -> Iterator[Path]:
+def _stored(layout: Layout, chosen: Query | Landing) -> Iterator[StorePath]:
     if isinstance(chosen, Landing):
         yield layout.landing(chosen.name)
         yield layout.checkpoint(chosen.query)

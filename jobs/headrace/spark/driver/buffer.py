@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -16,6 +15,7 @@ from headrace.spark.driver.parquet_writer import ParquetWriter
 from headrace.spark.driver.rows import Rows, collected
 from headrace.spark.jvm import frame_of, java_array, scala_object
 from headrace.spark.materialized import Materialized
+from headrace.store.paths import StorePath
 
 _FEW_BYTES = 8_000
 _NUMBERS = count()
@@ -45,7 +45,7 @@ class Buffer:
         """Give the memory back; the frame has no rows to be read until it is filled again."""
         self._blocks.removeBlock(self._block, self._has_executors)
 
-    def write(self, rows: Rows, file: Path) -> None:
+    def write(self, rows: Rows, file: StorePath) -> None:
         """Write rows like those that it holds into a Parquet file."""
         if self._files is None:
             self._files = ParquetWriter(self._session, self.schema)
@@ -85,7 +85,7 @@ class Buffered(Materialized):
     def release(self) -> None:
         """Nothing to do: the next rows take the place of these."""
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: StorePath) -> None:
         """Without a job."""
         self.buffer.write(self.rows, folder / "part-00000.snappy.parquet")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -10,6 +9,7 @@ from pyspark.sql.types import StructType
 
 from headrace.spark.driver.java import driver_task
 from headrace.spark.jvm import scala_object
+from headrace.store.paths import StorePath, spark_uri
 
 
 class ParquetWriter:
@@ -26,6 +26,6 @@ class ParquetWriter:
         self._factory = form.prepareWrite(spark, job, none, self._schema)
         self._confs = job.getConfiguration()
 
-    def write(self, rows: Any, file: Path) -> None:
+    def write(self, rows: Any, file: StorePath) -> None:
         """Write a Java array of rows; the folder is made if there is none."""
-        self._task.write(self._factory, str(file), self._schema, self._confs, rows)
+        self._task.write(self._factory, spark_uri(file), self._schema, self._confs, rows)

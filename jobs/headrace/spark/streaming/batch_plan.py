@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -16,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.spark.driver.java import plan_nodes
 from headrace.spark.jvm import each, frame_of
+from headrace.store.paths import StorePath, spark_uri
 
 LATE_COLUMNS = {"key": "string", "event_time": "timestamp", "watermark": "timestamp"}
 
@@ -69,7 +69,7 @@ class BatchPlan:
             self._views.update({node.nodeId().toString(): self._view_below(node) for node in found})
         return tuple(SourceTime(self._views[at], times.max() if times.count() else None) for at, times in stats)
 
-    def late(self, own: Path | None) -> DataFrame | None:
+    def late(self, own: StorePath | None) -> DataFrame | None:
         """The rows that came too late: those that Spark dropped, and those that the model took out by its own rows."""
         if not any(time.newest is not None for time in self.source_times):
             return None
@@ -86,11 +86,11 @@ class BatchPlan:
                     rows = self._frame(plan).where(passed <= F.timestamp_millis(lit(self.late_before)))
                     yield self._keyed(rows, plan, keys)
 
-    def _excluded(self, own: Path) -> Iterator[DataFrame]:
+    def _excluded(self, own: StorePath) -> Iterator[DataFrame]:
         """What an anti join with the model's own table took out."""
         for join in self._nodes.named(self._logical, "Join"):
             is_anti = join.joinType().sql() == "LEFT ANTI" and join.left().isStreaming()
-            if is_anti and any(str(own) in _paths(leaf) for leaf in each(join.right().collectLeaves())):
+            if is_anti and any(spark_uri(own) in _paths(leaf) for leaf in each(join.right().collectLeaves())):
                 semi = self._jvm.org.apache.spark.sql.catalyst.plans.JoinType.apply("leftsemi")
                 plan = join.copy(join.left(), join.right(), semi, join.condition(), join.hint())
                 yield self._keyed(self._frame(plan), join.left(), _equal_keys(self._jvm, join)[0])

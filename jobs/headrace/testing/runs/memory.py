@@ -19,7 +19,6 @@ from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Held, Materialized
 from headrace.spark.session import child, tune
 from headrace.spark.small_batches import SmallBatches
-from headrace.store.layout import Layout
 from headrace.tables.delta import CommitTable
 from headrace.testing.cases.landing import Landed
 from headrace.testing.cases.outcome import Outcome
@@ -31,7 +30,7 @@ from headrace.testing.runs.scope import Scope
 def run_group(scope: Scope, parts: Parts, random: Random) -> Outcome:
     """Run the only query of a project, one micro-batch for each part."""
     (query,) = scope.project.queries
-    group = scope.sandbox.query(scope.project, Layout(scope.project.target.data_dir), query)
+    group = scope.sandbox.query(scope.project, scope.project.target.layout, query)
     assert isinstance(group, Group)
     group.outputs.update({table: _without_past(group.batches, output) for table, output in group.outputs.items()})
     group.recover()
