@@ -12,8 +12,9 @@ from headrace.spark.implementations import materialize, small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS
 from headrace.spark.small_batches import SmallBatches
+from headrace.store.commits import Commit
 from headrace.tables.commit_cache import CommitCache, SharedRows
-from headrace.tables.delta import Commit, CommitTable
+from headrace.tables.delta import CommitTable
 
 pytestmark = pytest.mark.spark
 

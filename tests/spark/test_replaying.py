@@ -14,8 +14,9 @@ from headrace.landing.replaying import Replay, Replayed
 from headrace.project import loader
 from headrace.project.model import Project
 from headrace.reading.dead_letters import Chosen, refused
+from headrace.store.commits import Commit
 from headrace.store.layout import Layout
-from headrace.tables.delta import Commit, CommitTable
+from headrace.tables.delta import CommitTable
 from headrace.testing.cases.case import Batch
 from headrace.testing.cases.landing import land
 from headrace.testing.runs.disk import Crash, Process, land_batch

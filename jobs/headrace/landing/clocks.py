@@ -27,7 +27,8 @@ from headrace.landing.ticks import Watermarked, watermarked
 from headrace.project.model import TICK_TOPIC, Input, Landing, Model, Project
 from headrace.spark.binding import Binder, arguments, inputs_of, texts_of, view_of
 from headrace.spark.session import child, tune
-from headrace.tables.delta import Commit, CommitTable
+from headrace.store.commits import Commit
+from headrace.tables.delta import CommitTable
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _NO_MOMENT = "cast(null as bigint)"
@@ -208,7 +209,7 @@ class LandingClocks:
         return [*(source_key(topic.name) for topic in self.landing.topics), *(clock.key for clock in self.clocks)]
 
     def _read(self, commits: Iterable[Commit], keys: set[str]) -> dict[str, Reading]:
-        batches = [commit for commit in commits if commit.has_rows and commit.files]
+        batches = [commit for commit in commits if commit.has_rows and commit.added_rows]
         if not batches:
             return {}
         landed = Landed(

@@ -24,8 +24,9 @@ from headrace.reading.replays import LANDED_AGAIN, LAST, Rejected, last_of, repl
 from headrace.spark.columns import landing_schema
 from headrace.spark.implementations import materialize
 from headrace.spark.session import SMALL_BATCH_ROWS, child, tune
+from headrace.store.commits import Commit
 from headrace.store.layout import Layout
-from headrace.tables.delta import Commit, CommitTable
+from headrace.tables.delta import CommitTable
 
 AT_ONCE = 10_000
 """So many rows at most land again in one commit, which lists them."""

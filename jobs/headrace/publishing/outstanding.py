@@ -12,9 +12,9 @@ from headrace.project.resets import read_note
 from headrace.publishing.progress import Progress
 from headrace.publishing.publisher import Outlet, read_progress, was_sent_before
 from headrace.reading.topics import existing
+from headrace.store.commits import MARKER
 from headrace.store.delta_tables import is_table, open_table
 from headrace.store.layout import Layout
-from headrace.tables.delta import MARKER
 
 
 @dataclass(frozen=True)

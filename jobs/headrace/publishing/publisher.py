@@ -24,9 +24,10 @@ from headrace.reading.topics import client_options
 from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS, child
+from headrace.store.commits import Commit
 from headrace.store.paths import StorePath
 from headrace.tables.commit_cache import CommitCache
-from headrace.tables.delta import Commit, CommitTable
+from headrace.tables.delta import CommitTable
 
 CHUNK_ROWS = 5_000
 CHUNK_BYTES = 16 << 20

@@ -29,9 +29,9 @@ from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS, child
 from headrace.spark.small_batches import SmallBatches
 from headrace.store import durable
+from headrace.store.commits import Commit
 from headrace.store.layout import Layout
 from headrace.tables.commit_cache import CommitCache
-from headrace.tables.delta import Commit
 
 LOG_ROWS = 20
 CURRENT_SECONDS = 30.0

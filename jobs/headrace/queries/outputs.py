@@ -15,9 +15,10 @@ from headrace.queries.null_keys import is_whole
 from headrace.queries.sources import stored
 from headrace.spark.materialized import Materialized
 from headrace.spark.small_batches import SmallBatches
+from headrace.store.commits import Commit
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
-from headrace.tables.delta import Commit, CommitTable, ReplacedTable
+from headrace.tables.delta import CommitTable, ReplacedTable
 from headrace.tables.keys import KeyIndex
 from headrace.tables.state import KeyedState
 

@@ -37,7 +37,7 @@ from headrace.spark.columns import AS_JSON
 from headrace.spark.failures import ModelFailed
 from headrace.spark.materialized import Materialized
 from headrace.spark.small_batches import SmallBatches
-from headrace.tables.delta import Commit
+from headrace.store.commits import Commit
 from headrace.tables.validity import all_versions, newest_versions
 
 

@@ -14,9 +14,10 @@ from headrace.project.model import Input, Model, Project
 from headrace.spark.columns import landing_schema
 from headrace.spark.materialized import Materialized
 from headrace.spark.small_batches import SmallBatches
+from headrace.store.commits import Commit
 from headrace.store.layout import Layout
 from headrace.tables.commit_cache import CommitCache
-from headrace.tables.delta import Commit, CommitTable
+from headrace.tables.delta import CommitTable
 from headrace.tables.state import changes_schema, newest_per_key
 from headrace.tables.validity import all_versions
 

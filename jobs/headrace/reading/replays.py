@@ -6,14 +6,14 @@ newest of them. So rows and list are one commit, and the list is found without r
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from headrace.store.commits import actions_of, marker_of
 from headrace.store.delta_tables import is_table, open_table
+from headrace.store.history import History
 from headrace.store.paths import StorePath
 
-MARKER = "headrace"
 LANDED_AGAIN = "landed_again"
 """In the marker of a commit: the rejected rows that it landed again."""
 
@@ -70,7 +70,8 @@ def last_of(version: int, marker: Mapping[str, Any]) -> int:
 
 
 def _marker(table: StorePath, version: int) -> Mapping[str, Any]:
-    lines = (table / "_delta_log" / f"{version:020}.json").read_text("utf-8").splitlines()
-    infos = [action["commitInfo"] for action in map(json.loads, lines) if "commitInfo" in action]
-    marker: Mapping[str, Any] = json.loads(infos[0].get("userMetadata") or "{}").get(MARKER, {}) if infos else {}
-    return marker
+    try:
+        return marker_of(actions_of(table, version))
+    except FileNotFoundError:  # its entry has left the log
+        past = History(table).find(version)
+        return past.marker if past else {}

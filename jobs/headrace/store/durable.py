@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from pathlib import Path
+from typing import Literal
 
 import obstore
 from obstore.exceptions import AlreadyExistsError
@@ -14,19 +15,24 @@ from headrace.store.paths import ObjectPath, StorePath
 
 def write(file: StorePath, text: str) -> None:
     """Write a file atomically, also across a crash; its folder is created if missing."""
+    write_bytes(file, text.encode())
+
+
+def write_bytes(file: StorePath, data: bytes) -> None:
+    """Write a file that is no text; as `write`."""
     if isinstance(file, Path):
         file.parent.mkdir(parents=True, exist_ok=True)
-        _draft(file, text).rename(file)
+        _draft(file, data).rename(file)
     else:
-        file.write_text(text, "utf-8")
+        _put(file, data, "overwrite")
 
 
 def write_new(file: StorePath, text: str) -> None:
     """Write a file that must not exist yet, atomically, also across a crash; FileExistsError if it does."""
     if isinstance(file, Path):
-        _link_new(_draft(file, text), file)
+        _link_new(_draft(file, text.encode()), file)
     else:
-        _put_new(file, text)
+        _put(file, text.encode(), "create")
 
 
 def append(file: StorePath, line: str) -> None:
@@ -50,10 +56,10 @@ def note(file: StorePath, text: str) -> None:
         file.write_text(text, "utf-8")
 
 
-def _draft(file: Path, text: str) -> Path:
+def _draft(file: Path, data: bytes) -> Path:
     draft = _name_of_draft(file)
-    with draft.open("w", encoding="utf-8") as out:
-        out.write(text)
+    with draft.open("wb") as out:
+        out.write(data)
         out.flush()
         os.fsync(out.fileno())
     return draft
@@ -70,9 +76,9 @@ def _link_new(draft: Path, file: Path) -> None:
         draft.unlink()
 
 
-def _put_new(file: StorePath, text: str) -> None:
+def _put(file: StorePath, data: bytes, mode: Literal["create", "overwrite"]) -> None:
     assert isinstance(file, ObjectPath), f"{file} is on no store that is known"
     try:
-        obstore.put(file.bucket.client, file.key, text.encode(), mode="create", use_multipart=False)
+        obstore.put(file.bucket.client, file.key, data, mode=mode, use_multipart=False)
     except AlreadyExistsError as error:
         raise FileExistsError(str(file)) from error

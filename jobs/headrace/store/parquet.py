@@ -1,26 +1,55 @@
-"""Data files: which there are in a folder, how large they are, and how many rows they have."""
+"""Data files: which there are in a folder, how large they are, how many rows they have, and several made one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import io
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import obstore
-from pyarrow.parquet import read_metadata
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
 
+from headrace.store import durable
 from headrace.store.paths import ObjectPath, StorePath
+
+BATCH_COLUMNS = ("_batch", "landing_batch")
+"""The column with the number of the batch that a row came with: the first of these that a table has."""
+
+_GROUP_ROWS = 20_000
+"""So many rows lie together: a reader of some batches skips the others."""
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """A Parquet file: its name with that of its folder, its size in bytes, its time in milliseconds, its rows."""
+    """A Parquet file: its name within the table, its size in bytes, its time in milliseconds, its rows.
+
+    `batches` are the column that numbers batches, the first and the last of them, if that is known.
+    """
 
     name: str
     size: int
     modified: int
     rows: int
+    batches: tuple[str, int, int] | None = None
+
+    def of_batch(self, column: str | None, batch: int) -> DataFile:
+        """The same file, with rows of one batch only."""
+        return self if column is None else replace(self, batches=(column, batch, batch))
+
+    def to_add(self, data_change: bool = True) -> Mapping[str, Any]:
+        """The entry of the log for it, with statistics by which readers count and skip."""
+        stats: dict[str, Any] = {"numRecords": self.rows}
+        if self.batches is not None:
+            column, first, last = self.batches
+            stats |= {"minValues": {column: first}, "maxValues": {column: last}, "nullCount": {column: 0}}
+        fields = {"path": self.name, "partitionValues": {}, "size": self.size, "dataChange": data_change}
+        return {"add": {**fields, "modificationTime": self.modified, "stats": json.dumps(stats)}}
 
 
 def files_in(folder: StorePath, rows: int | None = None) -> list[DataFile]:
@@ -31,6 +60,32 @@ def files_in(folder: StorePath, rows: int | None = None) -> list[DataFile]:
         DataFile(f"{folder.name}/{name}", size, modified, _rows(folder / name) if known is None else known)
         for name, size, modified in found
     ]
+
+
+def joined(files: Iterable[StorePath]) -> pa.Table:
+    """The rows of some files, one after the other; columns that some do not have are null there."""
+    return pa.concat_tables((_read(file) for file in files), promote_options="default")
+
+
+def write(folder: StorePath, name: str, rows: pa.Table) -> DataFile:
+    """Write rows into a file."""
+    out = io.BytesIO()
+    parquet.write_table(rows, out, compression="zstd", row_group_size=_GROUP_ROWS, coerce_timestamps="us")
+    durable.write_bytes(folder / name, out.getvalue())
+    return DataFile(name, len(out.getvalue()), int(time.time() * 1000), rows.num_rows, _batches(rows))
+
+
+def _batches(rows: pa.Table) -> tuple[str, int, int] | None:
+    column = next((name for name in BATCH_COLUMNS if name in rows.column_names), None)
+    if column is None or rows.column(column).null_count or not rows.num_rows:
+        return None
+    found = pc.min_max(rows.column(column))
+    return column, found["min"].as_py(), found["max"].as_py()
+
+
+def _read(file: StorePath) -> pa.Table:
+    source: Any = str(file) if isinstance(file, Path) else io.BytesIO(file.read_bytes())
+    return parquet.ParquetFile(source).read()
 
 
 def _on_disk(folder: Path) -> Iterator[tuple[str, int, int]]:
@@ -49,4 +104,4 @@ def _in_bucket(folder: StorePath) -> Iterator[tuple[str, int, int]]:
 
 def _rows(file: StorePath) -> int:
     source: Any = file if isinstance(file, Path) else obstore.open_reader(file.bucket.client, file.key)  # type: ignore[attr-defined]
-    return int(read_metadata(source).num_rows)
+    return int(parquet.read_metadata(source).num_rows)

@@ -257,8 +257,11 @@ class NativeQuery:
         *_, numbered = source_names.numbered(self._met)
         own = self._source_names[numbered.key]
         self._streams[own] = source_name(self._project, ref)
-        reader = self.session.readStream.format("delta").option("startingVersion", "0")
-        return reader.name(own).load(spark_uri(self._tables.of(ref).path))
+        table = self._tables.of(ref)
+        reader = self.session.readStream.format("delta")
+        if table.begins_at_first:  # else it reads what is there, and then what comes
+            reader = reader.option("startingVersion", "0")
+        return reader.name(own).load(spark_uri(table.path))
 
     def _ranges(self, batch: int) -> dict[str, tuple[int, int]]:
         """What all batches up to this one have read, in the form of other queries' markers."""

@@ -14,8 +14,9 @@ from headrace.spark.columns import nullable
 from headrace.spark.materialized import Held, Materialized
 from headrace.spark.session import SMALL_BATCH_BYTES, SMALL_BATCH_ROWS
 from headrace.spark.small_batches import SmallBatches
+from headrace.store.commits import Commit
 from headrace.store.paths import StorePath
-from headrace.tables.delta import Commit, CommitTable
+from headrace.tables.delta import CommitTable
 
 
 class _Holders:
@@ -123,7 +124,7 @@ class CommitCache:
         """
         with self._lock:
             cached = {each.version: each for each in self._newest.get(table.path, ())}
-        found = [cached.get(commit.version) for commit in commits if commit.files]
+        found = [cached.get(commit.version) for commit in commits if commit.added_rows]
         here = [each.rows for each in found if each is not None and each.schema == nullable(table.schema)]
         return batches.take(name, here, table.schema) if here and len(here) == len(found) else None
 
@@ -131,7 +132,7 @@ class CommitCache:
         """The rows of commits of which one only has any, a large one; None if it is not here. To be released."""
         with self._lock:
             version, rows = self._large.get(table.path, (-1, None))
-            is_it = [commit.version for commit in commits if commit.files] == [version]
+            is_it = [commit.version for commit in commits if commit.added_rows] == [version]
             return rows.held_in(session) if rows and is_it else None
 
 

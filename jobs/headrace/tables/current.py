@@ -7,9 +7,10 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.project.model import Model
+from headrace.store.commits import MARKER
 from headrace.store.layout import Layout
 from headrace.store.paths import spark_uri
-from headrace.tables.delta import MARKER, CommitTable, create_plain
+from headrace.tables.delta import CommitTable, create_plain
 from headrace.tables.state import newest_per_key
 
 

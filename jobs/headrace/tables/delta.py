@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
@@ -24,57 +24,32 @@ from headrace.errors import HeadraceError
 from headrace.spark.columns import no_rows, nullable
 from headrace.spark.materialized import Materialized, write_files
 from headrace.store import durable, parquet
+from headrace.store.commits import MARKER, Commit, actions_of, changes_only_files, commit_of, entry_path, newest_version
 from headrace.store.delta_tables import create_table, is_table, open_table
-from headrace.store.parquet import DataFile
+from headrace.store.history import History
+from headrace.store.parquet import BATCH_COLUMNS
 from headrace.store.paths import StorePath, spark_uri
 from headrace.tables.checksum import Checksum
 
-MARKER = "headrace"
 CHECKPOINT_INTERVAL = 100
 _WRITER_VERSION = 2
-_USUAL_ROW_BYTES = 1_024
-"""More than a row of some hundred bytes takes in a file."""
+_UNTOUCHED = 100
+"""So many of the newest commits maintenance leaves as they are, so a reader of them need not look into the history."""
 
-_FOOT_BYTES = 16_384
-"""More than a file takes that has no rows."""
+_HISTORY_SECONDS = 60.0
+"""How long a history that was read is taken for the newest: no file is removed before it is older than that."""
 
-_CHECKPOINTS = {"delta.checkpointInterval": str(CHECKPOINT_INTERVAL)}
+_COMMON = {
+    "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
+    # Maintenance removes what it has replaced; until then a checkpoint lists it.
+    "delta.deletedFileRetentionDuration": "interval 1 hours",
+}
 _APPENDS = {
-    **_CHECKPOINTS,
+    **_COMMON,
     "delta.appendOnly": "true",
     # The log is the order of arrival: readers walk it commit by commit, long after a commit is old.
     "delta.logRetentionDuration": "interval 3650 days",
 }
-
-
-@dataclass(frozen=True)
-class Commit:
-    """One version of a table: its writer's marker, and the data files it added with their total size."""
-
-    version: int
-    marker: Mapping[str, Any] = field(default_factory=dict)
-    files: tuple[str, ...] = ()
-    bytes: int = 0
-
-    @property
-    def batch(self) -> int:
-        """The writer's number of this batch; -1 for a commit that is none."""
-        return int(self.marker.get("batch", -1))
-
-    @property
-    def records(self) -> int:
-        """How many rows it holds, by its marker."""
-        return int(self.marker.get("records", self.marker.get("rows", 0)))
-
-    @property
-    def weight(self) -> int:
-        """How many rows of usual size it amounts to: a large row counts as several."""
-        return max(self.records, (self.bytes - len(self.files) * _FOOT_BYTES) // _USUAL_ROW_BYTES)
-
-    @property
-    def has_rows(self) -> bool:
-        """Whether it holds rows for a reader: a batch, and not only a tick."""
-        return self.batch >= 0 and not self.marker.get("tick", False)
 
 
 class CommitTable:
@@ -88,6 +63,7 @@ class CommitTable:
         self.schema = schema
         self._newest = -1
         self._summed: tuple[int, Checksum | None] = (-1, None)
+        self._past: tuple[float, History | None] = (0.0, None)
 
     @staticmethod
     def stored(spark: SparkSession, path: StorePath) -> CommitTable | None:
@@ -104,7 +80,7 @@ class CommitTable:
 
     def append(self, rows: DataFrame | Materialized, marker: Mapping[str, Any]) -> int:
         """Append rows in one commit with this marker; return its version."""
-        self._commit([_info(marker, "Append"), *self._written(rows)])
+        self._commit([_info(marker, "Append"), *self._written(rows, int(marker.get("batch", -1)))])
         if self._is_due():
             open_table(self.path).create_checkpoint()
         return self._newest
@@ -123,15 +99,22 @@ class CommitTable:
     def newest_version(self) -> int:
         """The newest version there is, whoever wrote it; -1 for a table that does not exist yet."""
         if self._newest < 0:
-            self._newest = max((int(entry.stem) for entry in self._log.glob("[0-9]" * 20 + ".json")), default=-1)
+            self._newest = newest_version(self.path)
         while self._entry(self._newest + 1).is_file():
             self._newest += 1
         return self._newest
 
+    @property
+    def begins_at_first(self) -> bool:
+        """Whether the log still holds its first entry, so that a reader can walk through all of it."""
+        return self._entry(0).is_file()
+
     def id(self) -> str:
         """The table's own id: a table that was dropped and made again has another."""
-        first = (json.loads(line) for line in self._entry(0).read_text("utf-8").splitlines())
-        return str(next(action["metaData"]["id"] for action in first if "metaData" in action))
+        try:
+            return str(next(each["metaData"]["id"] for each in actions_of(self.path, 0) if "metaData" in each))
+        except FileNotFoundError:  # the log begins later
+            return self._stored_id
 
     def commits(self, after: int) -> Iterator[Commit]:
         """Every commit newer than version `after`, oldest first, up to the newest now."""
@@ -139,12 +122,20 @@ class CommitTable:
             yield self.commit(version)
 
     def commit(self, version: int) -> Commit:
-        """Read one commit from the table's log; an error if the log no longer holds it."""
-        actions = self._actions(version)
-        info: dict[str, Any] = next((a["commitInfo"] for a in actions if "commitInfo" in a), {})
-        marker = json.loads(info.get("userMetadata") or "{}").get(MARKER, {})
-        added = [a["add"] for a in actions if "add" in a and a["add"]["dataChange"]]
-        return Commit(version, marker, tuple(add["path"] for add in added), sum(int(add["size"]) for add in added))
+        """Read one commit from the table's history or its log; an error if neither holds it."""
+        if version <= self._newest - _UNTOUCHED and (past := self._history().find(version)) is not None:
+            return past
+        try:
+            return commit_of(version, actions_of(self.path, version))
+        except FileNotFoundError:  # it may just have become past
+            return self._past_commit(version)
+
+    def _past_commit(self, version: int) -> Commit:
+        self._past = (0.0, None)
+        found = self._history().find(version)
+        if found is None:
+            raise HeadraceError(f"{self.path}: version {version} is no longer in the table's log")
+        return found
 
     def newest_marker(self, query: str) -> Commit | None:
         """The newest commit written by `query`, walking back from the newest version."""
@@ -157,13 +148,42 @@ class CommitTable:
     def rows(self, session: SparkSession, *commits: Commit) -> DataFrame:
         """The rows that these commits added, read from their files without planning a table scan.
 
-        Valid because the table is append-only, has no deletion vectors and keeps added files until
-        maintenance has folded them away.
+        Valid because the table is append-only, has no deletion vectors and keeps added files until maintenance has
+        folded them away. Those of past commits are found in the whole table by the numbers of their batches.
         """
         files = [f"{spark_uri(self.path)}/{unquote(name)}" for commit in commits for name in commit.files]
-        if not files:
-            return self.no_rows(session)
-        return session.read.schema(self.schema).parquet(*files)
+        past = [commit.batch for commit in commits if commit.is_past and commit.added_rows]
+        if not past:
+            return session.read.schema(self.schema).parquet(*files) if files else self.no_rows(session)
+        old = self._of_batches(session, past)
+        return old.unionByName(session.read.schema(self.schema).parquet(*files)) if files else old
+
+    def _of_batches(self, session: SparkSession, batches: Sequence[int]) -> DataFrame:
+        """The rows of some batches, wherever they are stored."""
+        first, last, number = min(batches), max(batches), self._batch_column
+        if number is None:
+            raise HeadraceError(f"{self.path}: its old rows have no number of their batch, so they cannot be found")
+        rows = self.snapshot(session).where(F.col(number).between(first, last))
+        if last - first >= len({*batches}):
+            rows = rows.where(F.col(number).isin([*batches]))
+        return rows.select(*self.schema.names)
+
+    @property
+    def _batch_column(self) -> str | None:
+        """The column with the number of the batch that a row came with."""
+        return next((name for name in BATCH_COLUMNS if name in self.schema.names), None)
+
+    @cached_property
+    def _stored_id(self) -> str:
+        return str(open_table(self.path).metadata().id)
+
+    def _history(self) -> History:
+        """The history as of a minute ago at most."""
+        at, found = self._past
+        if found is None or time.monotonic() - at > _HISTORY_SECONDS:
+            found = History(self.path)
+            self._past = (time.monotonic(), found)
+        return found
 
     def no_rows(self, session: SparkSession) -> DataFrame:
         """An empty frame of the table's schema."""
@@ -201,6 +221,8 @@ class CommitTable:
                 f"{self.path}: somebody has given the table features that headrace does not write "
                 f"(writer version {table.protocol().min_writer_version}); make it anew with `headrace reset`"
             )
+        if self.properties.items() - table.metadata().configuration.items():
+            table.alter.set_table_properties(dict(self.properties))
         known = {f.name: f.dataType for f in _stored_schema(table)}
         wanted = {f.name: f.dataType for f in nullable(self.schema)}  # as it was created
         changed = [name for name in wanted if name in known and known[name] != wanted[name]]
@@ -216,14 +238,21 @@ class CommitTable:
 
     def _commit(self, actions: list[Mapping[str, Any]]) -> None:
         """Write the next entry of the log, whole or not at all; an error if somebody else has written it."""
-        entry = self._entry(self.newest_version() + 1)
         text = "".join(json.dumps(action, separators=(",", ":")) + "\n" for action in actions)
-        try:
-            durable.write_new(entry, text)
-        except FileExistsError as error:
-            raise HeadraceError(f"{self.path}: another process writes to this table") from error
+        while not self._is_next(text):
+            if not changes_only_files(actions_of(self.path, self._newest + 1)):
+                raise HeadraceError(f"{self.path}: another process writes to this table")
+            self._newest += 1  # maintenance was faster; it changes no rows
         self._newest += 1
         self._sum_up(actions)
+
+    def _is_next(self, text: str) -> bool:
+        """Write the next entry of the log; False if there is one already."""
+        try:
+            durable.write_new(self._entry(self.newest_version() + 1), text)
+        except FileExistsError:
+            return False
+        return True
 
     def _sum_up(self, actions: list[Mapping[str, Any]]) -> None:
         """Write the checksum of the version just made; readers do without one that is missing."""
@@ -237,57 +266,40 @@ class CommitTable:
     def _is_due(self) -> bool:
         return self._newest % CHECKPOINT_INTERVAL == 0
 
-    def _written(self, rows: DataFrame | Materialized) -> Iterator[Mapping[str, Any]]:
-        """Write rows to files of their own; return the log's entries for them."""
+    def _written(self, rows: DataFrame | Materialized, batch: int = -1) -> Iterator[Mapping[str, Any]]:
+        """Write the rows of a batch to files of their own; return the log's entries for them."""
         folder = self.path / f"batch-{uuid.uuid4().hex}"
         if isinstance(rows, Materialized):
             rows.write(folder)
-            return map(_add, parquet.files_in(folder, rows.count))
-        write_files(rows, folder)
-        return map(_add, parquet.files_in(folder))
-
-    def _actions(self, version: int) -> list[dict[str, Any]]:
-        try:
-            lines = self._entry(version).read_text("utf-8").splitlines()
-        except FileNotFoundError as error:
-            raise HeadraceError(f"{self.path}: version {version} is no longer in the table's log") from error
-        return [json.loads(line) for line in lines]
+        else:
+            write_files(rows, folder)
+        found = parquet.files_in(folder, rows.count if isinstance(rows, Materialized) else None)
+        return (file.of_batch(self._batch_column if batch >= 0 else None, batch).to_add() for file in found)
 
     @property
     def _log(self) -> StorePath:
         return self.path / "_delta_log"
 
     def _entry(self, version: int) -> StorePath:
-        return self._log / f"{version:020}.json"
+        return entry_path(self.path, version)
 
 
 class ReplacedTable(CommitTable):
     """A Delta table whose rows are replaced by others, all at once."""
 
-    properties = _CHECKPOINTS
+    properties = _COMMON
 
     def replace(self, rows: DataFrame | Materialized, marker: Mapping[str, Any]) -> int:
-        """Put rows in the place of all there are, in one commit with this marker; return its version.
-
-        Files that nobody reads any more for a week, as Delta has it, are removed now and then.
-        """
+        """Put rows in the place of all there are, in one commit with this marker; return its version."""
         self._commit([_info(marker, "Overwrite"), *self._removed(), *self._written(rows)])
         if self._is_due():
-            table = open_table(self.path)
-            table.create_checkpoint()
-            table.vacuum(dry_run=False)
+            open_table(self.path).create_checkpoint()
         return self._newest
 
     def _removed(self) -> Iterator[Mapping[str, Any]]:
         now, files = int(time.time() * 1000), open_table(self.path).get_add_actions()
         for name, size in zip(files.column("path").to_pylist(), files.column("size_bytes").to_pylist(), strict=True):
             yield {"remove": {"path": name, "deletionTimestamp": now, "dataChange": True, "size": size}}
-
-
-def _add(file: DataFile) -> Mapping[str, Any]:
-    fields = {"path": file.name, "partitionValues": {}, "size": file.size, "dataChange": True}
-    stats = json.dumps({"numRecords": file.rows})  # readers count by it, without a look into the file
-    return {"add": {**fields, "modificationTime": file.modified, "stats": stats}}
 
 
 def _info(marker: Mapping[str, Any], mode: str) -> Mapping[str, Any]:

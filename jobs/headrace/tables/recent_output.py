@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from pyspark.sql import DataFrame, SparkSession
 
+from headrace.spark.materialized import write_files
 from headrace.spark.streaming.file_list import FileList
-from headrace.store import trees
+from headrace.store import parquet, trees
+from headrace.store.commits import Commit
 from headrace.store.paths import StorePath, spark_uri
-from headrace.tables.delta import Commit, CommitTable
+from headrace.tables.delta import CommitTable
 
 
 class RecentOutput:
@@ -66,10 +68,25 @@ class RecentOutput:
             yield commit
 
     def _link(self, commit: Commit) -> None:
+        if commit.is_past and commit.added_rows:
+            self._copy(commit)
         links = []
         for number, name in enumerate(commit.files):
             link = self.folder / f"{commit.version}-{number}.parquet"
             trees.link(self._table.path / name, link)
             links.append(link)
+        self._note(commit, links)
+
+    def _copy(self, commit: Commit) -> None:
+        """The rows of a commit whose files were made one with others."""
+        aside, copy = self.folder.parent / "copied", self.folder / f"{commit.version}-0.parquet"
+        trees.remove(aside)
+        write_files(self._table.rows(self._session, commit).coalesce(1), aside)
+        for file in parquet.files_in(aside):
+            trees.link(aside.parent / file.name, copy)
+        trees.remove(aside)
+        self._note(commit, [copy])
+
+    def _note(self, commit: Commit, links: list[StorePath]) -> None:
         if links:
             self._links.append((int(commit.marker.get("watermark", 0)), links))

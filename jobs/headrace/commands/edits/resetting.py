@@ -17,10 +17,10 @@ from headrace.project.model import Landing, Model, Project, Query
 from headrace.project.resets import ResetNote, Start, read_note, stored
 from headrace.publishing.outstanding import may_be_outstanding, outstanding
 from headrace.queries.inputs import InputLog
+from headrace.store.commits import MARKER
 from headrace.store.delta_tables import is_table, open_table
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
-from headrace.tables.delta import MARKER
 
 
 def reset(workspace: Workspace, name: str, yes: bool, start: str | None, republish: bool) -> int:

@@ -1,0 +1,112 @@
+"""The commits of a Delta table, read from its log: what each added, and the marker of whoever wrote it.
+
+Entries of the log that nobody needs any more are removed (`maintenance`). What is to be known of those commits stays in
+the table's history (`history`): their rows are then found by the number of their batch instead of by their files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headrace.store.paths import StorePath
+
+MARKER = "headrace"
+"""In the user metadata of a commit: what its writer notes about it."""
+
+UPKEEP = "upkeep"
+"""In the marker of a commit: it changed files, but no rows."""
+
+_USUAL_ROW_BYTES = 1_024
+"""More than a row of some hundred bytes takes in a file."""
+
+_FOOT_BYTES = 16_384
+"""More than a file takes that has no rows."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One version of a table: its writer's marker, and the data files it added with their total size.
+
+    `is_past` says that its entry may have left the log, and its rows may be in other files than those that it added.
+    """
+
+    version: int
+    marker: Mapping[str, Any] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+    bytes: int = 0
+    is_past: bool = False
+
+    @property
+    def batch(self) -> int:
+        """The writer's number of this batch; -1 for a commit that is none."""
+        return int(self.marker.get("batch", -1))
+
+    @property
+    def records(self) -> int:
+        """How many rows it holds, by its marker."""
+        return int(self.marker.get("records", self.marker.get("rows", 0)))
+
+    @property
+    def weight(self) -> int:
+        """How many rows of usual size it amounts to: a large row counts as several."""
+        return max(self.records, (self.bytes - len(self.files) * _FOOT_BYTES) // _USUAL_ROW_BYTES)
+
+    @property
+    def as_past(self) -> Commit:
+        """What stays of it: of its files only that there were some, and what they hold beside their feet."""
+        size = max(self.bytes - len(self.files) * _FOOT_BYTES, 1) if self.files else 0
+        return replace(self, files=(), bytes=size, is_past=True)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether it holds rows for a reader: a batch, and not only a tick."""
+        return self.batch >= 0 and not self.marker.get("tick", False)
+
+    @property
+    def added_rows(self) -> bool:
+        """Whether it added any row, ticks included."""
+        return bool(self.files) or (self.is_past and self.bytes > 0)
+
+
+def entry_path(table: StorePath, version: int) -> StorePath:
+    """The file of the log that makes a version."""
+    return table / "_delta_log" / f"{version:020}.json"
+
+
+def newest_version(table: StorePath) -> int:
+    """The newest version there is; -1 for a table that does not exist yet."""
+    entries = (table / "_delta_log").glob("[0-9]" * 20 + ".json")
+    return max((int(entry.stem) for entry in entries), default=-1)
+
+
+def actions_of(table: StorePath, version: int) -> list[dict[str, Any]]:
+    """The actions of a version; FileNotFoundError if the log does not hold it."""
+    return [json.loads(line) for line in entry_path(table, version).read_text("utf-8").splitlines()]
+
+
+def commit_of(version: int, actions: Iterable[Mapping[str, Any]]) -> Commit:
+    """A version as its actions describe it."""
+    actions = [*actions]
+    added = [each["add"] for each in actions if "add" in each and each["add"]["dataChange"]]
+    size = sum(int(add["size"]) for add in added)
+    return Commit(version, marker_of(actions), tuple(add["path"] for add in added), size)
+
+
+def marker_of(actions: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The marker of a commit; empty for one that is not of headrace."""
+    info: Mapping[str, Any] = next((each["commitInfo"] for each in actions if "commitInfo" in each), {})
+    marker: Mapping[str, Any] = json.loads(info.get("userMetadata") or "{}").get(MARKER, {})
+    return marker
+
+
+def changes_only_files(actions: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a commit leaves rows, columns and features as they were, so that an append may follow it unseen."""
+    return all(_is_upkeep(each) for each in actions)
+
+
+def _is_upkeep(action: Mapping[str, Any]) -> bool:
+    files = [action[kind] for kind in ("add", "remove") if kind in action]
+    return "commitInfo" in action or (bool(files) and not any(file.get("dataChange", True) for file in files))

@@ -1,0 +1,279 @@
+"""Maintenance of one Delta table: what keeps its log, its files and its start small, however old it gets.
+
+A pass takes the commits that are neither among the newest `KEPT` nor wanted by a reader of the log itself, and
+
+1. notes them in the table's history, so their entries are not needed any more;
+2. makes one file of their small ones, in arrival order, by a commit that changes no rows (`dataChange: false`);
+3. writes a checkpoint of the log;
+4. removes what comes before the newest checkpoint that no reader of the log is behind;
+5. removes files that were replaced longer ago than `keep_history`.
+
+Each step can be broken off: the next pass begins where the stored files say. It needs no lock: a batch that commits
+at the same time takes the next version, and a foreign change in between ends the pass.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from headrace.store import durable, parquet
+from headrace.store.commits import (
+    MARKER,
+    UPKEEP,
+    Commit,
+    actions_of,
+    commit_of,
+    entry_path,
+    newest_version,
+)
+from headrace.store.delta_tables import is_table, open_table
+from headrace.store.history import History
+from headrace.store.parquet import DataFile
+from headrace.store.paths import StorePath
+
+KEPT = 200
+"""The newest commits, which stay as they are: for readers that are a little behind, here and elsewhere."""
+
+WORTH = 250
+"""So many commits beyond those are worth a pass."""
+
+SMALL = 8 << 20
+"""Bytes: files below are made one, up to about this size."""
+
+_ATTEMPTS = 20
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """What a pass has done to a table, and how large it is now: its files with their bytes, its oldest log entry."""
+
+    commits: int = 0
+    compacted: int = 0
+    removed: int = 0
+    files: int = 0
+    bytes: int = 0
+    horizon: int = 0
+    newest: int = -1
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How a table is kept: seconds until what was replaced is removed, and commits that stay or are worth a pass.
+
+    `whole_markers` keeps all that commits say of themselves.
+    """
+
+    keep_history: float
+    kept: int = KEPT
+    worth: int = WORTH
+    whole_markers: bool = False
+
+
+class Maintenance:
+    """The passes over one table."""
+
+    def __init__(self, path: StorePath, policy: Policy) -> None:
+        self.path = path
+        self._policy = policy
+        self._removals = Removals(path / "_history" / "removed.json")
+        self._passed = -1
+
+    def step(self, bound: int | None = None) -> Upkeep | None:
+        """A pass, if there is enough to do; `bound` is the version from which on a reader needs the log itself."""
+        newest, history = newest_version(self.path), History(self.path)
+        upto = newest - self._policy.kept if bound is None else min(newest - self._policy.kept, bound - 1)
+        if upto - max(self._passed, history.upto) >= max(self._policy.worth, 1) and is_table(self.path):
+            return self._pass(history, upto)
+        self._removals.remove(self.path, time.time() - self._policy.keep_history)
+        return None
+
+    def _pass(self, history: History, upto: int) -> Upkeep:
+        entries = dict(self._entries(history.upto, upto))
+        commits = [commit_of(version, actions) for version, actions in entries.items()]
+        if commits:
+            self._removals.add_removed(chain.from_iterable(entries.values()))
+            history.add(commits, self._policy.whole_markers)
+        compacted = self._compact(commits)
+        table = open_table(self.path)
+        table.create_checkpoint()
+        horizon = self._trim(min(upto, History(self.path).upto + 1))
+        removed = self._removals.remove(self.path, time.time() - self._policy.keep_history)
+        self._passed = upto
+        sizes = table.get_add_actions().column("size_bytes").to_pylist()
+        return Upkeep(len(commits), compacted, removed, len(sizes), sum(sizes), horizon, table.version())
+
+    def _entries(self, after: int, upto: int) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+        first = max(after + 1, _oldest(self.path))
+        return ((version, actions_of(self.path, version)) for version in range(first, upto + 1))
+
+    def _compact(self, commits: Sequence[Commit]) -> int:
+        """Make one file of small ones that no later commit has added; the number of files that went."""
+        batch = max((commit.batch for commit in commits), default=-1)
+        known = {name for commit in commits for name in commit.files}
+        small = [
+            each
+            for each in active_files(self.path)
+            if each.size < SMALL and (each.name in known or 0 <= each.last <= batch)
+        ]
+        in_order = sorted(small, key=lambda each: (each.first, each.name))
+        return sum(self._replace(group) for group in groups(in_order))
+
+    def _replace(self, group: Sequence[ActiveFile]) -> int:
+        name = f"compacted-{uuid.uuid4().hex}.parquet"
+        rows = parquet.joined([self.path / unquote(each.name) for each in group])
+        self._removals.add([each.name for each in group], time.time())
+        written = parquet.write(self.path, name, rows)
+        if _commit(self.path, written, group):
+            return len(group)
+        (self.path / name).unlink()
+        return 0
+
+    def _trim(self, upto: int) -> int:
+        """Remove the log before the newest checkpoint up to a version; the first version that is left."""
+        files = {file: _version(file) for file in (self.path / "_delta_log").glob("[0-9]*")}
+        checkpoints = (version for file, version in files.items() if ".checkpoint" in file.name)
+        horizon = max((version for version in checkpoints if version <= upto), default=-1)
+        for file, version in sorted(files.items(), key=lambda each: each[1]):
+            if version < horizon:
+                file.unlink(missing_ok=True)
+        return max(horizon, 0) if horizon >= 0 else _oldest(self.path)
+
+
+def _version(file: StorePath) -> int:
+    """The version that a file of the log is about."""
+    return int(file.name.split(".")[0])
+
+
+@dataclass(frozen=True)
+class ActiveFile:
+    """A data file of the newest version: its name as the log has it, and the batches of its rows if they are known."""
+
+    name: str
+    size: int
+    first: int = -1
+    last: int = -1
+
+
+def active_files(path: StorePath) -> Iterator[ActiveFile]:
+    """The data files of the newest version."""
+    found = pa.table(open_table(path).get_add_actions(flatten=True))
+    names = found.column("path").to_pylist()
+    sizes = found.column("size_bytes").to_pylist()
+    for number, (name, size) in enumerate(zip(names, sizes, strict=True)):
+        first, last = (_stat(found, which, number) for which in ("min", "max"))
+        yield ActiveFile(name, size, first, last)
+
+
+def _stat(found: pa.Table, which: str, number: int) -> int:
+    for column in parquet.BATCH_COLUMNS:
+        if f"{which}.{column}" in found.column_names:
+            value = found.column(f"{which}.{column}")[number].as_py()
+            return -1 if value is None else int(value)
+    return -1
+
+
+def groups(small: Iterable[ActiveFile]) -> Iterator[Sequence[ActiveFile]]:
+    """Neighbouring files that together have about the size of one; a single one stays as it is."""
+    group: list[ActiveFile] = []
+    for each in small:
+        group.append(each)
+        if sum(one.size for one in group) >= SMALL:
+            yield group
+            group = []
+    if len(group) > 1:
+        yield group
+
+
+def _commit(path: StorePath, added: DataFile, removed: Sequence[ActiveFile]) -> bool:
+    """Replace files by one, in a version after all others; False if somebody has changed more than files meanwhile."""
+    now = int(time.time() * 1000)
+    marker = json.dumps({MARKER: {UPKEEP: "compaction"}})
+    info = {"timestamp": now, "operation": "OPTIMIZE", "operationParameters": {}, "userMetadata": marker}
+    gone = [
+        {"remove": {"path": each.name, "deletionTimestamp": now, "dataChange": False, "size": each.size}}
+        for each in removed
+    ]
+    actions = [{"commitInfo": {**info, "txnId": uuid.uuid4().hex}}, *gone, added.to_add(data_change=False)]
+    text = "".join(json.dumps(action, separators=(",", ":")) + "\n" for action in actions)
+    version = newest_version(path) + 1
+    for _ in range(_ATTEMPTS):
+        try:
+            durable.write_new(entry_path(path, version), text)
+        except FileExistsError:
+            if not _is_harmless(actions_of(path, version)):
+                return False
+            version += 1
+        else:
+            return True
+    return False
+
+
+def _is_harmless(actions: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a commit only adds: it has taken none of the files, and left columns and features as they were."""
+    actions = [*actions]
+    return not any("remove" in each or "metaData" in each or "protocol" in each for each in actions)
+
+
+def _oldest(path: StorePath) -> int:
+    """The first entry that the log still has."""
+    entries = (path / "_delta_log").glob("[0-9]" * 20 + ".json")
+    return min((int(entry.stem) for entry in entries), default=0)
+
+
+class Removals:
+    """Files that were replaced, and when: noted before they are, and removed once they have been long enough."""
+
+    def __init__(self, note: StorePath) -> None:
+        self._note = note
+
+    def add(self, names: Sequence[str], at: float) -> None:
+        """Note files, as the log names them, that are about to be replaced or were."""
+        if names:
+            self._write([*self._read(), {"at": at, "files": [*names]}])
+
+    def add_removed(self, actions: Iterable[Mapping[str, Any]]) -> None:
+        """Note what commits of others than this maintenance have removed."""
+        gone = [each["remove"] for each in actions if "remove" in each and each["remove"].get("dataChange", True)]
+        self.add([each["path"] for each in gone], max((each["deletionTimestamp"] / 1000 for each in gone), default=0.0))
+
+    def remove(self, table: StorePath, before: float) -> int:
+        """Remove those that were replaced before a time and are in the table no more; return how many."""
+        noted = self._read()
+        due = [name for each in noted if each["at"] <= before for name in each["files"]]
+        if not due:
+            return 0
+        gone = {*due} - {each.name for each in active_files(table)}
+        for name in sorted(gone):
+            _delete(table, unquote(name))
+        self._write([each for each in noted if each["at"] > before])
+        return len(gone)
+
+    def _read(self) -> list[dict[str, Any]]:
+        try:
+            found: list[dict[str, Any]] = json.loads(self._note.read_text("utf-8"))
+        except FileNotFoundError:
+            return []
+        return found
+
+    def _write(self, noted: Sequence[Mapping[str, Any]]) -> None:
+        durable.write(self._note, json.dumps(noted))
+
+
+def _delete(table: StorePath, name: str) -> None:
+    """Delete a data file, and the folder that held nothing else."""
+    file = table / name
+    file.unlink(missing_ok=True)
+    if isinstance(file, Path) and "/" in name:
+        with suppress(OSError):
+            file.parent.rmdir()

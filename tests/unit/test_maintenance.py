@@ -1,0 +1,156 @@
+"""Maintenance keeps a table's log and files small, and every row and commit where readers find them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from headrace.store import durable, maintenance
+from headrace.store.commits import entry_path
+from headrace.store.history import History
+from headrace.store.maintenance import Maintenance, Policy
+from tests.unit.synthetic_table import SyntheticTable, ids
+
+AT_ONCE = Policy(keep_history=0.0, kept=20, worth=25)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> SyntheticTable:
+    return SyntheticTable.at(tmp_path / "t")
+
+
+def grown(table: SyntheticTable, batches: int, policy: Policy = AT_ONCE) -> None:
+    """Let it grow, with maintenance every now and then."""
+    work = Maintenance(table.path, policy)
+    for _ in range(batches // 25):
+        table.append(25)
+        work.step()
+
+
+def test_what_is_little_stays(table: SyntheticTable) -> None:
+    table.append(43)
+    assert Maintenance(table.path, AT_ONCE).step() is None
+    assert not (table.path / "_history").exists()
+
+
+def test_log_and_files_stay_few_and_no_row_is_lost(table: SyntheticTable) -> None:
+    grown(table, 1000)
+    table.append(1)
+    assert len(table.ids) == len({*table.ids})
+    assert len(table.files) < 60
+    assert len(table.log) < 90
+    assert sum(file.stat().st_size for file in table.log) < 200_000
+
+
+def test_rows_are_those_that_were_committed(table: SyntheticTable) -> None:
+    table.append(100)
+    Maintenance(table.path, AT_ONCE).step()
+    assert table.ids == ids(100)
+    assert DeltaTable(table.path).to_pyarrow_table().num_rows == 200
+
+
+def test_history_tells_of_every_commit_that_has_left_the_log(table: SyntheticTable) -> None:
+    work = Maintenance(table.path, AT_ONCE)
+    for _ in range(12):
+        table.append(30)
+        work.step()
+    past = History(table.path)
+    assert not entry_path(table.path, 1).exists()
+    found = [past.find(version) for version in range(past.upto + 1)]
+    batches = [commit.batch for commit in found if commit is not None and commit.has_rows]
+    assert batches == [*range(len(batches))]
+    first = past.find(1)
+    assert first is not None
+    assert (first.is_past, first.added_rows, first.records, "inputs" in first.marker) == (True, True, 2, False)
+    assert len([*past.folder.glob("*-*.parquet")]) < 10
+
+
+def test_reader_of_the_log_keeps_its_entries(table: SyntheticTable) -> None:
+    table.append(100)
+    work = Maintenance(table.path, AT_ONCE)
+    assert work.step(bound=20) is None
+    work.step(bound=50)
+    table.append(50)
+    work.step(bound=50)
+    assert all(entry_path(table.path, version).exists() for version in range(50, 150))
+
+
+def test_replaced_files_stay_for_a_while(table: SyntheticTable) -> None:
+    table.append(100)
+    Maintenance(table.path, Policy(keep_history=3600.0, kept=20, worth=25)).step()
+    assert (table.path / "batch-0/part-0.parquet").exists()
+    Maintenance(table.path, AT_ONCE).step()
+    assert not (table.path / "batch-0").exists()
+    assert (table.path / "batch-99/part-0.parquet").exists()
+
+
+STEPS = [
+    (History, "add"),
+    (maintenance.Removals, "add"),
+    (maintenance.parquet, "write"),
+    (maintenance, "_commit"),
+    (maintenance.Maintenance, "_trim"),
+    (maintenance.Removals, "remove"),
+    (maintenance, "_delete"),
+]
+
+
+class Died(BaseException):
+    """The process ends."""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(("where", "step"), STEPS, ids=[step for _, step in STEPS])
+def test_a_pass_that_was_broken_off_is_made_good_by_the_next(
+    table: SyntheticTable, monkeypatch: pytest.MonkeyPatch, where: Any, step: str, when: str
+) -> None:
+    table.append(120)
+    work = getattr(where, step)
+
+    def dying(*words: Any, **named: Any) -> Any:
+        if when == "after":
+            work(*words, **named)
+        raise Died
+
+    with monkeypatch.context() as patch:
+        patch.setattr(where, step, dying)
+        with pytest.raises(Died):
+            Maintenance(table.path, AT_ONCE).step()
+    assert table.ids == ids(120)
+    for _ in range(3):
+        Maintenance(table.path, Policy(keep_history=0.0, kept=20, worth=1)).step()
+    assert table.ids == ids(120)
+    assert all(History(table.path).find(version) for version in range(100))
+
+
+def test_batch_that_commits_meanwhile_goes_on(table: SyntheticTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    table.append(100)
+    write = durable.write_new
+
+    def writing(file: Path, text: str) -> None:
+        monkeypatch.setattr(durable, "write_new", write)
+        table.append(3)
+        write(file, text)
+
+    monkeypatch.setattr(durable, "write_new", writing)
+    Maintenance(table.path, AT_ONCE).step()
+    assert table.ids == ids(103)
+
+
+def test_foreign_change_ends_the_pass_and_loses_nothing(table: SyntheticTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    table.append(100)
+    gone = {"path": "batch-1/part-0.parquet", "deletionTimestamp": 1, "dataChange": True, "size": 1}
+    write = durable.write_new
+
+    def writing(file: Path, text: str) -> None:
+        monkeypatch.setattr(durable, "write_new", write)
+        table.commit([{"remove": gone}], {})
+        write(file, text)
+
+    monkeypatch.setattr(durable, "write_new", writing)
+    Maintenance(table.path, AT_ONCE).step()
+    assert table.ids == [each for each in ids(100) if not each.startswith("é1-")]
+    assert not [*table.path.glob("compacted-*")]
