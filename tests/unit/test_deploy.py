@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 from kubeflow_spark_api.models import SparkV1beta2SparkApplication
 from ruamel.yaml import YAML
 
-from headrace.commands import starting
+from headrace.commands import starting, submitting
 from headrace.platforms import kubernetes, submission
 from headrace.project import loader
 from headrace.version import __version__
@@ -24,17 +26,31 @@ CHART = ROOT / "deploy/helm/headrace"
 FOLDERS = [ROOT, TEMPLATE]
 FULL = {"rest": {"enabled": True}, "secret": "shop", "options": ["--select", "x"], "storage": {"className": "fast"}}
 VALUES = [{}, FULL]
+HELM = """
+import json, sys
+import helm_python as helm
+path, values = sys.argv[1], json.loads(sys.argv[2])
+with helm.Chart.load(path) as chart:
+    texts = [*chart.render(values, name="shop", namespace="apps").values()]
+print(json.dumps({"report": helm.lint(path, values, strict=True), "texts": texts}))
+"""
 
 
 def read(path: Path) -> Any:
     return YAML(typ="safe").load(path.read_text("utf-8"))
 
 
+def helm(values: dict[str, Any]) -> dict[str, Any]:
+    """What Helm finds in the chart, and what it renders; its library starts threads, so it has a process of its own."""
+    if not find_spec("helm_python"):
+        pytest.skip("Helm's library has no package for this machine")
+    words = [sys.executable, "-c", HELM, str(CHART), json.dumps(values)]
+    return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+
+
 def rendered(values: dict[str, Any]) -> list[Any]:
-    helm = pytest.importorskip("helm_python")
-    with helm.Chart.load(str(CHART)) as chart:
-        texts = chart.render(values, name="shop", namespace="apps")
-    return [each for text in texts.values() for each in YAML(typ="safe").load_all(text) if each]
+    texts = helm(values)["texts"]
+    return [each for text in texts for each in YAML(typ="safe").load_all(text) if each]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda each: each.name)
@@ -97,10 +113,14 @@ def test_spark_application_has_known_fields_only() -> None:
     assert known is not None and known.to_dict() == found
 
 
+@pytest.mark.parametrize("name", submitting.PLATFORMS)
+def test_page_tells_of_every_platform(name: str) -> None:
+    assert f"| `headrace submit --target {name}" in (ROOT / "docs/deploy.md").read_text("utf-8")
+
+
 @pytest.mark.parametrize("values", VALUES, ids=["defaults", "full"])
 def test_helm_has_no_finding(values: dict[str, Any]) -> None:
-    helm = pytest.importorskip("helm_python")
-    report = helm.lint(str(CHART), values, strict=True)
+    report = helm(values)["report"]
     assert [each["error"] for each in report["messages"]] == ["icon is recommended"]
     assert report["errors"] == []
 
