@@ -53,9 +53,10 @@ def blocks(page: Path, kind: str) -> list[str]:
 
 
 def typed(page: Path) -> list[list[str]]:
-    """The headrace commands that a page shows after a prompt, as words."""
+    """The headrace commands that a page shows after a prompt, as words, without the target and what is passed on."""
     lines = [line for block in blocks(page, "console") for line in block.splitlines()]
-    return [shlex.split(line[2:]) for line in lines if line.startswith("$ headrace ")]
+    commands = [line.split(" -- ")[0] for line in lines if line.startswith("$ headrace ")]
+    return [shlex.split(re.sub(r"^\$ headrace -t \w+", "headrace", line).removeprefix("$ ")) for line in commands]
 
 
 def test_every_command_has_its_section() -> None:

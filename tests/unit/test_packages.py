@@ -62,6 +62,7 @@ PACKAGES = [
     "commands/edits",
     "elsewhere",
     "landing",
+    "platforms",
     "publishing",
     "queries",
     "running",

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
 
 from headrace.errors import EnvironmentFault
 from headrace.project.model import Target
-from headrace.spark import session
+from headrace.spark import session, small_batches
+from headrace.spark.jobs.batches import JobBatches
 
 EXITED = PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
 
@@ -99,3 +103,32 @@ def test_what_spark_refuses_is_reported(
     monkeypatch.setenv("JAVA_HOME", str(java_home(tmp_path, "17.0.15")))
     failing.append(Py4JJavaError("", Refused()))
     assert "Could not parse Master URL: 'x'" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize(("outside", "enabled"), [(False, "false"), (True, None)])
+def test_ui_is_off_only_where_headrace_starts_the_jvm(outside: bool, enabled: str | None) -> None:
+    assert session._defaults(outside).get("spark.ui.enabled") == enabled
+
+
+class Context:
+    """A SparkContext that remembers the descriptions of its jobs."""
+
+    def __init__(self, ui: str | None) -> None:
+        self.uiWebUrl = ui
+        self.descriptions: list[str] = []
+
+    def getLocalProperty(self, name: str) -> str | None:
+        return "shipping" if name == "spark.scheduler.pool" else None
+
+    def setJobDescription(self, text: str) -> None:
+        self.descriptions.append(text)
+
+
+@pytest.mark.parametrize(("ui", "descriptions"), [("http://driver:4040", ["shipping batch 7"]), (None, [])])
+def test_batch_is_described_where_there_is_a_ui(
+    ui: str | None, descriptions: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(small_batches, "tune", lambda session, rows: None)
+    context = Context(ui)
+    JobBatches(cast(SparkSession, SimpleNamespace(sparkContext=context))).begin(7, 1)
+    assert context.descriptions == descriptions

@@ -31,6 +31,7 @@ _COMMANDS: Mapping[str, Callable[..., int]] = {
     "plan": project.plan,
     "test": project.test,
     "run": running.run,
+    "submit": running.submit,
     "demo": running.demo,
     "serve": running.serve,
     "tail": data.tail,

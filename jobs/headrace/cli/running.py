@@ -37,6 +37,25 @@ def run(
     return running.run(context.obj, tuple(select or ()), tuple(exclude or ()), flags, accept_mix, rebuild)
 
 
+def submit(
+    context: typer.Context,
+    platform: Annotated[
+        str, typer.Option("--target", metavar="<platform>", help="standalone, yarn, k8s, databricks or emr.")
+    ],
+    shown: Annotated[bool, typer.Option("--print", help="Print what to submit, and submit nothing.")] = False,
+    options: Annotated[list[str] | None, typer.Argument(help="Options of `headrace run`, after `--`.")] = None,
+) -> int:
+    """Run the project on a cluster, or print what its platform needs for that.
+
+    Standalone and YARN clusters are submitted to; for the others, pass what is printed to the platform's own client.
+
+    Example: headrace -t prod submit --target k8s --print
+    """
+    from headrace.commands import submitting
+
+    return submitting.submit(context.obj, platform, shown, tuple(options or ()))
+
+
 def demo(context: typer.Context) -> int:
     """Run the project on demo events and show what comes out.
 

@@ -8,9 +8,13 @@ from pathlib import Path
 
 from headrace.commands import schemas
 from headrace.errors import ExitCode, UsageError
+from headrace.version import __version__
 
 NAME = "my_project"
 """What the template calls the project."""
+
+VERSION = "@version@"
+"""Where the template names the version of headrace that writes it."""
 
 
 def init(folder: Path) -> int:
@@ -28,7 +32,7 @@ def written(folder: Path, template: str = "template") -> Iterator[Path]:
     for path, text in _files(Path(__file__).parents[1] / template):
         file = folder / ".gitignore" if path == Path("gitignore") else folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text.replace(NAME, name_of(folder)), "utf-8")
+        file.write_text(text.replace(NAME, name_of(folder)).replace(VERSION, __version__), "utf-8")
         yield file
 
 

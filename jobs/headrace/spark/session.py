@@ -38,22 +38,27 @@ DELTA: Mapping[str, str] = {
 
 _STATIC: Mapping[str, str] = {
     **DELTA,
+    "spark.app.name": "headrace",
     "spark.scheduler.mode": "FAIR",
     "spark.sql.codegen.cache.maxEntries": "1000",
     # PySpark would ask the JVM six times, and look for IPython, at each step of building a column.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.ui.retainedJobs": "50",
-    "spark.ui.retainedStages": "50",
-    "spark.ui.retainedTasks": "500",
-    "spark.sql.ui.retainedExecutions": "20",
     # Java does not compile methods of more than 8,000 bytes by itself, and code that is generated may be longer.
     "spark.executor.defaultJavaOptions": "-XX:-DontCompileHugeMethods",
     # A column of more different values than fit gains nothing by a dictionary, and is not looked up in one any longer.
     "spark.hadoop.parquet.dictionary.page.size": "65536",
     "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|jaas|sasl|credential",
 }
+
+_WITHOUT_UI: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "500",
+    "spark.sql.ui.retainedExecutions": "20",
+}
+"""Where headrace starts the JVM itself, there is no UI, and little is retained; spark-submit has Spark's defaults."""
 
 _TYPES = "spark.sql.types.framework.enabled"
 
@@ -138,13 +143,13 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
     for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j"):
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
     outside = "SPARK_ENV_LOADED" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
-    confs = {"spark.app.name": "headrace", mode.KEY: target.small_batches}
+    confs: dict[str, str] = {mode.KEY: target.small_batches}
     if not outside:
         java.program()  # where there is none, Spark's own scripts say so in many lines
         os.environ.setdefault("SPARK_LAUNCHER_OPTS", _LAUNCHER_OPTIONS)
         confs |= _launch_confs(target, log_file)
     submitted = _submitted_confs() if outside else None
-    for key, value in {**_STATIC, **_RUNTIME, **target.spark_conf}.items():
+    for key, value in {**_defaults(outside), **target.spark_conf}.items():
         if submitted is None or not submitted.contains(key):
             confs[key] = value
     confs |= _PLAIN_TEXT
@@ -155,6 +160,11 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
         spark = SparkSession.builder.config(map=dict[str, Any](confs)).getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
     return spark
+
+
+def _defaults(outside: bool) -> dict[str, str]:
+    """The confs that a target may change, for a JVM that spark-submit has started (`outside`) or that we start."""
+    return {**_STATIC, **_RUNTIME, **({} if outside else _WITHOUT_UI)}
 
 
 @contextmanager

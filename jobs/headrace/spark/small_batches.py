@@ -26,15 +26,23 @@ class SmallBatches(ABC):
         self.are_few = False
         self._tuned: tuple[bool, int] | None = None
         self._batch = 0
+        self._described = session.sparkContext.uiWebUrl is not None  # descriptions are for Spark's UI alone
 
     def begin(self, batch: int, rows: int) -> None:
         """Prepare for a batch of about this many rows."""
         self._batch = batch
+        if self._described:
+            self._describe(batch)
         wanted = (rows <= SMALL_BATCH_ROWS, get_ident())  # a session is set up for a size, and on a thread
         if wanted != self._tuned:
             tune(self.session, rows)
         self._tuned = wanted
         self.are_few = wanted[0]
+
+    def _describe(self, batch: int) -> None:
+        """Name the thread's jobs after the query, whose scheduler pool has its name, and after its batch."""
+        context = self.session.sparkContext
+        context.setJobDescription(f"{context.getLocalProperty('spark.scheduler.pool') or 'headrace'} batch {batch}")
 
     def compute(self, name: str, make: Callable[[], DataFrame], *leaves: DataFrame) -> Materialized:
         """The rows of `make()`, which reads `leaves`."""
