@@ -41,14 +41,22 @@ def serving(folder: Path, bucket: str = BUCKET) -> Iterator[S3Server]:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
     leash = guard.tie(process.pid)
     try:
-        wait_for(lambda: "\n" in log.read_text("utf-8"), "the S3 server")
-        port = int(log.read_text("utf-8").splitlines()[0])
+        port = _port(process, log)
         _create(bucket, port)
         yield S3Server(f"s3://{bucket}", options(port), log)
     finally:
         guard.end(psutil.Process(process.pid))
         process.wait()
         leash.release()
+
+
+def _port(process: subprocess.Popen[bytes], log: Path) -> int:
+    """Wait for the first line of output, which is the port, or the reason why there is none."""
+    wait_for(lambda: process.poll() is not None or "\n" in log.read_text("utf-8"), "the S3 server")
+    said = log.read_text("utf-8")
+    if process.poll() is not None:
+        raise RuntimeError(f"the S3 server does not start: {said}")
+    return int(said.splitlines()[0])
 
 
 def options(port: int) -> dict[str, str]:
