@@ -62,9 +62,7 @@ def test_only_s3_needs_more_jars() -> None:
 def test_own_endpoint_is_addressed_by_path() -> None:
     confs = of_bucket(place_of("s3://lake/prod", LOCAL))
     assert confs == {
-        "committer.name": "magic",
-        "committer.magic.track.commits.in.memory.enabled": "true",
-        "committer.abort.pending.uploads": "false",
+        "performance.flags": "mkdir",
         "endpoint": "http://127.0.0.1:9000",
         "endpoint.region": "us-east-1",
         "connection.ssl.enabled": "false",
@@ -78,6 +76,10 @@ def test_own_endpoint_is_addressed_by_path() -> None:
 def test_writes_to_s3_rename_nothing() -> None:
     assert S3_WRITES.items() <= place_of("s3://lake", {}).confs.items()
     assert place_of("gs://lake", {}).confs.keys() & S3_WRITES.keys() == set()
+
+
+def test_committer_is_never_set_per_bucket() -> None:
+    assert [name for name in of_bucket(place_of("s3://lake", LOCAL)) if "committer" in name] == []
 
 
 def test_amazon_itself_needs_no_address() -> None:
