@@ -53,20 +53,18 @@ def winners(attempt: Callable[[int], object]) -> int:
 
 
 def test_put_if_absent_has_one_winner(store: S3Store) -> None:
-    races = [
-        winners(lambda number, race=race: obstore.put(store, f"{race}", b"%d" % number, mode="create"))  # type: ignore[misc]
-        for race in range(RACES)
-    ]
-    assert races == [1] * RACES
+    def race(entry: str) -> int:
+        return winners(lambda thread: obstore.put(store, entry, b"%d" % thread, mode="create"))
+
+    assert [race(f"{number}") for number in range(RACES)] == [1] * RACES
 
 
 def test_compare_and_set_has_one_winner(store: S3Store) -> None:
-    races = []
-    for race in range(RACES):
-        tag = obstore.put(store, "lease", b"%d" % race)["e_tag"]
-        text = b"%d by " % race
-        races.append(winners(lambda n, t=tag, x=text: obstore.put(store, "lease", x + b"%d" % n, mode={"e_tag": t})))  # type: ignore[misc]
-    assert races == [1] * RACES
+    def race(number: int) -> int:
+        tag = obstore.put(store, "lease", b"%d" % number)["e_tag"]
+        return winners(lambda thread: obstore.put(store, "lease", b"%d %d" % (number, thread), mode={"e_tag": tag}))
+
+    assert [race(number) for number in range(RACES)] == [1] * RACES
 
 
 def test_conditions_have_their_errors(store: S3Store) -> None:
