@@ -64,6 +64,12 @@ def test_missing_jars_ask_for_setup(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert (found.ok, "headrace setup" in found.fix) == (False, True)
 
 
+def test_jars_that_nobody_asks_for_may_be_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(jars, "damaged", lambda name: jars.locked(name) if name == "s3" else ())
+    found = [doctor.jar_files(Facts(tmp_path, jar_sets=sets)) for sets in (jars.ALWAYS, (*jars.ALWAYS, "s3"))]
+    assert [(check.ok, check.detail.split()[0]) for check in found] == [(True, "58"), (False, "38")]
+
+
 def test_port_taken_by_another_is_a_warning(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

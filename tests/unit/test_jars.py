@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from headrace.environment import ivy, jars
@@ -32,6 +34,14 @@ class Repository:
         return None if set(wanted) <= set(self.files) else "not found"
 
 
+def artifact_of(file_name: str) -> str:
+    return re.sub(r"-\d[\w.-]*\.jar$", "", file_name)
+
+
+def names_of(set_name: jars.SetName) -> set[str]:
+    return {artifact_of(jar.file_name) for jar in jars.locked(set_name)}
+
+
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
     lock = tmp_path / "jars.lock"
@@ -46,7 +56,26 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
 
 def test_shipped_lock_names_each_jar_once() -> None:
     sets = {name: [jar.file_name for jar in jars.locked(name)] for name in jars.SET_NAMES}
-    assert {name: len(set(files)) for name, files in sets.items()} == {"spark": 12, "broker": 46}
+    assert {name: len(set(files)) for name, files in sets.items()} == {"spark": 12, "broker": 46, "s3": 38}
+
+
+def test_s3_jars_are_none_that_spark_has() -> None:
+    folder = Path(pyspark.__file__).parent / "jars"
+    there = {artifact_of(path.name) for path in folder.glob("*.jar")} | names_of("spark")
+    assert (len(there) > 200, names_of("s3") & there) == (True, set())
+
+
+def test_s3_jars_are_of_one_sdk() -> None:
+    sdk = {jar.coordinate.split(":")[2] for jar in jars.locked("s3") if "awssdk" in jar.coordinate}
+    assert len(sdk) == 1
+
+
+def test_setup_leaves_out_what_nobody_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(jars, "_resolve", lambda name, good: asked.append(name) or ())
+    jars.resolve_all()
+    jars.resolve_all((*jars.ALWAYS, "s3"))
+    assert asked == ["spark", "broker", "spark", "broker", "s3"]
 
 
 def test_empty_cache_is_filled(repository: Repository) -> None:

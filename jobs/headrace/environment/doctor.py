@@ -44,6 +44,7 @@ class Facts:
     bootstrap: str = "embedded"
     options: Mapping[str, str] | None = None
     broker_of: Path | None = None
+    jar_sets: tuple[jars.SetName, ...] = jars.ALWAYS
 
 
 @dataclass(frozen=True)
@@ -84,13 +85,13 @@ def java(_: Facts) -> Check:
     return Check("java", True, detail)
 
 
-def jar_files(_: Facts) -> Check:
-    """All jars are there with their checksums."""
-    damaged = [jar.coordinate for name in jars.SET_NAMES for jar in jars.damaged(name)]
+def jar_files(facts: Facts) -> Check:
+    """All jars that the target needs are there with their checksums."""
+    damaged = [jar.coordinate for name in facts.jar_sets for jar in jars.damaged(name)]
     if damaged:
         detail = f"{len(damaged)} jars are missing or broken: {', '.join(damaged[:3])}{', ...' * (len(damaged) > 3)}"
         return Check("jars", False, detail, "Run `headrace setup`.")
-    return Check("jars", True, f"{sum(len(jars.locked(name)) for name in jars.SET_NAMES)} jars, checksums right")
+    return Check("jars", True, f"{sum(len(jars.locked(name)) for name in facts.jar_sets)} jars, checksums right")
 
 
 def ports(facts: Facts) -> Check:

@@ -1,4 +1,4 @@
-"""The jars of Spark and of the embedded broker: locked by checksum, cached once per user."""
+"""The jars of Spark, of the embedded broker and of S3: locked by checksum, cached once per user."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +18,11 @@ from platformdirs import user_cache_path
 from headrace.environment import ivy
 from headrace.errors import EnvironmentFault
 
-SetName = Literal["spark", "broker"]
+SetName = Literal["spark", "broker", "s3"]
 SET_NAMES: tuple[SetName, ...] = get_args(SetName)
+ALWAYS: tuple[SetName, ...] = ("spark", "broker")
+"""The sets that every project needs; the others are fetched for those that ask for them."""
+
 ATTEMPTS = 4
 
 
@@ -58,9 +61,9 @@ def resolve(set_name: SetName) -> tuple[Path, ...]:
     return _resolve(set_name, Jar.present)
 
 
-def resolve_all() -> tuple[Path, ...]:
-    """Return the jars of all sets, each checked in full and fetched again where it is broken."""
-    return tuple(path for name in SET_NAMES for path in _resolve(name, Jar.intact))
+def resolve_all(names: Iterable[SetName] = ALWAYS) -> tuple[Path, ...]:
+    """Return the jars of several sets, each checked in full and fetched again where it is broken."""
+    return tuple(path for name in names for path in _resolve(name, Jar.intact))
 
 
 def damaged(set_name: SetName) -> tuple[Jar, ...]:

@@ -1,0 +1,50 @@
+"""What the S3 server's process runs: moto, with one write at a time and a line for each request."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from werkzeug.serving import make_server
+
+HOST = "127.0.0.1"
+
+
+class OneWriteAtATime:
+    """Serialises writes: moto checks the condition of a put, then stores, and another put may come in between."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+        self._writing = threading.Lock()
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] in {"GET", "HEAD"}:
+            return [*self._app(environ, start_response)]
+        with self._writing:
+            return [*self._app(environ, start_response)]
+
+
+class Handler(MotoRequestHandler):
+    """Prints method, status and path of each request, nothing else."""
+
+    def log_request(self, code: Any = "-", size: Any = "-") -> None:
+        sys.stdout.write(f"{self.command} {int(code)} {self.path}\n")  # whole, as requests run in threads
+        sys.stdout.flush()
+
+    def log(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+def main() -> None:
+    """Serve on a free port; the first line of output is the port."""
+    app = OneWriteAtATime(DomainDispatcherApplication(create_backend_app))
+    server = make_server(HOST, 0, app, threaded=True, request_handler=Handler)
+    print(server.server_port, flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
