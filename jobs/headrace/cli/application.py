@@ -38,6 +38,7 @@ _COMMANDS: Mapping[str, Callable[..., int]] = {
     "show": data.show,
     "sql": data.sql,
     "status": data.status,
+    "maintain": data.maintain,
     "dead-letters": data.dead_letters,
     "lineage": project.lineage,
     "docs": project.docs,

@@ -118,6 +118,22 @@ def mail(
     return mailing.mail(context.obj, topic, send, limit, timeout)
 
 
+def maintain(
+    context: typer.Context,
+    table: Annotated[str | None, typer.Argument(help="A stored table; all of them, if not said.")] = None,
+    json: Json = False,
+) -> int:
+    """Make small files one, and shorten the logs of tables.
+
+    A runner does it by itself; this is for a project that does not run.
+
+    Example: headrace maintain gold.shipment_ready
+    """
+    from headrace.commands import maintaining
+
+    return maintaining.maintain(context.obj, table, json)
+
+
 def reset(
     context: typer.Context,
     query: Annotated[

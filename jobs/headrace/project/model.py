@@ -369,6 +369,7 @@ class Target:
     small_batches: SmallBatchMode = "auto"
     ingest_interval: float = 1.0
     max_rows: int = 100_000
+    keep_history: float = 600.0
     vars: Mapping[str, Any] = field(default_factory=dict)
     mail: Mail | None = None
     like: str | None = None

@@ -31,6 +31,17 @@ def may_be_outstanding(layout: Layout, model: Model) -> bool:
     return model.publish is not None and any(_written(layout, model))
 
 
+def sent_until(project: Project, layout: Layout, model: Model) -> int:
+    """The version of a published model's table before which all is sent; the project's broker must be up."""
+    outlet = Outlet.of(project, model)
+    path = layout.appended(model.table, model.materialized == "upsert")
+    if not is_table(path) or outlet.progress_topic not in existing(project.target.kafka):
+        return 0
+    progress = read_progress(outlet)
+    is_of_table = progress is not None and progress.table_id == _id(layout, model) and progress.replaced is None
+    return progress.version if progress is not None and is_of_table else 0
+
+
 def outstanding(project: Project, layout: Layout, model: Model) -> int:
     """How many rows of a published model are still to be sent; the project's broker must be up."""
     outlet = Outlet.of(project, model)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from headrace.errors import EnvironmentFault
 from headrace.project.model import Project
+from headrace.store import durable
 from headrace.store.layout import Layout
 
 QueryKind = Literal["landing", "micro_batch", "streaming", "snapshot", "publisher"]
@@ -55,6 +56,18 @@ class QueryStatus:
 
 
 @dataclass(frozen=True)
+class TableStatus:
+    """A stored table after its last maintenance: its files and their bytes, and the versions that its log still has."""
+
+    table: str
+    at: datetime
+    files: int
+    bytes: int
+    horizon: int
+    newest: int
+
+
+@dataclass(frozen=True)
 class RunnerStatus:
     """The process that runs a project for a target; without `pid` it never started."""
 
@@ -72,6 +85,7 @@ class ProjectStatus:
     project: RunnerStatus
     at: datetime | None = None
     queries: tuple[QueryStatus, ...] = ()
+    tables: tuple[TableStatus, ...] = ()
 
     def to_json(self) -> str:
         return _adapter().dump_json(self).decode()
@@ -83,6 +97,24 @@ class ProjectStatus:
 
 def read_status(project: Project, layout: Layout) -> ProjectStatus:
     """Return the project's status: that of its status file, unless the process that wrote it has ended."""
+    return replace(_of_runner(project, layout), tables=read_tables(layout))
+
+
+def read_tables(layout: Layout) -> tuple[TableStatus, ...]:
+    """Return how large each table was after its last maintenance; tables that never had any are left out."""
+    try:
+        return _tables_adapter().validate_json(layout.maintenance.read_bytes())
+    except FileNotFoundError:
+        return ()
+
+
+def write_tables(layout: Layout, tables: Iterable[TableStatus]) -> None:
+    """Note how large some tables are now."""
+    known = {each.table: each for each in read_tables(layout)} | {each.table: each for each in tables}
+    durable.write(layout.maintenance, _tables_adapter().dump_json(tuple(known.values())).decode())
+
+
+def _of_runner(project: Project, layout: Layout) -> ProjectStatus:
     try:
         status = ProjectStatus.from_json(layout.status.read_bytes())
     except FileNotFoundError:
@@ -105,6 +137,11 @@ def _alive(runner: RunnerStatus) -> bool:
         return not young and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+@cache
+def _tables_adapter() -> TypeAdapter[tuple[TableStatus, ...]]:
+    return TypeAdapter(tuple[TableStatus, ...])
 
 
 @cache

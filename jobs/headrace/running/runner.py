@@ -35,7 +35,7 @@ from headrace.queries.snapshot import SnapshotQuery
 from headrace.queries.sources import Tables, stored
 from headrace.reading.status import ProjectStatus, QueryKind, RunnerState, RunnerStatus
 from headrace.reading.topics import ensure
-from headrace.running import factory
+from headrace.running import factory, log_readers
 from headrace.running.supervisor import Failure, Supervised, Supervisor, wait_until
 from headrace.running.tasks import (
     CommitSignals,
@@ -48,6 +48,7 @@ from headrace.running.tasks import (
     Task,
     UnopenedTask,
 )
+from headrace.running.upkeep import TableUpkeep, UpkeepThread
 from headrace.spark import session
 from headrace.spark.binding import macros_of, seconds
 from headrace.spark.failures import message_of, passes
@@ -90,6 +91,7 @@ class Run:
         self._unopened = set[str]()
         self._unopened_tasks: list[tuple[Sequence[str], UnopenedTask]] = []
         self._schemas: Mapping[str, StructType] = {}
+        self._upkeep = UpkeepThread(TableUpkeep(self.project, self.layout, self._log_bounds, log))
 
     def prepare(self) -> None:
         """Check the project with Spark, then create topics and tables; nothing is started before all of it holds."""
@@ -136,9 +138,16 @@ class Run:
             upstream = [writers[publisher.model.table]]
             self.supervisor.add(PublisherTask(publisher, self._signals, self._log), upstream)
         self.supervisor.start(self._options.available_now)
+        self._upkeep.start()
 
     def wait(self, stop: threading.Event) -> tuple[Failure, ...]:
         """Wait until everything is done, a failure ends the run, or a stop is requested; then end what still runs."""
+        try:
+            return self._wait(stop)
+        finally:
+            self._upkeep.stop()
+
+    def _wait(self, stop: threading.Event) -> tuple[Failure, ...]:
         fail_fast = self._options.fail_fast
         jvm_ended = partial(session.ended, self._spark)
         wait_until(lambda: bool(self.supervisor.done or jvm_ended() or (fail_fast and self.supervisor.failures)), stop)
@@ -160,6 +169,19 @@ class Run:
         draft = self.layout.status.with_suffix(".tmp")
         draft.write_text(self.status(state).to_json())
         draft.replace(self.layout.status)
+
+    def _log_bounds(self) -> Mapping[StorePath, int]:
+        """From which version on the log of each table is needed."""
+        sent = {each.model.table: each.version for each in self._publishers}
+        known = {
+            self.layout.appended(model.table, model.materialized == "upsert"): sent.get(model.table, 0)
+            for model in self.project.models
+            if model.publish is not None
+        }
+        for query in self._queries:
+            for path, version in query.pinned.items() if isinstance(query, NativeQuery) else ():
+                known[path] = min(version, known.get(path, version))
+        return log_readers.bounds(self.project, self.layout, known)
 
     def _record(self) -> None:
         types = {

@@ -92,6 +92,11 @@ class Layout:
         return self.root / "declared"
 
     @property
+    def maintenance(self) -> StorePath:
+        """How large each table was after its last maintenance."""
+        return self.root / "maintenance.json"
+
+    @property
     def locks(self) -> Path:
         return self.data_dir / "locks"
 

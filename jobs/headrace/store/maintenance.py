@@ -89,11 +89,15 @@ class Maintenance:
         self._removals = Removals(path / "_history" / "removed.json")
         self._passed = -1
 
-    def step(self, bound: int | None = None) -> Upkeep | None:
-        """A pass, if there is enough to do; `bound` is the version from which on a reader needs the log itself."""
+    def step(self, bound: int | None = None, worth: int | None = None) -> Upkeep | None:
+        """A pass, if there is enough to do; `bound` is the version from which on a reader needs the log itself.
+
+        `worth` says in the place of the policy how many commits are enough.
+        """
         newest, history = newest_version(self.path), History(self.path)
         upto = newest - self._policy.kept if bound is None else min(newest - self._policy.kept, bound - 1)
-        if upto - max(self._passed, history.upto) >= max(self._policy.worth, 1) and is_table(self.path):
+        enough = self._policy.worth if worth is None else worth
+        if upto - max(self._passed, history.upto) >= max(enough, 1) and is_table(self.path):
             return self._pass(history, upto)
         self._removals.remove(self.path, time.time() - self._policy.keep_history)
         return None

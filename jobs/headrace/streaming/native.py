@@ -32,7 +32,7 @@ from headrace.spark.streaming import event_times
 from headrace.spark.streaming.batch_plan import BatchPlan, SourceTime
 from headrace.store import durable
 from headrace.store.layout import Layout
-from headrace.store.paths import spark_uri
+from headrace.store.paths import StorePath, spark_uri
 from headrace.streaming import offset_log, source_names
 from headrace.streaming.late import LateRows
 from headrace.streaming.source_names import Read
@@ -92,6 +92,8 @@ class NativeQuery:
         self._names = view_names(self.model)
         self._source_names: Mapping[str, str] = {}
         self._met: list[Read] = []
+        self.pinned: dict[StorePath, int] = {}
+        """The tables that it looks up, and the version as of which Spark does until it starts again."""
         self._moved: dict[str, tuple[int, float]] = {}
         self._views: dict[str, str] = {}
         self._replays = True
@@ -231,7 +233,8 @@ class NativeQuery:
             return self._recent_output.load()
         table = self._tables.of(ref)
         if not ref.stream:
-            return self._tables.as_of(ref, table.newest_version())
+            self.pinned[table.path] = table.newest_version()
+            return self._tables.as_of(ref, self.pinned[table.path])
         return self._tables.relation(ref, self._stream(ref, Read(ref.table, self._binder.through)))
 
     def _ticks(self, ref: Input) -> DataFrame | None:

@@ -31,6 +31,11 @@ def read_until(checkpoint: StorePath, batch: int) -> dict[str, int]:
     return {name: at["reservoirVersion"] - (at["index"] < 0) for name, at in read.items()}
 
 
+def newest_commit(checkpoint: StorePath) -> int:
+    """The newest batch that is done; -1 before the first."""
+    return _newest(checkpoint / "commits")
+
+
 def _newest(folder: StorePath) -> int:
     """The newest batch in a folder of Spark's log; -1 without one."""
     return max((int(file.name) for file in folder.glob("[0-9]*") if file.name.isdecimal()), default=-1)

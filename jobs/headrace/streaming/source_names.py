@@ -38,6 +38,11 @@ class Read:
         return self.table.replace(".", "_")
 
 
+def table_of(key: str) -> str:
+    """The table that a read's key names."""
+    return key.rpartition("#")[0].rpartition(">")[2]
+
+
 def numbered(reads: Iterable[Read]) -> Iterator[Read]:
     """Number the reads of one table through the same views, in their order."""
     met = Counter[tuple[str, ...]]()

@@ -23,6 +23,10 @@ DATA_DIR_VARIABLE = "HEADRACE_DATA_DIR"
 SMALL_BATCHES_VARIABLE = "HEADRACE_SMALL_BATCHES"
 
 
+SHORTEST_HISTORY = 120.0
+"""Seconds; a reader may go by what it knew of a table a minute ago."""
+
+
 def _start(value: Any) -> Any:
     return value if value in ("earliest", "latest", None) else seconds(value)
 
@@ -52,6 +56,12 @@ class _Trigger(Shape):
     max_rows: Annotated[int, Field(ge=1)] = 100_000
 
 
+def _keep_history(seconds_kept: float) -> float:
+    if seconds_kept < SHORTEST_HISTORY:
+        raise refuse("bad-value", f"readers need what was replaced for a while: at least {SHORTEST_HISTORY:.0f}s")
+    return seconds_kept
+
+
 class _Mail(Shape):
     host: str
     sender: str
@@ -79,6 +89,7 @@ class FileShape(Shape):
     data_dir: FolderPath | None = None
     spark: _Spark = Field(default_factory=_Spark)
     trigger: _Trigger = Field(default_factory=_Trigger)
+    keep_history: Annotated[Duration, AfterValidator(_keep_history)] = Field(default="10m", validate_default=True)
     mail: _Mail | None = None
     vars: Vars = Field(default_factory=dict)
 
@@ -112,6 +123,7 @@ def read(root: Path, name: str, environ: Mapping[str, str]) -> Target:
         small_batches=file.spark.small_batches,
         ingest_interval=file.trigger.ingest,
         max_rows=file.trigger.max_rows,
+        keep_history=file.keep_history,
         vars=file.vars,
         mail=Mail(**file.mail.model_dump()) if file.mail else None,
         like=file.like,

@@ -1,0 +1,97 @@
+"""Maintenance of all tables of a project, while it runs and by hand.
+
+A thread looks at each table once a minute. It takes no turn among the queries: a batch that commits meanwhile goes on.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timezone
+
+from headrace.project.model import Project
+from headrace.reading.status import TableStatus, write_tables
+from headrace.running.tasks import Log
+from headrace.spark.failures import message_of
+from headrace.store.layout import Layout
+from headrace.store.maintenance import Maintenance, Policy, Upkeep
+from headrace.store.paths import StorePath
+
+ROUND_SECONDS = 60.0
+
+Bounds = Callable[[], Mapping[StorePath, int]]
+
+
+def tables(project: Project, layout: Layout) -> Iterator[tuple[str, StorePath, Policy]]:
+    """All tables of a project, and how each is kept."""
+    seconds = project.target.keep_history
+    appended = Policy(seconds)
+    # Each commit leaves the whole table behind, and nobody reads it commit by commit.
+    replaced = Policy(seconds, kept=20, worth=20)
+    for landing in project.landings:
+        yield f"landing {landing.name}", layout.landing(landing.name), appended
+    for query in project.queries:
+        yield f"failed rows of {query.name}", layout.failed(query.name), Policy(seconds, whole_markers=True)
+        for model in query.models:
+            is_upsert = model.materialized == "upsert"
+            yield model.table, layout.table(model.table), replaced if is_upsert else appended
+            if is_upsert:
+                yield f"changes of {model.table}", layout.changes(model.table), appended
+            if model.run == "streaming":
+                yield f"late rows of {model.table}", layout.late(model.table), appended
+
+
+class TableUpkeep:
+    """The passes over all tables of a project, and the note of how large each is."""
+
+    def __init__(self, project: Project, layout: Layout, bounds: Bounds, log: Log) -> None:
+        self._layout = layout
+        self._bounds = bounds
+        self._log = log
+        self._work = {name: Maintenance(path, policy) for name, path, policy in tables(project, layout)}
+        self._failed = set[str]()
+
+    def round(self, worth: int | None = None, chosen: str | None = None) -> Mapping[str, Upkeep]:
+        """Look at each table, or the chosen one; what was done to those that needed it."""
+        bounds, done = self._bounds(), dict[str, Upkeep]()
+        for name, work in self._work.items():
+            if chosen in (None, name) and (found := self._step(name, work, bounds, worth)) is not None:
+                done[name] = found
+        if done:
+            self._note(done)
+        return done
+
+    def _step(self, name: str, work: Maintenance, bounds: Mapping[StorePath, int], worth: int | None) -> Upkeep | None:
+        try:
+            found = work.step(bounds.get(work.path), worth)
+        except Exception as error:  # the next round tries again; nothing that runs depends on it
+            if name not in self._failed:
+                self._log("maintenance_failed", table=name, cause=message_of(error))
+            self._failed.add(name)
+            return None
+        self._failed.discard(name)
+        return found
+
+    def _note(self, done: Mapping[str, Upkeep]) -> None:
+        now = datetime.now(timezone.utc)
+        sizes = ((name, now, each.files, each.bytes, each.horizon, each.newest) for name, each in done.items())
+        write_tables(self._layout, (TableStatus(*size) for size in sizes))
+
+
+class UpkeepThread(threading.Thread):
+    """Calls a round again and again until it is stopped."""
+
+    def __init__(self, upkeep: TableUpkeep) -> None:
+        super().__init__(name="maintenance", daemon=True)
+        self._upkeep = upkeep
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        while not self._over.wait(ROUND_SECONDS):
+            self._upkeep.round()
+
+    def stop(self) -> None:
+        """Ask for the end, and wait for a pass that is under way; it may be broken off, but need not be."""
+        self._over.set()
+        if self.is_alive():
+            self.join(timeout=10)
