@@ -96,9 +96,10 @@ class Maintenance:
         """
         newest, history = newest_version(self.path), History(self.path)
         upto = newest - self._policy.kept if bound is None else min(newest - self._policy.kept, bound - 1)
-        enough = self._policy.worth if worth is None else worth
-        if upto - max(self._passed, history.upto) >= max(enough, 1) and is_table(self.path):
-            return self._pass(history, upto)
+        old, enough = max(self._passed, history.upto), self._policy.worth if worth is None else worth
+        if upto - old >= max(enough, 1) and is_table(self.path):
+            upto = min(upto, self._newest_batch(newest, old) - 1)  # its writer goes on from what it says
+            return self._pass(history, upto) if upto > old else None
         self._removals.remove(self.path, time.time() - self._policy.keep_history)
         return None
 
@@ -116,6 +117,11 @@ class Maintenance:
         self._passed = upto
         sizes = table.get_add_actions().column("size_bytes").to_pylist()
         return Upkeep(len(commits), compacted, removed, len(sizes), sum(sizes), horizon, table.version())
+
+    def _newest_batch(self, newest: int, old: int) -> int:
+        """The newest version that is a batch of its writer."""
+        versions = range(newest, max(old, _oldest(self.path) - 1), -1)
+        return next((each for each in versions if commit_of(each, actions_of(self.path, each)).batch >= 0), newest)
 
     def _entries(self, after: int, upto: int) -> Iterator[tuple[int, list[dict[str, Any]]]]:
         first = max(after + 1, _oldest(self.path))
