@@ -28,11 +28,9 @@ pytestmark = pytest.mark.spark
 
 CASES = (
     "shipment_ready/events_after_shipping.yml",
-    "sales_notifications/reset_on_hit_restarts_at_zero.yml",
     "sales_per_minute/minutes_of_each_product.yml",
     "calls/chain_of_halves.yml",
     "order_outcomes/verdicts_of_others.yml",
-    "order_emails/payment_in_time.yml",
     "product_views/running_count_and_name.yml",
 )
 AT_ONCE = Policy(keep_history=0.0, kept=1, worth=1)

@@ -42,16 +42,18 @@ from headrace.store.history import History
 from headrace.store.parquet import DataFile
 from headrace.store.paths import StorePath
 
-KEPT = 200
+KEPT = 100
 """The newest commits, which stay as they are: for readers that are a little behind, here and elsewhere."""
 
-WORTH = 250
+WORTH = 80
 """So many commits beyond those are worth a pass."""
 
 SMALL = 8 << 20
 """Bytes: files below are made one, up to about this size."""
 
 _ATTEMPTS = 20
+_CHECKSUMS = 20
+"""Nobody asks for the checksum of an older version."""
 
 
 @dataclass(frozen=True)
@@ -154,8 +156,9 @@ class Maintenance:
         files = {file: _version(file) for file in (self.path / "_delta_log").glob("[0-9]*")}
         checkpoints = (version for file, version in files.items() if ".checkpoint" in file.name)
         horizon = max((version for version in checkpoints if version <= upto), default=-1)
+        newest = max(files.values())
         for file, version in sorted(files.items(), key=lambda each: each[1]):
-            if version < horizon:
+            if version < horizon or (file.name.endswith(".crc") and version < newest - _CHECKSUMS):
                 file.unlink(missing_ok=True)
         return max(horizon, 0) if horizon >= 0 else _oldest(self.path)
 
