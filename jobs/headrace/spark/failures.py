@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError, KafkaException
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
-from headrace.errors import EnvironmentFault, HeadraceError
+from headrace.errors import EnvironmentFault, HeadraceError, Overtaken
 
 WAITS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds before the first, second, ... try; the last one repeats."""
@@ -65,7 +65,7 @@ def passes(error: BaseException) -> bool | None:
     """Whether the cause is transient; None if that is unknown."""
     if isinstance(error, ModelFailed):
         return passes(error.cause)
-    if isinstance(error, EnvironmentFault):
+    if isinstance(error, (EnvironmentFault, Overtaken)):
         return True
     if isinstance(error, (HeadraceError, AnalysisException, ParseException, Py4JNetworkError)):
         return False
