@@ -244,7 +244,7 @@ class CommitTable:
             raise Overtaken(f"{self.path}: batch {batch} of {query} is committed already; another runner runs it")
 
     def _put(self, entry: StorePath, actions: Sequence[Mapping[str, Any]]) -> bool:
-        """Write an entry that must not exist; True as well if it is this very one: a client repeats unanswered writes."""
+        """Write an entry that must not exist; also True if it is this one: clients repeat what is answered late."""
         text = "".join(json.dumps(action, separators=(",", ":")) + "\n" for action in actions)
         try:
             durable.write_new(entry, text)
