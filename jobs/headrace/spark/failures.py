@@ -24,6 +24,7 @@ _PASSING = (
     "java.util.concurrent.TimeoutException",
     "No space left on device",
     "Timed out waiting for a node assignment",
+    "headrace.errors.Overtaken",  # from inside a batch of the streaming engine
 )
 
 _LASTING = (
