@@ -73,6 +73,10 @@ class Locked(HeadraceError):
     exit_code = ExitCode.INVALID
 
 
+class Overtaken(HeadraceError):
+    """Another runner has done the work that this one was about to do; a new attempt starts from what is stored."""
+
+
 class EnvironmentFault(HeadraceError):
     """Something outside the project is missing or broken; the message names the fix."""
 

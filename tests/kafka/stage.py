@@ -17,13 +17,13 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from headrace.environment.broker import Broker
-from headrace.environment.lock import runner_lock
 from headrace.project import loader, selection
 from headrace.project.model import Project
 from headrace.reading.rows import to_json
 from headrace.reading.show import show
 from headrace.running.runner import Options, Run
 from headrace.running.supervisor import Failure
+from headrace.store import lease
 from headrace.store.layout import Layout
 from tests.kafka.cluster import Cluster
 from tests.kafka.runner import Runner
@@ -71,7 +71,7 @@ class Stage(Cluster):
         declared = project or self.project
         jvm: Any = self.spark._jvm
         jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # a reset by another process has recreated tables
-        with runner_lock(Layout(declared.target.data_dir).locks):
+        with lease.held(Layout(declared.target.data_dir)):
             run = Run(
                 self.spark,
                 selection.narrowed(declared, select or DOMAINS, ()),

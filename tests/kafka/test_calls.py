@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import pytest
 
-from headrace.environment.lock import runner_lock
 from headrace.project import selection
 from headrace.running.runner import Options, Run
+from headrace.store import lease
 from headrace.store.layout import Layout
 from tests.kafka.cluster import Event, Sent
 from tests.kafka.stage import Stage
@@ -36,7 +36,7 @@ def running(stage: Stage) -> Iterator[Run]:
     declared = stage.project
     shortened = replace(declared, vars={**declared.vars, "call_gap": GAP, "call_grace": GRACE})
     over = threading.Event()
-    with runner_lock(Layout(stage.data_dir).locks):
+    with lease.held(Layout(stage.data_dir)):
         run = Run(stage.spark, selection.narrowed(shortened, ("calls",), ()), Options(), lambda *_, **__: None)
         run.prepare()
         run.start()

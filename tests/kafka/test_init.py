@@ -11,11 +11,11 @@ from random import Random
 import pytest
 
 from headrace.commands import starting
-from headrace.environment.lock import runner_lock
 from headrace.project import loader
 from headrace.project.model import Project
 from headrace.reading.show import show
 from headrace.running.runner import Options, Run
+from headrace.store import lease
 from headrace.store.layout import Layout
 from headrace.testing.cases import case as cases
 from headrace.testing.cases.comparison import differences
@@ -50,7 +50,7 @@ def test_new_project_runs_from_kafka_to_gold(
     cluster.send(("visits", page, json.dumps({"visitor": "ann", "seconds": 61})) for page in ("/", "/", "/shop"))
     kafka = replace(project.target.kafka, bootstrap=cluster.bootstrap)
     running = replace(project, target=replace(project.target, kafka=kafka, data_dir=tmp_path))
-    with runner_lock(Layout(tmp_path).locks):
+    with lease.held(Layout(tmp_path)):
         run = Run(sandbox.spark, running, Options(available_now=True), log=lambda *_, **__: None)
         run.prepare()
         run.start()

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from headrace import cli
-from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode
+from headrace.store import lease
 from headrace.store.layout import Layout
 from tests.unit.conftest import ProjectFiles
 
 
 def test_nothing_is_replayed_beside_a_runner(project_files: ProjectFiles, capsys: pytest.CaptureFixture[str]) -> None:
-    locks = Layout(project_files.root / "data").locks
-    with runner_lock(locks), pytest.raises(SystemExit) as caught:
+    layout = Layout(project_files.root / "data")
+    with lease.held(layout), pytest.raises(SystemExit) as caught:
         cli.main(["-C", str(project_files.root), "dead-letters", "replay"])
     assert (caught.value.code, capsys.readouterr().err.count("\n")) == (ExitCode.INVALID, 1)
 

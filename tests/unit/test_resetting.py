@@ -10,9 +10,9 @@ import pytest
 from headrace import cli
 from headrace.commands.edits import resetting
 from headrace.commands.workspace import Workspace
-from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode, Locked, UsageError
 from headrace.project.resets import read_note
+from headrace.store import lease
 from headrace.store.layout import Layout
 from tests.unit.conftest import ProjectFiles
 
@@ -123,7 +123,7 @@ def test_dry_run_only_says_what_would_go(
 def test_nothing_is_announced_while_a_runner_is_running(
     workspace: Workspace, layout: Layout, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with runner_lock(layout.locks), pytest.raises(Locked):
+    with lease.held(layout), pytest.raises(Locked):
         begin(workspace, "earliest")
     assert (layout.landing("shipping").exists(), capsys.readouterr().err) == (True, "")
 

@@ -10,9 +10,8 @@ import pytest
 
 from headrace.commands.workspace import Workspace
 from headrace.environment import swap
-from headrace.environment.lock import runner_lock
 from headrace.project.declarations.target import DATA_DIR_VARIABLE
-from headrace.store import trees
+from headrace.store import lease, trees
 from headrace.store.layout import Layout
 
 ROOT = Path(__file__).parents[2]
@@ -160,7 +159,7 @@ def test_command_leaves_a_swap_under_way_to_its_process(store: Store, monkeypatc
         patch.setattr(swap, "_move", _Steps(1, "before").around(swap._move))
         with pytest.raises(Died):
             store.swap()
-    with runner_lock(store.layout.locks):
+    with lease.held(store.layout):
         assert Workspace(ROOT, "test").layout.swap.exists()
 
 

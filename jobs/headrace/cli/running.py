@@ -26,6 +26,9 @@ def run(
         typer.Option("--accept-mix", metavar="<why>", help="Go on where the plan says MIX; the reason is kept."),
     ] = None,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Reset first what the plan says cannot go on.")] = False,
+    standby: Annotated[
+        bool, typer.Option("--standby", help="Wait while another runner is at work, and take over when it ends.")
+    ] = False,
 ) -> int:
     """Run the project's queries until Ctrl-C.
 
@@ -34,7 +37,7 @@ def run(
     from headrace.commands import running
 
     flags = {"available_now": available_now, "fail_fast": fail_fast}
-    return running.run(context.obj, tuple(select or ()), tuple(exclude or ()), flags, accept_mix, rebuild)
+    return running.run(context.obj, tuple(select or ()), tuple(exclude or ()), flags, accept_mix, rebuild, standby)
 
 
 def submit(

@@ -16,7 +16,6 @@ from headrace.commands.workspace import Workspace
 from headrace.demo.records import fresh_run_id
 from headrace.demo.script import Script, script
 from headrace.demo.sending import send
-from headrace.environment.lock import runner_lock
 from headrace.errors import HeadraceError
 from headrace.logs import event_logger
 from headrace.project import selection
@@ -26,6 +25,7 @@ from headrace.reading.live_status import watch
 from headrace.reading.rows import Row
 from headrace.reading.tail import Until, tail_topic, topic_line
 from headrace.reading.topics import declared, ensure
+from headrace.store import lease
 
 if TYPE_CHECKING:
     from headrace.running.runner import Run
@@ -104,8 +104,9 @@ class Demo:
 def demo(workspace: Workspace) -> int:
     """Run the demo: it ends by itself unless it is shown on a terminal."""
     console = Console()
-    log = event_logger(workspace.layout.logs, quiet=console.is_terminal)
-    with runner_lock(workspace.layout.locks), stop_on_signals() as stopped, workspace.with_broker() as project:
+    layout = workspace.layout
+    log = event_logger(layout.logs, quiet=console.is_terminal)
+    with stop_on_signals() as stopped, lease.held(layout, stopped.event), workspace.with_broker() as project:
         _create(project)
         playing = Demo(project, console)
         code = run_project(selection.narrowed(project, DOMAINS, ()), {}, stopped, log, playing.play)

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 from headrace.commands.workspace import Workspace
-from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode, UsageError, did_you_mean
 from headrace.logs import event_logger
 from headrace.project.model import Project
 from headrace.reading import printing
+from headrace.store import lease
 from headrace.store.layout import Layout
 from headrace.store.maintenance import Upkeep
 from headrace.store.paths import StorePath
@@ -26,7 +26,7 @@ def maintain(workspace: Workspace, table: str | None, as_json: bool) -> int:
     known = [name for name, _, _ in tables(workspace.declared, layout)]
     if table is not None and table not in known:
         raise UsageError(f"no stored table {table}; there are {', '.join(known)}.{did_you_mean(table, known)}")
-    with runner_lock(layout.locks), workspace.with_broker() as project:
+    with lease.held(layout), workspace.with_broker() as project:
         needed = bounds(project, layout, _sent(project, layout))
         upkeep = TableUpkeep(project, layout, lambda: needed, event_logger(layout.logs))
         done = upkeep.round(worth=1, chosen=table)

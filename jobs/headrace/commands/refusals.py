@@ -9,12 +9,12 @@ from dataclasses import asdict
 from rich.console import Console
 
 from headrace.commands.workspace import Workspace
-from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode
 from headrace.faults import naming
 from headrace.reading import printing
 from headrace.reading.dead_letters import Chosen, Refused, refuse_unknown, refused
 from headrace.reading.rows import to_json, to_text
+from headrace.store import lease
 
 
 def show(workspace: Workspace, chosen: Chosen, as_json: bool) -> int:
@@ -37,12 +37,12 @@ def replay(workspace: Workspace, chosen: Chosen, as_json: bool) -> int:
     """Check refused records again, and request failed rows again; no runner may be active."""
     project, layout = workspace.declared, workspace.layout
     refuse_unknown(project, chosen)
-    with runner_lock(layout.locks), naming(layout.data_dir):
+    with lease.held(layout), naming(layout.data_dir):
         from headrace.landing import replaying
         from headrace.queries import replaying_rows
         from headrace.spark import jvm_lock, session
 
-        with session.start(project.target, layout.spark_log()) as spark, jvm_lock.held(spark, layout.locks):
+        with session.start(project.target, layout.spark_log()) as spark, jvm_lock.beside_lease(spark, layout):
             found = replaying.total(replaying.run(spark, layout, project.landings, chosen))
             asked = dict(replaying_rows.request(spark, project, layout, chosen))
     if as_json:

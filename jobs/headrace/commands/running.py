@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from headrace.catalogue import artifacts
 from headrace.commands.edits import planning
 from headrace.commands.workspace import Workspace
-from headrace.environment.lock import runner_lock
+from headrace.environment import swap
 from headrace.errors import ExitCode, HeadraceError
 from headrace.faults import naming
 from headrace.logs import Attempt, event_logger
-from headrace.project import selection
+from headrace.project import resets, selection
 from headrace.project.model import Project
 from headrace.reading.status import ProjectStatus
+from headrace.store import lease
 
 if TYPE_CHECKING:
     from headrace.running.runner import Run
@@ -40,14 +41,35 @@ def run(
     options: dict[str, bool],
     accept_mix: str | None = None,
     rebuild: bool = False,
+    standby: bool = False,
 ) -> int:
     """Run what is selected until asked to stop; the exit code shows whether a query failed."""
     project, layout = workspace.declared, workspace.layout
     if select or exclude:
         project = selection.narrowed(project, select, exclude)
-    mixes = planning.accepted(project, layout, accept_mix, rebuild)
+    if standby:  # what would be refused is refused now, and not at the take-over
+        planning.accepted(project, layout, accept_mix, rebuild)
+    with stop_on_signals() as stopped:
+        with suppress(KeyboardInterrupt), lease.held(layout, stopped.event, standby):
+            return _run_alone(workspace, project, options, stopped, accept_mix, rebuild)
+        return stopped.exit_code
+
+
+def _run_alone(
+    workspace: Workspace,
+    project: Project,
+    options: dict[str, bool],
+    stopped: Stopped,
+    accept_mix: str | None,
+    rebuild: bool,
+) -> int:
+    """Run a project whose lease is held; what is stored may have changed while it was waited for."""
+    layout = project.target.layout
     log = event_logger(layout.logs)
-    with runner_lock(layout.locks), stop_on_signals() as stopped, workspace.with_broker() as connected:
+    swap.finish(layout)
+    resets.finish(layout)
+    mixes = planning.accepted(project, layout, accept_mix, rebuild)
+    with workspace.with_broker() as connected:
         project = replace(project, target=connected.target)
         for query in planning.rebuild(project, layout, accept_mix is None) if rebuild else ():
             log("reset", query=query, cause="its edited text cannot go on with what was stored")
@@ -72,7 +94,7 @@ def run_project(
     with (
         naming(layout.data_dir),
         session.running(project.target, layout.spark_log()) as spark,
-        jvm_lock.held(spark, layout.locks),
+        jvm_lock.beside_lease(spark, layout),
     ):
         running = Run(spark, project, Options(**options), log)
         running.prepare()

@@ -43,10 +43,10 @@ class Workspace:
         layout = self.declared.target.layout
         if layout.swap.is_file() or layout.reset.is_file():
             from headrace.environment import swap
-            from headrace.environment.lock import runner_lock
             from headrace.project import resets
+            from headrace.store import lease
 
-            with suppress(Locked), runner_lock(layout.locks):  # otherwise the holder finishes them
+            with suppress(Locked), lease.held(layout):  # otherwise the holder finishes them
                 swap.finish(layout)
                 resets.finish(layout)
         return layout

@@ -178,7 +178,7 @@ class Group:
         }
         fitted = replace(last, ranges=ranges, snapshots=versions)
         if (fitted.ranges, fitted.snapshots) != (last.ranges, last.snapshots):
-            self._inputs.record(fitted)
+            self._inputs.revise(fitted)
         return fitted
 
     def drop(self) -> None:
@@ -263,7 +263,7 @@ class Group:
         added = self.decide({name: rows.frame for name, rows in read.items()}, inputs, done)
         if self._routine.poison != inputs.poison:
             inputs = replace(inputs, poison=self._routine.poison)
-            self._inputs.record(inputs)  # before anything is written: whoever runs the batch again leaves out the same
+            self._inputs.revise(inputs)  # before anything is written: whoever runs the batch again leaves out the same
         counts = {table: rows.count for table, rows in added.items()}
         failed = self._commit(added, inputs, done, replay)
         lines = tuple(self.lines(added))  # others wait for rows, but not for lines

@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from headrace.errors import Overtaken
 from headrace.queries.poison import Poison
 from headrace.queries.redelivery import NONE_YET, Redelivery, Requested
 from headrace.store import durable
 from headrace.store.paths import StorePath
 
 KEEP = 20
+
+Recorded = tuple[int, int]
+"""A batch, and the revision of its inputs."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +52,28 @@ class Inputs:
 
 
 class InputLog:
-    """The recorded inputs of one query: a file per batch, the newest kept."""
+    """The recorded inputs of one query: files per batch, the newest batches kept.
+
+    The first file of a batch is `<batch>.json`. What is recorded of the same batch later, on purpose, is a revision:
+    `<batch>.1.json` and so on; the newest counts. No file is ever replaced: two runners of one query run a batch with
+    the same inputs, or one of them is refused. The names of the files are remembered, so that a batch lists nothing.
+    """
 
     def __init__(self, folder: StorePath) -> None:
         self._folder = folder / "inputs"
+        self._files: set[Recorded] = set()
 
     def record(self, inputs: Inputs) -> None:
-        """Write inputs down durably; a reader sees the whole file or none."""
-        durable.write(self._folder / f"{inputs.batch}.json", json.dumps(inputs.to_json()))
-        (self._folder / f"{inputs.batch - KEEP}.json").unlink(missing_ok=True)
+        """Write down the inputs of a new batch durably; Overtaken if another runner has recorded others for it."""
+        self._write((inputs.batch, 0), inputs)
+        for old in [each for each in self._files if each[0] <= inputs.batch - KEEP]:
+            self._file(old).unlink(missing_ok=True)
+            self._files.discard(old)
+
+    def revise(self, inputs: Inputs) -> None:
+        """Write down other inputs for a batch that was recorded before."""
+        revisions = [revision for batch, revision in self._files if batch == inputs.batch]
+        self._write((inputs.batch, max(revisions, default=-1) + 1), inputs)
 
     def finish(self, batch: int) -> None:
         """Note that all of a batch is committed; a note that is lost only makes it run again."""
@@ -68,18 +85,38 @@ class InputLog:
 
     def last_finished(self) -> Inputs | None:
         """The inputs of the last batch of which everything is committed, as far as they are still known."""
-        return self._recorded(self._last_number())
+        number = self._last_number()
+        return self._newest_of({each for each in self._listed() if each[0] == number})
+
+    def newest(self) -> Inputs | None:
+        """The inputs recorded last, or None before the first batch."""
+        return self._newest_of(self._listed())
+
+    def _write(self, at: Recorded, inputs: Inputs) -> None:
+        file, text = self._file(at), json.dumps(inputs.to_json())
+        self._folder.mkdir(parents=True, exist_ok=True)
+        try:
+            durable.write_new(file, text)
+        except FileExistsError:
+            # The same ones may be this runner's own: a client repeats a write whose answer is late.
+            if json.loads(file.read_text()) != json.loads(text):
+                raise Overtaken(f"{file}: another runner has recorded other inputs of batch {at[0]}") from None
+        self._files.add(at)
+
+    def _listed(self) -> set[Recorded]:
+        names = (file.name.removesuffix(".json").split(".") for file in self._folder.glob("*.json"))
+        self._files = {(int(batch), int(*revision)) for batch, *revision in names}
+        return self._files
+
+    def _newest_of(self, files: set[Recorded]) -> Inputs | None:
+        try:
+            return Inputs.from_json(json.loads(self._file(max(files)).read_text())) if files else None
+        except FileNotFoundError:  # the runner has gone on since, and has removed old ones
+            return None
 
     @property
     def _finished(self) -> StorePath:
         return self._folder / "finished"
-
-    def newest(self) -> Inputs | None:
-        """The inputs recorded last, or None before the first batch."""
-        numbers = [int(file.stem) for file in self._folder.glob("*.json")]
-        if not numbers:
-            return None
-        return self._recorded(max(numbers))
 
     def _last_number(self) -> int:
         try:
@@ -87,8 +124,6 @@ class InputLog:
         except FileNotFoundError:
             return -1
 
-    def _recorded(self, batch: int) -> Inputs | None:
-        try:
-            return Inputs.from_json(json.loads((self._folder / f"{batch}.json").read_text()))
-        except FileNotFoundError:
-            return None
+    def _file(self, at: Recorded) -> StorePath:
+        batch, revision = at
+        return self._folder / (f"{batch}.{revision}.json" if revision else f"{batch}.json")

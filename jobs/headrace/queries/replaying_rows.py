@@ -44,7 +44,7 @@ def request(spark: SparkSession, project: Project, layout: Layout, chosen: Chose
 def _ask(table: CommitTable, query: Query, found: list[Redelivery]) -> None:
     newest = table.newest_marker(query.name) if found else None
     if newest is not None:
-        table.note({**newest.marker, "rows": 0, REDELIVERED: [each.to_json() for each in found]})
+        table.note({**newest.marker, "rows": 0, REDELIVERED: [each.to_json() for each in found]}, of_batch=True)
 
 
 def _left_out(table: CommitTable, chosen: Chosen) -> Iterator[LeftOut]:

@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError, KafkaException
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
-from headrace.errors import EnvironmentFault, HeadraceError
+from headrace.errors import EnvironmentFault, HeadraceError, Overtaken
 
 WAITS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds before the first, second, ... try; the last one repeats."""
@@ -24,6 +24,7 @@ _PASSING = (
     "java.util.concurrent.TimeoutException",
     "No space left on device",
     "Timed out waiting for a node assignment",
+    "headrace.errors.Overtaken",  # from inside a batch of the streaming engine
 )
 
 _LASTING = (
@@ -65,7 +66,7 @@ def passes(error: BaseException) -> bool | None:
     """Whether the cause is transient; None if that is unknown."""
     if isinstance(error, ModelFailed):
         return passes(error.cause)
-    if isinstance(error, EnvironmentFault):
+    if isinstance(error, (EnvironmentFault, Overtaken)):
         return True
     if isinstance(error, (HeadraceError, AnalysisException, ParseException, Py4JNetworkError)):
         return False

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from headrace.errors import Locked
+from headrace.store.layout import Layout
 
 WAIT_SECONDS = 30.0
 _POLL_SECONDS = 0.2
+
+
+def beside_lease(spark: SparkSession, layout: Layout) -> AbstractContextManager[None]:
+    """Hold the lock beside the lease of a store on a disk; on an object store a lease ends by itself."""
+    folder = layout.lease
+    return held(spark, folder) if isinstance(folder, Path) else nullcontext()
 
 
 @contextmanager

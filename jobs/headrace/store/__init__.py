@@ -5,4 +5,5 @@ files and checkpoints are Spark's. Today a store is a folder of a local disk.
 
 Rules: a file is complete or not there; `durable.write_new` never replaces what another process has written, and tells
 its caller by FileExistsError, so of two writers of one entry only one wins.
+Who may write is a matter of the store's lease (`lease`), which is for clear words; no row depends on it.
 """

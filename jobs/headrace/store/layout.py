@@ -97,6 +97,11 @@ class Layout:
         return self.root / "maintenance.json"
 
     @property
+    def lease(self) -> StorePath:
+        """Where the lease of the store is: who holds it may write to the store."""
+        return self.root / "locks"
+
+    @property
     def locks(self) -> Path:
         return self.data_dir / "locks"
 

@@ -20,11 +20,20 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, Overtaken
 from headrace.spark.columns import no_rows, nullable
 from headrace.spark.materialized import Materialized, write_files
 from headrace.store import durable, parquet
-from headrace.store.commits import MARKER, Commit, actions_of, changes_only_files, commit_of, entry_path, newest_version
+from headrace.store.commits import (
+    MARKER,
+    Commit,
+    actions_of,
+    changes_only_files,
+    commit_of,
+    entry_path,
+    marker_of,
+    newest_version,
+)
 from headrace.store.delta_tables import create_table, is_table, open_table
 from headrace.store.history import History
 from headrace.store.parquet import BATCH_COLUMNS
@@ -53,7 +62,11 @@ _APPENDS = {
 
 
 class CommitTable:
-    """A Delta table with one writer; every commit carries its writer's `{query, batch, ...}` marker."""
+    """A Delta table whose commits carry their writer's `{query, batch, ...}` marker.
+
+    A batch of a query is committed once, whoever runs it: a commit is written behind a version up to which all markers
+    are known, and never in the place of another.
+    """
 
     properties: Mapping[str, str] = _APPENDS
 
@@ -62,6 +75,7 @@ class CommitTable:
         self.path = path
         self.schema = schema
         self._newest = -1
+        self._marked: dict[str, tuple[int, Commit | None]] = {}  # each query's newest commit as of a version
         self._summed: tuple[int, Checksum | None] = (-1, None)
         self._past: tuple[float, History | None] = (0.0, None)
 
@@ -80,14 +94,14 @@ class CommitTable:
 
     def append(self, rows: DataFrame | Materialized, marker: Mapping[str, Any]) -> int:
         """Append rows in one commit with this marker; return its version."""
-        self._commit([_info(marker, "Append"), *self._written(rows, int(marker.get("batch", -1)))])
+        self._commit([_info(marker, "Append"), *self._written(rows, int(marker.get("batch", -1)))], marker)
         if self._is_due():
             open_table(self.path).create_checkpoint()
         return self._newest
 
-    def note(self, marker: Mapping[str, Any]) -> int:
-        """Make a commit that has a marker and no rows; return its version."""
-        self._commit([_info(marker, "Append")])
+    def note(self, marker: Mapping[str, Any], of_batch: bool = False) -> int:
+        """Make a commit that has a marker and no rows; return its version. It may be about a batch that is there."""
+        self._commit([_info(marker, "Append")], marker, again=of_batch)
         if self._is_due():
             open_table(self.path).create_checkpoint()
         return self._newest
@@ -139,11 +153,8 @@ class CommitTable:
 
     def newest_marker(self, query: str) -> Commit | None:
         """The newest commit written by `query`, walking back from the newest version."""
-        for version in range(self.newest_version(), -1, -1):
-            commit = self.commit(version)
-            if commit.marker.get("query") == query:
-                return commit
-        return None
+        self.newest_version()
+        return self._newest_of(query)
 
     def rows(self, session: SparkSession, *commits: Commit) -> DataFrame:
         """The rows that these commits added, read from their files without planning a table scan.
@@ -236,22 +247,50 @@ class CommitTable:
             empty = no_rows(self.spark, nullable(self.schema))
             empty.write.format("delta").mode("append").option("mergeSchema", "true").save(spark_uri(self.path))
 
-    def _commit(self, actions: list[Mapping[str, Any]]) -> None:
-        """Write the next entry of the log, whole or not at all; an error if somebody else has written it."""
-        text = "".join(json.dumps(action, separators=(",", ":")) + "\n" for action in actions)
-        while not self._is_next(text):
-            if not changes_only_files(actions_of(self.path, self._newest + 1)):
-                raise HeadraceError(f"{self.path}: another process writes to this table")
-            self._newest += 1  # maintenance was faster; it changes no rows
-        self._newest += 1
-        self._sum_up(actions)
+    def _newest_of(self, query: str) -> Commit | None:
+        """The newest commit of a query as of the newest version that is known; each version is read once."""
+        upto, found = self._marked.get(query, (-1, None))
+        newer = (self.commit(version) for version in range(self._newest, upto, -1))
+        found = next((commit for commit in newer if commit.marker.get("query") == query), found)
+        self._marked[query] = (self._newest, found)
+        return found
 
-    def _is_next(self, text: str) -> bool:
-        """Write the next entry of the log; False if there is one already."""
+    def _commit(self, actions: list[Mapping[str, Any]], marker: Mapping[str, Any], again: bool = False) -> None:
+        """Write the next entry of the log, whole or not at all; Overtaken if the batch is there already."""
+        if self._newest < 0:
+            self.newest_version()
+        self._refuse_done(marker, again)
+        while not self._put(self._entry(self._newest + 1), whole := [*actions, *self._replaced()]):
+            self._refuse_foreign(actions_of(self.path, self._newest + 1))
+            self.newest_version()
+            self._refuse_done(marker, again)
+        self._newest += 1
+        self._marked[str(marker.get("query"))] = (self._newest, commit_of(self._newest, whole))
+        self._sum_up(whole)
+
+    def _replaced(self) -> Iterator[Mapping[str, Any]]:
+        """The log's entries for what a commit behind the newest version removes."""
+        return iter(())
+
+    def _refuse_done(self, marker: Mapping[str, Any], again: bool) -> None:
+        """Refuse a batch that its query has committed, or has left behind."""
+        query, batch = marker.get("query"), int(marker.get("batch", -1))
+        found = self._newest_of(str(query)) if query is not None and batch >= 0 else None
+        if found is not None and (found.batch > batch if again else found.batch >= batch):
+            raise Overtaken(f"{self.path}: batch {batch} of {query} is committed already; another runner runs it")
+
+    def _refuse_foreign(self, actions: Sequence[Mapping[str, Any]]) -> None:
+        """Refuse to write behind a commit of somebody else that has changed more than files."""
+        if not changes_only_files(actions) and not marker_of(actions):
+            raise HeadraceError(f"{self.path}: another process writes to this table")
+
+    def _put(self, entry: StorePath, actions: Sequence[Mapping[str, Any]]) -> bool:
+        """Write an entry that must not exist; also True if it is this one: clients repeat what is answered late."""
+        text = "".join(json.dumps(action, separators=(",", ":")) + "\n" for action in actions)
         try:
-            durable.write_new(self._entry(self.newest_version() + 1), text)
+            durable.write_new(entry, text)
         except FileExistsError:
-            return False
+            return entry.read_text("utf-8") == text
         return True
 
     def _sum_up(self, actions: list[Mapping[str, Any]]) -> None:
@@ -291,13 +330,13 @@ class ReplacedTable(CommitTable):
 
     def replace(self, rows: DataFrame | Materialized, marker: Mapping[str, Any]) -> int:
         """Put rows in the place of all there are, in one commit with this marker; return its version."""
-        self._commit([_info(marker, "Overwrite"), *self._removed(), *self._written(rows)])
+        self._commit([_info(marker, "Overwrite"), *self._written(rows)], marker)
         if self._is_due():
             open_table(self.path).create_checkpoint()
         return self._newest
 
-    def _removed(self) -> Iterator[Mapping[str, Any]]:
-        now, files = int(time.time() * 1000), open_table(self.path).get_add_actions()
+    def _replaced(self) -> Iterator[Mapping[str, Any]]:
+        now, files = int(time.time() * 1000), open_table(self.path, self._newest).get_add_actions()
         for name, size in zip(files.column("path").to_pylist(), files.column("size_bytes").to_pylist(), strict=True):
             yield {"remove": {"path": name, "deletionTimestamp": now, "dataChange": True, "size": size}}
 
@@ -305,7 +344,8 @@ class ReplacedTable(CommitTable):
 def _info(marker: Mapping[str, Any], mode: str) -> Mapping[str, Any]:
     text = json.dumps({MARKER: dict(marker)}, separators=(",", ":"))
     fields = {"timestamp": int(time.time() * 1000), "operation": "WRITE", "operationParameters": {"mode": mode}}
-    return {"commitInfo": {**fields, "isBlindAppend": mode == "Append", "engineInfo": "headrace", "userMetadata": text}}
+    fields |= {"isBlindAppend": mode == "Append", "engineInfo": "headrace", "txnId": str(uuid.uuid4())}
+    return {"commitInfo": {**fields, "userMetadata": text}}
 
 
 def create_plain(path: StorePath, schema: StructType, properties: Mapping[str, str] | None = None) -> bool:

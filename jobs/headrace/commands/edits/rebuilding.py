@@ -14,7 +14,7 @@ from headrace.commands.edits import differences
 from headrace.commands.running import Stopped, stop_on_signals
 from headrace.commands.workspace import Workspace
 from headrace.environment import swap as swaps
-from headrace.environment.lock import file_lock, runner_lock
+from headrace.environment.lock import file_lock
 from headrace.errors import ExitCode, Finding, InvalidProject, UsageError
 from headrace.logs import event_logger
 from headrace.planning import declared, plan
@@ -24,7 +24,7 @@ from headrace.project import graph, rebuilds, resets, selection
 from headrace.project.model import Project, Query
 from headrace.project.rebuilds import Rebuild
 from headrace.reading import printing
-from headrace.store import trees
+from headrace.store import lease, trees
 from headrace.store.delta_tables import is_table
 from headrace.store.layout import Layout
 
@@ -55,8 +55,8 @@ def swap(workspace: Workspace, name: str, days: float) -> int:
     rebuild = _found(project, layout, name)
     with (
         _held(layout, rebuild),
-        runner_lock(layout.locks),
         stop_on_signals() as stopped,
+        lease.held(layout, stopped.event),
         _spark(project, layout, rebuild, also_runner=True) as (spark, schemas),
     ):
         if not _is_current(project, layout, rebuild, _types(schemas)):
@@ -244,11 +244,11 @@ def _spark(
     from headrace.checking import verdict
     from headrace.spark import jvm_lock, session
 
-    folders = [_lock(layout, rebuild.queries[0]), *([layout.locks] if also_runner else [])]
     with ExitStack() as held:
         spark = held.enter_context(session.start(project.target, layout.spark_log()))
-        for folder in folders:
-            held.enter_context(jvm_lock.held(spark, folder))
+        held.enter_context(jvm_lock.held(spark, _lock(layout, rebuild.queries[0])))
+        if also_runner:
+            held.enter_context(jvm_lock.beside_lease(spark, layout))
         yield spark, verdict.schemas(spark, project)
 
 

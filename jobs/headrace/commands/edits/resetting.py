@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from headrace.commands.workspace import Workspace
-from headrace.environment.lock import runner_lock
 from headrace.errors import ExitCode, UsageError, did_you_mean
 from headrace.project import graph, resets
 from headrace.project.declarations import landings
@@ -17,6 +16,7 @@ from headrace.project.model import Landing, Model, Project, Query
 from headrace.project.resets import ResetNote, Start, read_note, stored
 from headrace.publishing.outstanding import may_be_outstanding, outstanding
 from headrace.queries.inputs import InputLog
+from headrace.store import lease
 from headrace.store.commits import MARKER
 from headrace.store.delta_tables import is_table, open_table
 from headrace.store.layout import Layout
@@ -33,7 +33,7 @@ def reset(workspace: Workspace, name: str, yes: bool, start: str | None, republi
         _print_paths("would remove", layout, chosen)
         print("nothing was changed; say --yes to do it", file=sys.stderr)
         return ExitCode.OK
-    with runner_lock(layout.locks), _connected(workspace, chosen, republish) as connected:
+    with lease.held(layout), _connected(workspace, chosen, republish) as connected:
         refuse_unsent(connected, layout, chosen, republish)
         _print_paths("removing", layout, chosen)
         forget(project, layout, chosen, begin, republish)

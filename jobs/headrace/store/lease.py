@@ -1,0 +1,101 @@
+"""The lease of a store: one runner at a time works on it, and the others learn who holds it.
+
+It is for clear words and a quick take-over. Safety does not depend on it: a commit or a recorded input never replaces
+what another runner has written.
+
+- On a disk the lease is a file lock, which the system releases when its process ends (`disk_lease`).
+- On an object store it is an object, which its holder renews every few seconds (`object_lease`).
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from headrace.errors import EnvironmentFault, Locked
+from headrace.store.disk_lease import DiskLease
+from headrace.store.layout import Layout
+from headrace.store.object_lease import ObjectLease
+from headrace.store.paths import ObjectPath
+
+POLL = 1.0
+"""Seconds between two attempts to take a lease that somebody else holds."""
+
+
+class Lease(Protocol):
+    """What a command needs of a lease, wherever it is kept."""
+
+    @property
+    def holder(self) -> str:
+        """Who holds it, in words."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether whoever holds it is known to be alive."""
+
+    def take(self) -> bool:
+        """Take the lease if it is free or its holder is dead; False if it is held."""
+
+    def renewed(self, lost: Callable[[str], None]) -> AbstractContextManager[None]:
+        """Keep the lease while the block runs; if that fails, `lost` is called with the cause."""
+
+    def release(self) -> None:
+        """Let others take it."""
+
+
+def of(layout: Layout) -> Lease:
+    """The lease of a layout's store."""
+    folder = layout.lease
+    if isinstance(folder, Path):
+        return DiskLease(folder)
+    assert isinstance(folder, ObjectPath), f"{folder} is on no store that is known"
+    return ObjectLease(folder / "lease.json")
+
+
+@contextmanager
+def held(layout: Layout, stop: threading.Event | None = None, standby: bool = False) -> Iterator[None]:
+    """Hold the lease while the block runs; KeyboardInterrupt if `stop` is set while it waits for the lease.
+
+    Locked as soon as the holder proves to be alive, unless on standby. If the lease is lost, `stop` is set so that the
+    block ends, and then Locked is raised with the cause.
+    """
+    lease, stop, causes = of(layout), stop or threading.Event(), list[str]()
+    _wait(lease, layout, stop, standby)
+
+    def lose(cause: str) -> None:
+        causes.append(cause)
+        stop.set()
+
+    try:
+        with lease.renewed(lose):
+            yield
+    finally:
+        lease.release()
+        if causes:
+            raise Locked(f"this runner has lost its lease of {layout.root}: {causes[0]}")
+
+
+def _wait(lease: Lease, layout: Layout, stop: threading.Event, standby: bool) -> None:
+    told = False
+    while not _taken(lease, standby):
+        if lease.is_alive and not standby:
+            raise Locked(f"another runner holds {layout.root}: {lease.holder}; stop it first")
+        if not told:
+            print(f"headrace: waiting for {layout.root}: {lease.holder} holds it", file=sys.stderr, flush=True)
+            told = True
+        if stop.wait(POLL):
+            raise KeyboardInterrupt
+
+
+def _taken(lease: Lease, standby: bool) -> bool:
+    """Whether the lease could be taken; a runner on standby outlasts a store that does not answer."""
+    try:
+        return lease.take()
+    except EnvironmentFault:
+        if not standby:
+            raise
+        return False

@@ -1,0 +1,34 @@
+"""Object stores in memory, for tests that need no service."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from obstore.exceptions import GenericError
+from obstore.store import MemoryStore
+
+from headrace.store.paths import Bucket, ObjectPath
+
+
+def in_memory() -> ObjectPath:
+    """The root of a bucket that nobody else has."""
+    bucket = Bucket(f"memory://{uuid.uuid4().hex}")
+    bucket.__dict__["client"] = MemoryStore()
+    return ObjectPath(bucket)
+
+
+def late_answers(put: Callable[..., Any]) -> Callable[..., Any]:
+    """A put whose answer is late, so that the client repeats it: the store refuses what it has done already."""
+
+    def repeated(*words: Any, **named: Any) -> Any:
+        put(*words, **named)
+        return put(*words, **named)
+
+    return repeated
+
+
+def no_answer(*_: Any, **__: Any) -> Any:
+    """What a client does when a store cannot be reached."""
+    raise GenericError("the store does not answer")
