@@ -129,9 +129,9 @@ def maintain(
 
     Example: headrace maintain gold.shipment_ready
     """
-    from headrace.commands import maintaining
+    from headrace.commands import upkeep
 
-    return maintaining.maintain(context.obj, table, json)
+    return upkeep.maintain(context.obj, table, json)
 
 
 def reset(
