@@ -1,0 +1,75 @@
+"""Which part of a table's log somebody still needs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from headrace.project import loader
+from headrace.project.model import Project
+from headrace.queries.inputs import InputLog, Inputs
+from headrace.running import log_readers
+from headrace.store.layout import Layout
+from headrace.streaming import source_names
+from headrace.streaming.source_names import Read
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def project() -> Project:
+    return loader.load(ROOT, "test")
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return Layout(tmp_path)
+
+
+def committed(layout: Layout, query: str, reads: list[Read], until: dict[str, int]) -> None:
+    """A checkpoint of Spark's whose batch 4 is done."""
+    checkpoint = layout.checkpoint(query)
+    names = source_names.assigned(reads, {})
+    source_names.note(checkpoint, names)
+    offsets = {names[read.key]: until[read.key] for read in reads}
+    lines = [f"{name}:{json.dumps({'reservoirVersion': at, 'index': -1})}" for name, at in offsets.items()]
+    for folder, text in (("offsets", "\n".join(("v2", "{}", *lines))), ("commits", "v1\n{}")):
+        (checkpoint / folder).mkdir(parents=True)
+        (checkpoint / folder / "4").write_text(text)
+
+
+def test_nobody_who_has_not_begun_needs_any(project: Project, layout: Layout) -> None:
+    assert log_readers.bounds(project, layout, {}) == {}
+
+
+def test_stream_needs_what_it_has_not_read(project: Project, layout: Layout) -> None:
+    read, ticks = Read("bronze.call_analytics"), Read("bronze.call_analytics_ticks")
+    committed(layout, "calls", [read, ticks], {read.key: 71, ticks.key: 70})
+    assert log_readers.bounds(project, layout, {}) == {layout.landing("calls"): 69}
+
+
+def test_stream_that_has_ended_no_batch_needs_all(project: Project, layout: Layout) -> None:
+    (layout.checkpoint("calls") / "offsets").mkdir(parents=True)
+    source_names.note(layout.checkpoint("calls"), source_names.assigned([Read("bronze.call_metrics")], {}))
+    assert log_readers.bounds(project, layout, {}) == {layout.landing("calls"): 0}
+
+
+def test_ticks_of_a_view_are_those_of_its_landing(project: Project, layout: Layout) -> None:
+    read = Read("silver.sales_ticks")
+    committed(layout, "sales_per_minute", [read], {read.key: 9})
+    assert log_readers.bounds(project, layout, {}) == {layout.landing("sales"): 8}
+
+
+def test_version_that_the_last_batch_looked_up_is_needed(project: Project, layout: Layout) -> None:
+    InputLog(layout.checkpoint("shop")).record(Inputs(3, snapshots={"bronze.customers": 40, "gone.table": 2}))
+    assert log_readers.bounds(project, layout, {}) == {layout.landing("shop"): 40}
+
+
+def test_least_of_several_counts(project: Project, layout: Layout) -> None:
+    read = Read("bronze.call_analytics")
+    committed(layout, "calls", [read], {read.key: 71})
+    path = layout.landing("calls")
+    assert log_readers.bounds(project, layout, {path: 5})[path] == 5
+    assert log_readers.bounds(project, layout, {path: 500})[path] == 70
