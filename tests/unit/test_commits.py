@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 
 from headrace.errors import Overtaken
 from headrace.store import durable
+from headrace.tables import delta
 from headrace.tables.delta import CommitTable
 
 SCHEMA = StructType().add("n", "integer")
@@ -117,7 +118,7 @@ def test_of_many_runners_one_commits(opened: Opened) -> None:
 def test_own_commits_are_not_read_again(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     table = opened()
     table.note(marked(0))
-    monkeypatch.setattr(CommitTable, "_actions", None)
+    monkeypatch.setattr(delta, "actions_of", None)
     for batch in (1, 2, 3):
         table.note(marked(batch))
         newest = table.newest_marker("q")
