@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql.types import StructType
 
 from headrace.errors import Overtaken
+from headrace.spark.failures import passes
 from headrace.store import durable
 from headrace.tables import delta
 from headrace.tables.delta import CommitTable
@@ -123,3 +124,8 @@ def test_own_commits_are_not_read_again(opened: Opened, monkeypatch: pytest.Monk
         table.note(marked(batch))
         newest = table.newest_marker("q")
         assert newest is not None and newest.batch == batch
+
+
+@pytest.mark.parametrize("error", [Overtaken("done"), RuntimeError("...\nheadrace.errors.Overtaken: done")])
+def test_overtaken_query_starts_again_from_what_is_stored(error: Exception) -> None:
+    assert passes(error)
