@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 from headrace.spark.implementations import materialize, small_batches
 from headrace.spark.jvm import scala_object
 from headrace.spark.small_batches import SmallBatches
+from headrace.store.maintenance import Maintenance, Policy
 from headrace.tables import delta
 from headrace.tables.delta import CommitTable, ReplacedTable
 
@@ -126,23 +127,20 @@ def test_replaced_rows_survive_checkpoints(
     assert list((tmp_path / "t" / "_delta_log").glob("*.checkpoint.parquet"))
 
 
-def test_files_without_readers_go_after_a_week(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(delta, "CHECKPOINT_INTERVAL", 3)
+def test_files_of_older_versions_go_with_maintenance(spark: SparkSession, tmp_path: Path) -> None:
     table = ReplacedTable(spark, tmp_path / "t", SCHEMA)
     table.create()
-    table.replace(frame(spark, 1), marked(0))
-    (first,) = table.commit(table.version()).files
-    with monkeypatch.context() as patch:
-        now = delta.time.time()
-        patch.setattr(delta.time, "time", lambda: now - 8 * 24 * 3600)
-        table.replace(frame(spark, 2), marked(1))
-    (second,) = table.commit(table.version()).files
-    table.replace(frame(spark, 3), marked(2))
-    assert not (table.path / first).exists() and (table.path / second).exists()
-    table.replace(frame(spark, 4), marked(3))
-    assert numbers(table) == [4] and holds(table)
+    files = []
+    for number in range(3):
+        table.replace(frame(spark, number), marked(number))
+        files += table.commit(table.version()).files
+    work = Maintenance(table.path, Policy(keep_history=3600.0, kept=0, worth=1))
+    work.step()
+    assert all((table.path / name).exists() for name in files)
+    table.replace(frame(spark, 3), marked(3))
+    Maintenance(table.path, Policy(keep_history=0.0, kept=0, worth=1)).step()
+    assert [(table.path / name).exists() for name in files] == [False, False, True]
+    assert numbers(table) == [3] and holds(table)
 
 
 def test_readers_count_rows_by_the_log_alone(spark: SparkSession, batches: SmallBatches, tmp_path: Path) -> None:

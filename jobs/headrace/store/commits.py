@@ -100,13 +100,3 @@ def marker_of(actions: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
     info: Mapping[str, Any] = next((each["commitInfo"] for each in actions if "commitInfo" in each), {})
     marker: Mapping[str, Any] = json.loads(info.get("userMetadata") or "{}").get(MARKER, {})
     return marker
-
-
-def changes_only_files(actions: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a commit leaves rows, columns and features as they were, so that an append may follow it unseen."""
-    return all(_is_upkeep(each) for each in actions)
-
-
-def _is_upkeep(action: Mapping[str, Any]) -> bool:
-    files = [action[kind] for kind in ("add", "remove") if kind in action]
-    return "commitInfo" in action or (bool(files) and not any(file.get("dataChange", True) for file in files))

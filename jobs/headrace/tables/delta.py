@@ -28,10 +28,8 @@ from headrace.store.commits import (
     MARKER,
     Commit,
     actions_of,
-    changes_only_files,
     commit_of,
     entry_path,
-    marker_of,
     newest_version,
 )
 from headrace.store.delta_tables import create_table, is_table, open_table
@@ -261,7 +259,6 @@ class CommitTable:
             self.newest_version()
         self._refuse_done(marker, again)
         while not self._put(self._entry(self._newest + 1), whole := [*actions, *self._replaced()]):
-            self._refuse_foreign(actions_of(self.path, self._newest + 1))
             self.newest_version()
             self._refuse_done(marker, again)
         self._newest += 1
@@ -278,11 +275,6 @@ class CommitTable:
         found = self._newest_of(str(query)) if query is not None and batch >= 0 else None
         if found is not None and (found.batch > batch if again else found.batch >= batch):
             raise Overtaken(f"{self.path}: batch {batch} of {query} is committed already; another runner runs it")
-
-    def _refuse_foreign(self, actions: Sequence[Mapping[str, Any]]) -> None:
-        """Refuse to write behind a commit of somebody else that has changed more than files."""
-        if not changes_only_files(actions) and not marker_of(actions):
-            raise HeadraceError(f"{self.path}: another process writes to this table")
 
     def _put(self, entry: StorePath, actions: Sequence[Mapping[str, Any]]) -> bool:
         """Write an entry that must not exist; also True if it is this one: clients repeat what is answered late."""
