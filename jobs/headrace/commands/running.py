@@ -22,6 +22,7 @@ from headrace.logs import Attempt, event_logger
 from headrace.project import selection
 from headrace.project.model import Project
 from headrace.reading.status import ProjectStatus
+from headrace.store.paths import check
 
 if TYPE_CHECKING:
     from headrace.running.runner import Run
@@ -42,7 +43,9 @@ def run(
     rebuild: bool = False,
 ) -> int:
     """Run what is selected until asked to stop; the exit code shows whether a query failed."""
-    project, layout = workspace.declared, workspace.layout
+    project = workspace.declared
+    check(project.target.layout.root)
+    layout = workspace.layout
     if select or exclude:
         project = selection.narrowed(project, select, exclude)
     mixes = planning.accepted(project, layout, accept_mix, rebuild)

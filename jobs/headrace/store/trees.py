@@ -26,7 +26,8 @@ def remove(folder: StorePath) -> None:
     assert isinstance(folder, ObjectPath)
     keys = (file.key for file in folder.files())
     while some := [*islice(keys, _AT_ONCE)]:
-        obstore.delete(folder.bucket.client, some)
+        with folder.bucket.reached():
+            obstore.delete(folder.bucket.client, some)
 
 
 def copy(folder: StorePath, to: StorePath) -> None:
@@ -37,7 +38,8 @@ def copy(folder: StorePath, to: StorePath) -> None:
         return
     assert isinstance(folder, ObjectPath) and isinstance(to, ObjectPath)
     for file in folder.files():
-        obstore.copy(folder.bucket.client, file.key, (to / str(file.relative_to(folder))).key)
+        with folder.bucket.reached():
+            obstore.copy(folder.bucket.client, file.key, (to / str(file.relative_to(folder))).key)
 
 
 def move(folder: StorePath, to: StorePath) -> None:
@@ -57,7 +59,8 @@ def link(file: StorePath, to: StorePath) -> None:
         os.link(file, to)
         return
     assert isinstance(file, ObjectPath) and isinstance(to, ObjectPath)
-    obstore.copy(file.bucket.client, file.key, to.key)
+    with file.bucket.reached():
+        obstore.copy(file.bucket.client, file.key, to.key)
 
 
 def files(folder: StorePath) -> Iterable[StorePath]:

@@ -28,7 +28,7 @@ from headrace.store.commits import MARKER, Commit, actions_of, changes_only_file
 from headrace.store.delta_tables import create_table, is_table, open_table
 from headrace.store.history import History
 from headrace.store.parquet import BATCH_COLUMNS
-from headrace.store.paths import StorePath, spark_uri
+from headrace.store.paths import ObjectPath, StorePath, spark_uri
 from headrace.tables.checksum import Checksum
 
 CHECKPOINT_INTERVAL = 100
@@ -248,14 +248,21 @@ class CommitTable:
 
     def _is_next(self, text: str) -> bool:
         """Write the next entry of the log; False if there is one already."""
+        entry = self._entry(self.newest_version() + 1)
         try:
-            durable.write_new(self._entry(self.newest_version() + 1), text)
+            durable.write_new(entry, text)
         except FileExistsError:
-            return False
+            # A put whose answer was lost is sent again, and then finds what it has written itself.
+            return isinstance(entry, ObjectPath) and entry.read_text("utf-8") == text
         return True
 
     def _sum_up(self, actions: list[Mapping[str, Any]]) -> None:
-        """Write the checksum of the version just made; readers do without one that is missing."""
+        """Write the checksum of the version just made; readers do without one that is missing.
+
+        On an object store they do: each batch would wait for one more put of each of its tables.
+        """
+        if isinstance(self.path, ObjectPath):
+            return
         at, former = self._summed
         is_next = former is not None and at == self._newest - 1
         checksum = former.after(actions) if former and is_next else Checksum.of(open_table(self.path), self._newest)
@@ -273,7 +280,10 @@ class CommitTable:
             rows.write(folder)
         else:
             write_files(rows, folder)
-        found = parquet.files_in(folder, rows.count if isinstance(rows, Materialized) else None)
+        count = rows.count if isinstance(rows, Materialized) else None
+        found = parquet.files_in(folder, count)
+        if count and not found:
+            raise HeadraceError(f"{folder}: {count} rows were written, and no file is there; nothing was committed")
         return (file.of_batch(self._batch_column if batch >= 0 else None, batch).to_add() for file in found)
 
     @property
