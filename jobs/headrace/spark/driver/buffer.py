@@ -55,9 +55,7 @@ class Buffer:
         if not isinstance(file, ObjectPath):
             self._files.write(rows.array, file)
             return
-        with TemporaryDirectory(
-            prefix="headrace-"
-        ) as folder:  # Hadoop would ask the bucket nine times, this is one put
+        with TemporaryDirectory(prefix="headrace-") as folder:  # Hadoop would make nine requests of this one
             draft = Path(folder) / file.name
             self._files.write(rows.array, draft)
             durable.write_bytes(file, draft.read_bytes())
