@@ -226,4 +226,5 @@ def path_of(url: str | Path, options: Mapping[str, str] | None = None) -> Path |
         return Path(unquote(text.removeprefix("file://")))
     if "://" not in text:
         return Path(url)
-    return ObjectPath(Bucket(text, dict(options or {})))
+    url = text.rstrip("/") if text.partition("://")[2].strip("/") else text
+    return ObjectPath(Bucket(url, dict(options or {})))
