@@ -156,6 +156,9 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
     if submitted is not None and not submitted.contains("spark.jars"):
         confs["spark.jars"] = _jars_for_running_jvm(target)
     with _preserved_interrupt_handler(), _startup_errors():
+        if secret := _store_confs(target).keys() - target.spark_conf.keys():  # not for the JVM's command line
+            shown = [(key, value) for key, value in confs.items() if key not in secret]
+            SparkContext._ensure_initialized(conf=SparkConf().setAll(shown))
         SparkContext.getOrCreate(SparkConf().setAll([*confs.items()]))
         spark = SparkSession.builder.config(map=dict[str, Any](confs)).getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
