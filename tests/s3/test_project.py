@@ -27,6 +27,9 @@ RUN = ("run", "--select", "shipping", "--select", "calls", "--available-now")
 MOST_REQUESTS = 15
 """Of a batch of shipping, which writes two tables."""
 
+OTHERS = re.compile(r"(HEAD|GET) .*/shipment_ready/_delta_log|calls|call_|status.json")
+"""Requests of the publisher, of the other domain and of the runner, which come in between."""
+
 
 def half(topic: str, what: str, at: int) -> Event:
     return topic, None, json.dumps({"user1": "ann", "user2": "bob", "timestamp": AT + at, what: "x"})
@@ -41,11 +44,11 @@ def sent(started: Site) -> list[str]:
 
 
 def of_last_batch(requests: Sequence[str]) -> list[str]:
-    """The requests from the record of a batch's inputs to the note that it is finished, but for those who poll."""
+    """The requests from the record of a batch's inputs to the note that it is finished, but for those of others."""
     begins = [at for at, line in enumerate(requests) if re.search(r"PUT .*/shipping/inputs/\d+\.json", line)]
     batch = requests[begins[-1] :]
     ends = next(at for at, line in enumerate(batch) if line.endswith("/inputs/finished"))
-    return [line for line in batch[: ends + 1] if not re.search(r"HEAD 404 .*/shipment_ready/|/calls|call_", line)]
+    return [line for line in batch[: ends + 1] if not OTHERS.search(line)]
 
 
 @pytest.fixture(scope="module")

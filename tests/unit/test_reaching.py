@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
+from headrace.cli.entry import main
+from headrace.commands import starting
 from headrace.errors import EnvironmentFault, ExitCode
 from headrace.store import durable
 from headrace.store.delta_tables import is_table, open_table
@@ -153,3 +157,18 @@ def test_object_that_is_missing_is_no_fault() -> None:
         assert not (root / "note").is_file()
         with pytest.raises(FileNotFoundError):
             (root / "note").read_text()
+
+
+def test_run_on_a_store_that_refuses_ends_before_it_begins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "shop"
+    starting.init(folder)
+    with answering(Answers(lambda method: 403 if method == "PUT" else 200)) as root:
+        store = {"url": str(root), "options": {**root.bucket.options}}
+        (folder / "conf" / "local.yml").write_text(json.dumps({"store": store}))
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(["-C", str(folder), "run"])
+    said = capsys.readouterr().err.splitlines()
+    assert (ended.value.code, len(said)) == (ExitCode.ENVIRONMENT, 1)
+    assert said[0].startswith("headrace: the store s3://lake/shop denies access: AccessDenied (no); look at")
+    assert not (folder / ".headrace").exists()

@@ -178,11 +178,12 @@ class ObjectPath:
             found = (each for each in self.files() if _matches(each.key.split("/")[-len(parts) :], parts))
             yield from found
             return
-        for child in self.children() if any(sign in first for sign in "*?[") else [self / first]:
+        is_listed = any(sign in first for sign in "*?[")
+        for child in self.children() if is_listed else [self / first]:
             if fnmatchcase(child.name, first):
                 if rest:
                     yield from child.glob(rest)
-                elif child.exists():
+                elif is_listed or child.exists():
                     yield child
 
     def children(self) -> Iterator[ObjectPath]:
