@@ -85,7 +85,6 @@ def test_state_of_the_streaming_engine_is_on_the_store(started: Site, moved: Mac
 
 def test_batch_takes_few_requests(started: Site, moved: Machine) -> None:
     batch = of_last_batch(started.server.requests())
-    print(*batch, sep="\n")
     assert len(batch) <= MOST_REQUESTS, batch
 
 
@@ -100,6 +99,7 @@ def test_commands_read_the_store(started: Site, moved: Machine) -> None:
 
 
 def test_rebuild_takes_the_place_of_what_runs(started: Site, moved: Machine) -> None:
+    moved.done("rebuild", "shipping")
     moved.done("rebuild", "shipping", "--swap", "--keep", "0")
     assert shipped(moved) == ["a", "b", "c"]
     started.cluster.send([order("d", 1), made("d", 1)])
