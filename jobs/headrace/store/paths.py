@@ -145,8 +145,10 @@ class ObjectPath:
         return True
 
     def is_dir(self) -> bool:
+        """Whether anything is below, other than the marker by which Hadoop remembers an empty folder."""
         with self.bucket.reached():
-            return any(True for page in obstore.list(self.bucket.client, self.key, chunk_size=1) for _ in page)
+            found = (each["path"] for page in obstore.list(self.bucket.client, self.key, chunk_size=1) for each in page)
+            return any(path != self.key for path in found)
 
     def read_bytes(self) -> bytes:
         with self.bucket.reached():
@@ -190,14 +192,14 @@ class ObjectPath:
         """The objects and folders directly below."""
         with self.bucket.reached():
             found = obstore.list_with_delimiter(self.bucket.client, self.key or None)
-        names = [*(each["path"] for each in found["objects"]), *found["common_prefixes"]]
+        names = {*(each["path"] for each in found["objects"]), *found["common_prefixes"]} - {self.key}
         yield from (ObjectPath(self.bucket, name) for name in sorted(names))
 
     def files(self) -> Iterator[ObjectPath]:
-        """All objects below, in the order of their names."""
+        """All objects below, in the order of their names; Hadoop's markers of folders look like empty ones."""
         with self.bucket.reached():
             found = [each["path"] for page in obstore.list(self.bucket.client, self.key or None) for each in page]
-        yield from (ObjectPath(self.bucket, name) for name in found)
+        yield from (ObjectPath(self.bucket, name) for name in found if name != self.key)
 
 
 def reached(path: StorePath) -> AbstractContextManager[None]:

@@ -18,7 +18,10 @@ _AT_ONCE = 1000
 
 
 def remove(folder: StorePath) -> None:
-    """Remove a folder with all that is in it; nothing happens where there is none."""
+    """Remove a folder with all that is in it; nothing happens where there is none.
+
+    Hadoop's markers of folders stay in a bucket; nothing is there for those who ask `is_dir`.
+    """
     if isinstance(folder, Path):
         with suppress(FileNotFoundError):
             shutil.rmtree(folder)
@@ -38,7 +41,8 @@ def copy(folder: StorePath, to: StorePath) -> None:
         return
     assert isinstance(folder, ObjectPath) and isinstance(to, ObjectPath)
     for file in folder.files():
-        with folder.bucket.reached():
+        # What is listed may be no object, but Hadoop's marker of a folder.
+        with suppress(FileNotFoundError), folder.bucket.reached():
             obstore.copy(folder.bucket.client, file.key, (to / str(file.relative_to(folder))).key)
 
 
