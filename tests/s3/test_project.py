@@ -108,7 +108,9 @@ def test_rebuild_takes_the_place_of_what_runs(started: Site, moved: Machine) -> 
 
 
 def test_reset_begins_anew_and_sends_nothing_twice(started: Site, moved: Machine) -> None:
-    moved.done("reset", "shipping", "--yes")
-    assert shipped(moved) == []
+    for query in ("shipping", "calls"):
+        moved.done("reset", query, "--yes")
+    assert (shipped(moved), moved.rows("show", "gold.calls")) == ([], [])
     moved.done(*RUN)
+    assert len(moved.rows("show", "gold.calls")) == len(started.cluster.committed("outputTopic")) == 1
     assert (shipped(moved), sent(started)) == (["a", "b", "c", "d"], ["a", "b", "c", "d"])
