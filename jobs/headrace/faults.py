@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from headrace.store.reaching import explained
+
 _ELSEWHERE = "choose another folder (for data: `data_dir` in conf/, or HEADRACE_DATA_DIR)"
 _ROOM = f"free some space, or {_ELSEWHERE}"
 _RIGHTS = f"give this user the right to it, or {_ELSEWHERE}"
@@ -64,6 +66,7 @@ _QUOTED = (*_NAMELESS, errno.EACCES, errno.EMFILE, errno.ENFILE)
 _QUOTING = ("py4j", "pyspark", "deltalake", "_internal")
 """Libraries backed by Java and Rust, which embed the system's error text in their own."""
 
+_OF_STORES = ("Generic S3 error", "Generic MicrosoftAzure error", "Generic GCS error", "Server returned non-2xx")
 _ORNAMENT = re.compile(r"\x1b\[\d+m|↳")
 _FRAMES = ("at ", "... ")
 """How lines of a Java stack trace begin."""
@@ -73,7 +76,14 @@ _MOST_CHARACTERS = 500
 
 def describe(error: Exception) -> str | None:
     """Return what is wrong and what to do, in one line; None for an error of ours, which keeps its traceback."""
-    return _of_kafka(error) or _of_system(error) or _of_timeout(error) or _of_jvm(error) or _quoted(error)
+    return (
+        _of_kafka(error)
+        or _of_store(error)
+        or _of_system(error)
+        or _of_timeout(error)
+        or _of_jvm(error)
+        or _quoted(error)
+    )
 
 
 @contextmanager
@@ -92,6 +102,14 @@ def _of_kafka(error: Exception) -> str | None:
     if kafka is None or not isinstance(error, kafka.KafkaException):
         return None
     return f"Kafka says: {error.args[0].str()}; look at the broker and its ACLs, and at `kafka:` in conf/"
+
+
+def _of_store(error: Exception) -> str | None:
+    """What a library reports that reaches an object store by itself."""
+    text = str(error)
+    if not isinstance(error, OSError) or error.errno is not None or not any(sign in text for sign in _OF_STORES):
+        return None
+    return explained("in conf/", text)
 
 
 def _of_system(error: Exception) -> str | None:

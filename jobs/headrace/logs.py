@@ -15,6 +15,8 @@ from typing import Any
 
 import structlog
 
+from headrace.errors import EnvironmentFault
+
 
 class Attempt:
     """Writes a file repeatedly; a failure is logged when it begins, changes or ends."""
@@ -26,11 +28,11 @@ class Attempt:
         self._cause: str | None = None
 
     def __call__(self, *values: Any) -> None:
-        """Write once; after a failure of the file system the next call tries again."""
+        """Write once; after a failure of the file system or the store the next call tries again."""
         cause = None
         try:
             self._write(*values)
-        except OSError as error:
+        except (OSError, EnvironmentFault) as error:
             cause = str(error)
         if cause != self._cause:
             fields = {"cause": cause} if cause else {}

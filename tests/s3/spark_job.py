@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from headrace.environment import jars
 from headrace.project.model import Target
 from headrace.spark import session
-from headrace.spark.filesystem import place_of
+from headrace.store.hadoop import place_of
 
 BUCKET = "lake"
 TABLE = "tables/orders"

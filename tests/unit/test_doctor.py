@@ -29,7 +29,7 @@ def with_java(monkeypatch: pytest.MonkeyPatch, major: int, *names: str) -> None:
 def test_every_check_answers_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_java(monkeypatch, 17, "jdk.incubator.vector")
     names = [check.name for check in doctor.diagnose(Facts(tmp_path))]
-    assert names == ["python", "java", "jars", "ports", "broker", "disk", "memory", "time zone"]
+    assert names == ["python", "java", "jars", "ports", "broker", "store", "disk", "memory", "time zone"]
 
 
 def test_what_is_not_right_has_a_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,3 +103,14 @@ def test_other_failure_keeps_its_name(error: OSError) -> None:
     with pytest.raises(OSError) as caught, naming(Path("/d/x")):
         raise error
     assert caught.value.filename == before
+
+
+def test_denied_store_is_one_line() -> None:
+    rust = OSError(
+        "Kernel error -> The operation lacked the necessary privileges to complete for path a/_last_checkpoint\n"
+        "  \x1b[31m↳\x1b[0m Error performing GET http://h/lake in 4ms - Server returned non-2xx status code\n"
+        "  \x1b[31m↳\x1b[0m 403 Forbidden\n"
+        "  \x1b[31m↳\x1b[0m <Error><Code>AccessDenied</Code><Message>no</Message></Error>\n"
+    )
+    said = describe(rust) or ""
+    assert (said.startswith("the store in conf/ denies access: AccessDenied (no); "), "\n" in said) == (True, False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.errors import EnvironmentFault
-from headrace.spark.filesystem import AZURE_OPTIONS, S3_OPTIONS, S3_WRITES, Place, jars_for, place_of
+from headrace.store.hadoop import AZURE_OPTIONS, S3_OPTIONS, S3_WRITES, Place, jars_for, place_of
 
 KEYS = {"aws_access_key_id": "id", "aws_secret_access_key": "hidden"}
 LOCAL = {**KEYS, "aws_endpoint": "http://127.0.0.1:9000", "aws_allow_http": "true"}

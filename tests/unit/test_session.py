@@ -16,6 +16,7 @@ from headrace.errors import EnvironmentFault
 from headrace.project.model import Target
 from headrace.spark import session, small_batches
 from headrace.spark.jobs.batches import JobBatches
+from headrace.store.paths import path_of
 
 EXITED = PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
 
@@ -132,3 +133,26 @@ def test_batch_is_described_where_there_is_a_ui(
     context = Context(ui)
     JobBatches(cast(SparkSession, SimpleNamespace(sparkContext=context))).begin(7, 1)
     assert context.descriptions == descriptions
+
+
+def test_store_has_its_jars_and_its_keys_are_not_on_the_command_line(
+    tmp_path: Path, failing: list[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launched: dict[str, str] = {}
+    fetched: list[str] = []
+
+    def resolve(name: str) -> tuple[Path, ...]:
+        fetched.append(name)
+        return (Path(f"/{name}.jar"),)
+
+    monkeypatch.setenv("JAVA_HOME", str(java_home(tmp_path, "17.0.15")))
+    monkeypatch.setattr(session, "resolve", resolve)
+    monkeypatch.setattr(SparkContext, "_ensure_initialized", lambda conf: launched.update(conf.getAll()))
+    failing.append(ZeroDivisionError())
+    keys = {"aws_access_key_id": "id", "aws_secret_access_key": "s3cret"}
+    with pytest.raises(ZeroDivisionError):
+        session.start(Target("prod", tmp_path, path_of("s3://lake/shop", keys)))
+    assert {*fetched} == {"spark", "s3"}
+    assert launched["spark.driver.extraClassPath"] == "/spark.jar:/s3.jar"
+    assert "s3cret" not in str(launched)
+    assert session._store_confs(Target("local", tmp_path)) == {}

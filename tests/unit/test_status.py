@@ -15,6 +15,9 @@ import pytest
 
 from headrace.errors import EnvironmentFault
 from headrace.reading.status import ProjectStatus, QueryStatus, RunnerStatus, read_status
+from headrace.store import durable
+from headrace.store.layout import Layout
+from headrace.store.paths import path_of
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Store
@@ -93,3 +96,24 @@ def test_foreign_status_file_is_reported(store: Store, text: str) -> None:
 
 def _now() -> datetime:
     return datetime.now(timezone.utc)
+
+
+def shared(store: Store, seconds: float) -> ProjectStatus:
+    """What a runner on another machine has left on the store so long ago, as it is read here."""
+    bucket = path_of("memory:///")
+    layout = Layout(store.layout.data_dir, bucket)
+    at = datetime.now(timezone.utc) - timedelta(seconds=seconds)
+    assert layout.shared_status is not None
+    durable.write(layout.shared_status, replace(RUNNING, at=at, project=replace(RUNNING.project, pid=1)).to_json())
+    return read_status(store.project, layout)
+
+
+@pytest.mark.parametrize(("seconds", "state"), [(6, "running"), (600, "died")])
+def test_runner_on_another_machine_is_known_by_its_store(store: Store, seconds: float, state: str) -> None:
+    assert shared(store, seconds).project.state == state
+
+
+def test_old_status_of_this_machine_does_not_hide_a_newer_one(store: Store) -> None:
+    gone = replace(RUNNING, project=replace(RUNNING.project, pid=None), at=STARTED - timedelta(days=1))
+    store.layout.status.write_text(gone.to_json())
+    assert shared(store, 6).project.state == "running"

@@ -265,3 +265,66 @@ def test_kafka_option_of_the_other_target_is_reported_there(tmp_path):
     (tmp_path / "conf" / "local.yml").write_text("kafka: {options: {grup.id: x}}", encoding="utf-8")
     with pytest.raises(InvalidProject, match=r"conf/local.yml:1:19: unknown-key: .* Did you mean group.id\?"):
         target.read(tmp_path, "dev", {})
+
+
+KEYS = "{aws_access_key_id: id, aws_secret_access_key: env:SECRET}"
+
+
+def test_store_is_a_bucket_with_its_options(conf, tmp_path):
+    read = conf(f"store: {{url: 's3://lake/shop', options: {KEYS}}}", SECRET="s3cret")
+    assert str(read.layout.table("gold.t")) == "s3://lake/shop/tables/gold/t"
+    assert read.place.uri == "s3a://lake/shop"
+    assert read.store.bucket.options == {"aws_access_key_id": "id", "aws_secret_access_key": "s3cret"}
+    assert (read.layout.locks, "s3cret" in repr(read)) == (tmp_path / ".headrace" / "local" / "locks", False)
+
+
+@pytest.mark.parametrize("text", ["/lake", "file:///lake", "{url: /lake}"])
+def test_store_in_a_folder_holds_the_data_only(conf, tmp_path, text):
+    read = conf(f"store: {text}\ndata_dir: here")
+    assert (read.layout.root, read.layout.logs, read.place) == (Path("/lake"), tmp_path / "here" / "logs", None)
+
+
+def test_store_of_the_environment_takes_the_options_of_the_file(conf):
+    read = conf("store: {url: s3://lake, options: {aws_region: r}}", HEADRACE_STORE="s3://other/shop")
+    assert (str(read.store), read.store.bucket.options) == ("s3://other/shop", {"aws_region": "r"})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("store: {url: s3://lake, options: {aws_regoin: r}}", (1, 35, "unknown-key")),
+        ("store: {url: /lake, options: {aws_region: r}}", (1, 31, "unknown-key")),
+        ("store: {url: s4://lake/shop}", (1, 14, "bad-value")),
+        ("store: s4://lake/shop", (1, 8, "bad-value")),
+        ("store: dbfs:/lake", (1, 8, "bad-value")),
+        ("store: s3://lake/a b", (1, 8, "bad-value")),
+        ("store: {url: s3://lake, options: {aws_access_key_id: id}}", (1, 14, "bad-value")),
+        ("store: {options: {}}", (1, 1, "missing-key")),
+    ],
+)
+def test_store_that_cannot_be_used_has_a_finding(conf, text, expected):
+    assert findings(conf, text) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "found"),
+    [
+        ("", {}, "s3://lake/shop-dev"),
+        ("store: s3://mine", {}, "s3://mine"),
+        ("", {"HEADRACE_STORE": "s3://other"}, "s3://other/dev"),
+        ("", {"HEADRACE_STORE": "/data"}, "/data-dev"),
+    ],
+)
+def test_target_like_another_has_a_store_of_its_own(tmp_path, text, environ, found):
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "local.yml").write_text("store: s3://lake/shop", encoding="utf-8")
+    (tmp_path / "conf" / "dev.yml").write_text(f"like: local\n{text}", encoding="utf-8")
+    assert str(target.read(tmp_path, "dev", environ).store) == found
+
+
+def test_store_of_the_other_target_is_refused(tmp_path):
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "local.yml").write_text("store: s3://lake/shop", encoding="utf-8")
+    (tmp_path / "conf" / "dev.yml").write_text("like: local\nstore: s3://lake/shop/", encoding="utf-8")
+    with pytest.raises(InvalidProject, match=r"conf/dev.yml:2:8: bad-value: `store`: local keeps its tables there"):
+        target.read(tmp_path, "dev", {})

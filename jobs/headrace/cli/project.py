@@ -14,8 +14,8 @@ export_app = typer.Typer(
 )
 
 
-def setup() -> int:
-    """Fetch the jars of Spark and of the embedded broker.
+def setup(context: typer.Context) -> int:
+    """Fetch the jars of Spark and of the embedded broker, and those that the target's object store needs.
 
     They are checked against locked checksums and kept once per user.
 
@@ -23,7 +23,7 @@ def setup() -> int:
     """
     from headrace.commands import upkeep
 
-    return upkeep.setup()
+    return upkeep.setup(context.obj)
 
 
 def init(
@@ -51,7 +51,7 @@ def schemas(
 
 
 def doctor(context: typer.Context, json: Json = False) -> int:
-    """Look at Java, jars, ports, broker and disk; say the fix.
+    """Look at Java, jars, ports, broker, store and disk; say the fix.
 
     Example: headrace doctor
     """

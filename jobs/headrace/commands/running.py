@@ -23,6 +23,7 @@ from headrace.project import resets, selection
 from headrace.project.model import Project
 from headrace.reading.status import ProjectStatus
 from headrace.store import lease
+from headrace.store.paths import check
 
 if TYPE_CHECKING:
     from headrace.running.runner import Run
@@ -44,7 +45,9 @@ def run(
     standby: bool = False,
 ) -> int:
     """Run what is selected until asked to stop; the exit code shows whether a query failed."""
-    project, layout = workspace.declared, workspace.layout
+    project = workspace.declared
+    check(project.target.layout.root)
+    layout = workspace.layout
     if select or exclude:
         project = selection.narrowed(project, select, exclude)
     if standby:  # what would be refused is refused now, and not at the take-over

@@ -16,7 +16,7 @@ from headrace.commands.workspace import Workspace
 from headrace.environment import classes, jars
 from headrace.environment.broker import Broker, BrokerState
 from headrace.environment.doctor import Check, Facts, diagnose
-from headrace.errors import ExitCode, UsageError, did_you_mean
+from headrace.errors import ExitCode, HeadraceError, UsageError, did_you_mean
 from headrace.logs import event_logger
 from headrace.project.model import Project
 from headrace.reading import printing
@@ -26,9 +26,9 @@ from headrace.store.maintenance import Upkeep
 from headrace.store.paths import StorePath
 
 
-def setup() -> int:
+def setup(workspace: Workspace) -> int:
     """Fetch what is missing, and record the classes of our JVMs once."""
-    found = jars.resolve_all()
+    found = jars.resolve_all(_jar_sets(workspace))
     print(f"{len(found)} jars are there", file=sys.stderr)
     if not all(archive.path().exists() for archive in classes.ARCHIVES):
         print("Recording the classes of Spark's JVM and the broker's, once, so that they start faster", file=sys.stderr)
@@ -37,11 +37,22 @@ def setup() -> int:
     return ExitCode.OK
 
 
+def _jar_sets(workspace: Workspace) -> tuple[jars.SetName, ...]:
+    """The jars that the target needs; where there is none that can be read, those that all need."""
+    try:
+        place = workspace.declared.target.place
+    except HeadraceError:
+        return jars.ALWAYS
+    return jars.ALWAYS if place is None else (*jars.ALWAYS, *place.jars)
+
+
 def doctor(workspace: Workspace, as_json: bool) -> int:
     """Check everything that headrace needs of its environment."""
     target = workspace.declared.target
     kafka = target.kafka
-    checks = diagnose(Facts(target.data_dir, kafka.bootstrap, kafka.options, target.broker_of))
+    checks = diagnose(
+        Facts(target.data_dir, kafka.bootstrap, kafka.options, target.broker_of, _jar_sets(workspace), target.store)
+    )
     if as_json:
         printing.write_lines(json.dumps(asdict(check)) for check in checks)
     else:

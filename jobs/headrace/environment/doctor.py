@@ -21,6 +21,7 @@ from headrace.environment.java import VECTOR_MODULE, find_java, modules
 from headrace.errors import EnvironmentFault
 from headrace.project.kafka_options.client_properties import translated
 from headrace.store.layout import Layout
+from headrace.store.paths import ObjectPath, StorePath, check
 
 GIB = 1024**3
 ENOUGH_DISK = 2 * GIB
@@ -45,6 +46,7 @@ class Facts:
     options: Mapping[str, str] | None = None
     broker_of: Path | None = None
     jar_sets: tuple[jars.SetName, ...] = jars.ALWAYS
+    store: StorePath | None = None
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,8 @@ class Check:
 
 
 def diagnose(facts: Facts) -> tuple[Check, ...]:
-    """Return all checks in their order; none changes or fetches anything."""
-    return tuple(check(facts) for check in CHECKS)
+    """Return all checks in their order; none leaves or fetches anything."""
+    return tuple(each(facts) for each in CHECKS)
 
 
 def python(_: Facts) -> Check:
@@ -158,6 +160,17 @@ def disk(facts: Facts) -> Check:
     return Check("disk", ok, f"{free / GIB:.1f} GiB free at {there}", "" if ok else "Free at least 2 GiB.")
 
 
+def store(facts: Facts) -> Check:
+    """The object store can be listed, written and cleared."""
+    if not isinstance(facts.store, ObjectPath):
+        return Check("store", True, "no object store in this target")
+    try:
+        check(facts.store)
+    except EnvironmentFault as fault:
+        return Check("store", False, str(fault), "Correct `store:` in conf/, or HEADRACE_STORE.")
+    return Check("store", True, f"{facts.store} can be read and written")
+
+
 def memory(_: Facts) -> Check:
     """There is memory for Spark and the broker."""
     available = psutil.virtual_memory().available
@@ -170,4 +183,4 @@ def time_zone(_: Facts) -> Check:
     return Check("time zone", True, f"this machine: {time.tzname[0]}; headrace works in UTC throughout")
 
 
-CHECKS: tuple[Callable[[Facts], Check], ...] = (python, java, jar_files, ports, broker, disk, memory, time_zone)
+CHECKS: tuple[Callable[[Facts], Check], ...] = (python, java, jar_files, ports, broker, store, disk, memory, time_zone)

@@ -86,7 +86,8 @@ def is_over(done: Swap) -> bool:
 def remove(layout: Layout, folder: StorePath) -> None:
     """Remove what is kept of a swap, and the files that were left for readers."""
     if isinstance(folder, Path):
-        _unlink_files(layout.data_dir, folder)
+        assert isinstance(layout.root, Path)
+        _unlink_files(layout.root, folder)
     trees.remove(folder)
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from headrace.errors import Place
+from headrace.store import hadoop
 from headrace.store.layout import Layout
-from headrace.store.paths import StorePath
+from headrace.store.paths import ObjectPath, StorePath
 
 Layer = Literal["bronze", "silver", "gold"]
 Kind = Literal["view", "append", "upsert", "snapshot"]
@@ -382,6 +383,11 @@ class Target:
     def layout(self) -> Layout:
         """Where everything is."""
         return Layout(self.data_dir, self.store)
+
+    @property
+    def place(self) -> hadoop.Place | None:
+        """The object store as Spark knows it; None if the data are in a folder."""
+        return self.store.bucket.place if isinstance(self.store, ObjectPath) else None
 
     @property
     def identity(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -15,6 +16,7 @@ from headrace.errors import EnvironmentFault
 from headrace.project.model import Project
 from headrace.store import durable
 from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
 
 QueryKind = Literal["landing", "micro_batch", "streaming", "snapshot", "publisher"]
 QueryState = Literal["starting", "running", "waiting", "backing_off", "failed", "stopped", "died"]
@@ -22,6 +24,9 @@ RunnerState = Literal["starting", "running", "stopping", "failed", "stopped", "d
 
 FINISHED = ("failed", "stopped", "died")
 """States that a query or runner does not leave by itself."""
+
+_SILENCE = 60.0
+"""So many seconds without news from another machine mean that its runner has ended."""
 
 _CLOCK_SLACK = 2.0
 """Seconds by which a process may seem younger than the start time that it recorded itself."""
@@ -96,7 +101,10 @@ class ProjectStatus:
 
 
 def read_status(project: Project, layout: Layout) -> ProjectStatus:
-    """Return the project's status: that of its status file, unless the process that wrote it has ended."""
+    """Return the project's status: that of its status file, unless the process that wrote it has ended.
+
+    Of a runner on another machine it is what that one has last left on the store.
+    """
     return replace(_of_runner(project, layout), tables=read_tables(layout))
 
 
@@ -115,14 +123,35 @@ def write_tables(layout: Layout, tables: Iterable[TableStatus]) -> None:
 
 
 def _of_runner(project: Project, layout: Layout) -> ProjectStatus:
-    try:
-        status = ProjectStatus.from_json(layout.status.read_bytes())
-    except FileNotFoundError:
+    here = _read(layout.status)
+    if here is not None and here.project.state not in FINISHED and _alive(here.project):
+        return here
+    shared = None if layout.shared_status is None else _read(layout.shared_status)
+    if shared is not None and (here is None or _time(shared) > _time(here)):
+        return shared if shared.project.state in FINISHED or _is_recent(shared) else _died(shared)
+    if here is None:
         return ProjectStatus(RunnerStatus(project.name, project.target.name))
+    return here if here.project.state in FINISHED else _died(here)
+
+
+def _read(file: StorePath) -> ProjectStatus | None:
+    try:
+        return ProjectStatus.from_json(file.read_bytes())
+    except FileNotFoundError:
+        return None
     except ValidationError as error:
-        raise EnvironmentFault(f"{layout.status} is no status file, remove it: {error.errors()[0]['msg']}") from None
-    if status.project.state in FINISHED or _alive(status.project):
-        return status
+        raise EnvironmentFault(f"{file} is no status file, remove it: {error.errors()[0]['msg']}") from None
+
+
+def _time(status: ProjectStatus) -> float:
+    return status.at.timestamp() if status.at else 0.0
+
+
+def _is_recent(status: ProjectStatus) -> bool:
+    return time.time() - _time(status) < _SILENCE
+
+
+def _died(status: ProjectStatus) -> ProjectStatus:
     queries = (query if query.state in FINISHED else replace(query, state="died") for query in status.queries)
     return replace(status, project=replace(status.project, state="died"), queries=tuple(queries))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -52,11 +53,15 @@ from headrace.running.upkeep import TableUpkeep, UpkeepThread
 from headrace.spark import session
 from headrace.spark.binding import macros_of, seconds
 from headrace.spark.failures import message_of, passes
+from headrace.store import durable
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
 from headrace.streaming.native import NativeQuery
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable
+
+SHARED_SECONDS = 5.0
+"""How often other machines learn of the status: each time is a request to the store."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,7 @@ class Run:
         self._signals = CommitSignals()
         self._commit_cache = CommitCache()
         self._started = datetime.now(timezone.utc)
+        self._share_at = 0.0
         self._landings: list[LandingQuery] = []
         self._queries: list[factory.AnyQuery] = []
         self._publishers: list[Publisher] = []
@@ -166,9 +172,13 @@ class Run:
 
     def write_status(self, state: RunnerState = "running") -> None:
         """Write the status where `headrace status` reads it."""
+        text, shared = self.status(state).to_json(), self.layout.shared_status
         draft = self.layout.status.with_suffix(".tmp")
-        draft.write_text(self.status(state).to_json())
+        draft.write_text(text)
         draft.replace(self.layout.status)
+        if shared is not None and (state != "running" or time.monotonic() >= self._share_at):
+            self._share_at = time.monotonic() + SHARED_SECONDS
+            durable.write(shared, text)
 
     def _log_bounds(self) -> Mapping[StorePath, int]:
         """From which version on the log of each table is needed."""

@@ -48,7 +48,7 @@ _STATIC: Mapping[str, str] = {
     "spark.executor.defaultJavaOptions": "-XX:-DontCompileHugeMethods",
     # A column of more different values than fit gains nothing by a dictionary, and is not looked up in one any longer.
     "spark.hadoop.parquet.dictionary.page.size": "65536",
-    "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|jaas|sasl|credential",
+    "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|account[.]?key|jaas|sasl|credential",
 }
 
 _WITHOUT_UI: Mapping[str, str] = {
@@ -149,13 +149,16 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
         os.environ.setdefault("SPARK_LAUNCHER_OPTS", _LAUNCHER_OPTIONS)
         confs |= _launch_confs(target, log_file)
     submitted = _submitted_confs() if outside else None
-    for key, value in {**_defaults(outside), **target.spark_conf}.items():
+    for key, value in {**_defaults(outside), **_store_confs(target), **target.spark_conf}.items():
         if submitted is None or not submitted.contains(key):
             confs[key] = value
     confs |= _PLAIN_TEXT
     if submitted is not None and not submitted.contains("spark.jars"):
-        confs["spark.jars"] = _jars_for_running_jvm()
+        confs["spark.jars"] = _jars_for_running_jvm(target)
     with _preserved_interrupt_handler(), _startup_errors():
+        if secret := _store_confs(target).keys() - target.spark_conf.keys():  # not for the JVM's command line
+            shown = [(key, value) for key, value in confs.items() if key not in secret]
+            SparkContext._ensure_initialized(conf=SparkConf().setAll(shown))
         SparkContext.getOrCreate(SparkConf().setAll([*confs.items()]))
         spark = SparkSession.builder.config(map=dict[str, Any](confs)).getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
@@ -165,6 +168,17 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
 def _defaults(outside: bool) -> dict[str, str]:
     """The confs that a target may change, for a JVM that spark-submit has started (`outside`) or that we start."""
     return {**_STATIC, **_RUNTIME, **({} if outside else _WITHOUT_UI)}
+
+
+def _store_confs(target: Target) -> Mapping[str, str]:
+    """What makes Spark reach the target's object store."""
+    return {} if target.place is None else target.place.confs
+
+
+def _jars(target: Target) -> tuple[Path, ...]:
+    """The jars that a session of the target needs."""
+    own = () if target.place is None else tuple(jar for name in target.place.jars for jar in resolve(name))
+    return (*resolve("spark"), *own)
 
 
 @contextmanager
@@ -264,10 +278,10 @@ def _submitted_confs() -> SparkConf:
     return SparkConf()
 
 
-def _jars_for_running_jvm() -> str:
+def _jars_for_running_jvm(target: Target) -> str:
     """Our jars, added to a driver that spark-submit started without them; executors get them by `spark.jars`."""
     jvm: Any = SparkContext._jvm
-    jars = resolve("spark")
+    jars = _jars(target)
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     for jar in jars:
         loader.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
@@ -276,7 +290,7 @@ def _jars_for_running_jvm() -> str:
 
 def _launch_confs(target: Target, log_file: Path | None) -> dict[str, str]:
     confs = {"spark.master": target.spark_master or "local[2]"}
-    jars = [str(jar) for jar in resolve("spark")]
+    jars = [str(jar) for jar in _jars(target)]
     options, quoted = _JAVA_OPTIONS, JAVA_COMPILERS[target.compiler]
     if log_file is not None:
         settings = Path(__file__).with_name("log4j2.properties")

@@ -7,23 +7,26 @@ from typing import Any
 
 from deltalake import DeltaTable, Schema
 
-from headrace.store.paths import ObjectPath, StorePath
+from headrace.store.paths import ObjectPath, StorePath, reached
 
 
 def is_table(path: StorePath) -> bool:
     """Whether anything was ever committed there."""
-    return (path / "_delta_log").is_dir() and DeltaTable.is_deltatable(str(path), _options(path))
+    with reached(path):
+        return (path / "_delta_log").is_dir() and DeltaTable.is_deltatable(str(path), _options(path))
 
 
 def open_table(path: StorePath, version: int | None = None) -> DeltaTable:
     """Open a table; deltalake's TableNotFoundError if there is none."""
-    return DeltaTable(str(path), version=version, storage_options=_options(path))
+    with reached(path):
+        return DeltaTable(str(path), version=version, storage_options=_options(path))
 
 
 def create_table(path: StorePath, schema: Schema, configuration: Mapping[str, Any]) -> None:
     """Create a table without rows."""
     options = _options(path)
-    DeltaTable.create(str(path), schema, configuration=dict(configuration), storage_options=options)
+    with reached(path):
+        DeltaTable.create(str(path), schema, configuration=dict(configuration), storage_options=options)
 
 
 def _options(path: StorePath) -> dict[str, str] | None:

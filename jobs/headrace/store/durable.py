@@ -79,6 +79,7 @@ def _link_new(draft: Path, file: Path) -> None:
 def _put(file: StorePath, data: bytes, mode: Literal["create", "overwrite"]) -> None:
     assert isinstance(file, ObjectPath), f"{file} is on no store that is known"
     try:
-        obstore.put(file.bucket.client, file.key, data, mode=mode, use_multipart=False)
+        with file.bucket.reached():
+            obstore.put(file.bucket.client, file.key, data, mode=mode, use_multipart=False)
     except AlreadyExistsError as error:
         raise FileExistsError(str(file)) from error

@@ -128,6 +128,11 @@ class Layout:
         """The runner's latest status, replaced every second."""
         return self.data_dir / "status.json"
 
+    @property
+    def shared_status(self) -> StorePath | None:
+        """The same for other machines, some seconds old; None if the data are on this machine only."""
+        return None if self.store is None else self.store / "status.json"
+
 
 @dataclass(frozen=True)
 class Beside(Layout):

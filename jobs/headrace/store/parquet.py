@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from headrace.store import durable
-from headrace.store.paths import ObjectPath, StorePath
+from headrace.store.paths import ObjectPath, StorePath, reached
 
 BATCH_COLUMNS = ("_batch", "landing_batch")
 """The column with the number of the batch that a row came with: the first of these that a table has."""
@@ -96,7 +96,9 @@ def _on_disk(folder: Path) -> Iterator[tuple[str, int, int]]:
 
 def _in_bucket(folder: StorePath) -> Iterator[tuple[str, int, int]]:
     assert isinstance(folder, ObjectPath)
-    for each in obstore.list_with_delimiter(folder.bucket.client, folder.key)["objects"]:
+    with folder.bucket.reached():
+        found = obstore.list_with_delimiter(folder.bucket.client, folder.key)["objects"]
+    for each in found:
         name = each["path"].rpartition("/")[2]
         if name.endswith(".parquet"):
             yield name, each["size"], int(each["last_modified"].timestamp() * 1000)
@@ -104,4 +106,5 @@ def _in_bucket(folder: StorePath) -> Iterator[tuple[str, int, int]]:
 
 def _rows(file: StorePath) -> int:
     source: Any = file if isinstance(file, Path) else obstore.open_reader(file.bucket.client, file.key)  # type: ignore[attr-defined]
-    return int(parquet.read_metadata(source).num_rows)
+    with reached(file):
+        return int(parquet.read_metadata(source).num_rows)

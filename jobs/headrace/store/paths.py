@@ -7,19 +7,25 @@ mean something there: a folder is whatever objects have its name as their prefix
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from datetime import timedelta
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, Protocol
+from urllib.parse import unquote
 
 import obstore
-from obstore.store import ObjectStore, from_url
+from obstore.store import MemoryStore, ObjectStore, from_url
 
 from headrace.errors import EnvironmentFault
+from headrace.store import hadoop
+from headrace.store.reaching import explained, probe, reaching
 
-CLIENT_OPTIONS = frozenset(("allow_http", "allow_invalid_certificates", "connect_timeout", "proxy_url", "timeout"))
-"""Options of the connection rather than of the service."""
+_RETRIES: Any = {"max_retries": 6, "retry_timeout": timedelta(seconds=30)}
+"""Of one request; what lasts longer is tried again by whoever asked, and is reported until then."""
+_FEW: Any = {"max_retries": 2, "retry_timeout": timedelta(seconds=10)}
 
 
 class StorePath(Protocol):
@@ -72,13 +78,27 @@ class Bucket:
     @cached_property
     def client(self) -> ObjectStore:
         """The client of the bucket; it connects when it is asked for something."""
-        reach = {name: value for name, value in self.options.items() if name in CLIENT_OPTIONS}
-        service = {name: value for name, value in self.options.items() if name not in CLIENT_OPTIONS}
+        return self.connected(_RETRIES)
+
+    def connected(self, retries: Any) -> ObjectStore:
+        """A client that tries again as often as `retries` say."""
+        if self.url.startswith("memory:"):
+            return MemoryStore()
+        config: Any = {name: value for name, value in self.options.items() if name != "aws_allow_http"}
+        reach: Any = {"allow_http": hadoop.plain_http(self.options)}
         try:
-            client: Any = from_url(self.url, config=service, client_options=reach)  # type: ignore[call-overload]
+            return from_url(self.url, config=config, client_options=reach, retry_config=retries)
         except Exception as error:
-            raise EnvironmentFault(f"the store {self.url} cannot be used: {_first_line(error)}") from None
-        return client  # type: ignore[no-any-return]
+            raise EnvironmentFault(explained(self.url, str(error))) from None
+
+    def reached(self) -> AbstractContextManager[None]:
+        """A block in which the bucket is asked for something; what it refuses is reported in one line."""
+        return reaching(self.url)
+
+    @cached_property
+    def place(self) -> hadoop.Place:
+        """The bucket as Spark knows it."""
+        return hadoop.place_of(self.url, self.options)
 
 
 @dataclass(frozen=True)
@@ -118,29 +138,36 @@ class ObjectPath:
 
     def is_file(self) -> bool:
         try:
-            obstore.head(self.bucket.client, self.key)
+            with self.bucket.reached():
+                obstore.head(self.bucket.client, self.key)
         except FileNotFoundError:
             return False
         return True
 
     def is_dir(self) -> bool:
-        return any(True for page in obstore.list(self.bucket.client, self.key, chunk_size=1) for _ in page)
+        """Whether anything is below, other than the marker by which Hadoop remembers an empty folder."""
+        with self.bucket.reached():
+            found = (each["path"] for page in obstore.list(self.bucket.client, self.key, chunk_size=1) for each in page)
+            return any(path != self.key for path in found)
 
     def read_bytes(self) -> bytes:
-        return bytes(obstore.get(self.bucket.client, self.key).bytes())
+        with self.bucket.reached():
+            return bytes(obstore.get(self.bucket.client, self.key).bytes())
 
     def read_text(self, encoding: str | None = None) -> str:
         return self.read_bytes().decode(encoding or "utf-8")
 
     def write_text(self, data: str, encoding: str | None = None) -> int:
         """Put the object in the place of what is there, whole."""
-        obstore.put(self.bucket.client, self.key, data.encode(encoding or "utf-8"), use_multipart=False)
+        with self.bucket.reached():
+            obstore.put(self.bucket.client, self.key, data.encode(encoding or "utf-8"), use_multipart=False)
         return len(data)
 
     def unlink(self, missing_ok: bool = False) -> None:
         """Delete the object; object stores do not say whether there was one."""
         del missing_ok
-        obstore.delete(self.bucket.client, self.key)
+        with self.bucket.reached():
+            obstore.delete(self.bucket.client, self.key)
 
     def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
         """Do nothing: a folder is there with its first object."""
@@ -153,48 +180,54 @@ class ObjectPath:
             found = (each for each in self.files() if _matches(each.key.split("/")[-len(parts) :], parts))
             yield from found
             return
-        for child in self.children() if any(sign in first for sign in "*?[") else [self / first]:
+        is_listed = any(sign in first for sign in "*?[")
+        for child in self.children() if is_listed else [self / first]:
             if fnmatchcase(child.name, first):
                 if rest:
                     yield from child.glob(rest)
-                elif child.exists():
+                elif is_listed or child.exists():
                     yield child
 
     def children(self) -> Iterator[ObjectPath]:
         """The objects and folders directly below."""
-        found = obstore.list_with_delimiter(self.bucket.client, self.key or None)
-        names = [*(each["path"] for each in found["objects"]), *found["common_prefixes"]]
+        with self.bucket.reached():
+            found = obstore.list_with_delimiter(self.bucket.client, self.key or None)
+        names = {*(each["path"] for each in found["objects"]), *found["common_prefixes"]} - {self.key}
         yield from (ObjectPath(self.bucket, name) for name in sorted(names))
 
     def files(self) -> Iterator[ObjectPath]:
-        """All objects below, in the order of their names."""
-        for page in obstore.list(self.bucket.client, self.key or None):
-            yield from (ObjectPath(self.bucket, each["path"]) for each in page)
+        """All objects below, in the order of their names; Hadoop's markers of folders look like empty ones."""
+        with self.bucket.reached():
+            found = [each["path"] for page in obstore.list(self.bucket.client, self.key or None) for each in page]
+        yield from (ObjectPath(self.bucket, name) for name in found if name != self.key)
+
+
+def reached(path: StorePath) -> AbstractContextManager[None]:
+    """A block in which a library reaches a path; what an object store refuses is reported in one line."""
+    return path.bucket.reached() if isinstance(path, ObjectPath) else nullcontext()
+
+
+def check(root: StorePath) -> None:
+    """Refuse an object store that cannot be used for a run, with few tries."""
+    if isinstance(root, ObjectPath):
+        probe(root.bucket.connected(_FEW), root.bucket.url)
 
 
 def spark_uri(path: StorePath) -> str:
     """A path as Spark names it: Hadoop's file systems have schemes of their own."""
-    text = str(path)
-    scheme, found, rest = text.partition("://")
-    return f"{_HADOOP.get(scheme, scheme)}://{rest}" if found else text
-
-
-_HADOOP = {"s3": "s3a"}
+    return f"{path.bucket.place.uri}/{path.key}".rstrip("/") if isinstance(path, ObjectPath) else str(path)
 
 
 def _matches(names: list[str], patterns: list[str]) -> bool:
     return len(names) == len(patterns) and all(map(fnmatchcase, names, patterns))
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-
-
 def path_of(url: str | Path, options: Mapping[str, str] | None = None) -> Path | ObjectPath:
     """The path that a URL names: of a disk (`file:` or none), or of an object store."""
     text = str(url)
     if text.startswith("file://"):
-        return Path(text.removeprefix("file://"))
+        return Path(unquote(text.removeprefix("file://")))
     if "://" not in text:
         return Path(url)
-    return ObjectPath(Bucket(text, dict(options or {})))
+    url = text.rstrip("/") if text.partition("://")[2].strip("/") else text
+    return ObjectPath(Bucket(url, dict(options or {})))

@@ -18,7 +18,10 @@ _AT_ONCE = 1000
 
 
 def remove(folder: StorePath) -> None:
-    """Remove a folder with all that is in it; nothing happens where there is none."""
+    """Remove a folder with all that is in it; nothing happens where there is none.
+
+    Hadoop's markers of folders stay in a bucket; nothing is there for those who ask `is_dir`.
+    """
     if isinstance(folder, Path):
         with suppress(FileNotFoundError):
             shutil.rmtree(folder)
@@ -26,7 +29,8 @@ def remove(folder: StorePath) -> None:
     assert isinstance(folder, ObjectPath)
     keys = (file.key for file in folder.files())
     while some := [*islice(keys, _AT_ONCE)]:
-        obstore.delete(folder.bucket.client, some)
+        with folder.bucket.reached():
+            obstore.delete(folder.bucket.client, some)
 
 
 def copy(folder: StorePath, to: StorePath) -> None:
@@ -37,7 +41,9 @@ def copy(folder: StorePath, to: StorePath) -> None:
         return
     assert isinstance(folder, ObjectPath) and isinstance(to, ObjectPath)
     for file in folder.files():
-        obstore.copy(folder.bucket.client, file.key, (to / str(file.relative_to(folder))).key)
+        # What is listed may be no object, but Hadoop's marker of a folder.
+        with suppress(FileNotFoundError), folder.bucket.reached():
+            obstore.copy(folder.bucket.client, file.key, (to / str(file.relative_to(folder))).key)
 
 
 def move(folder: StorePath, to: StorePath) -> None:
@@ -57,7 +63,8 @@ def link(file: StorePath, to: StorePath) -> None:
         os.link(file, to)
         return
     assert isinstance(file, ObjectPath) and isinstance(to, ObjectPath)
-    obstore.copy(file.bucket.client, file.key, to.key)
+    with file.bucket.reached():
+        obstore.copy(file.bucket.client, file.key, to.key)
 
 
 def files(folder: StorePath) -> Iterable[StorePath]:

@@ -10,7 +10,7 @@ from headrace.spark.materialized import write_files
 from headrace.spark.streaming.file_list import FileList
 from headrace.store import parquet, trees
 from headrace.store.commits import Commit
-from headrace.store.paths import StorePath, spark_uri
+from headrace.store.paths import ObjectPath, StorePath, spark_uri
 from headrace.tables.delta import CommitTable
 
 
@@ -34,6 +34,8 @@ class RecentOutput:
         """Start from what the table holds; return the rows, without bookkeeping columns."""
         trees.remove(self.folder)
         self.folder.mkdir(parents=True)
+        if isinstance(self.folder, ObjectPath):  # a folder without objects is none; Spark does not read this one
+            (self.folder / "_folder").write_text("")
         for commit in reversed([*self._recent()]):
             self._link(commit)
         frame = self._session.read.schema(self._table.schema).parquet(spark_uri(self.folder))

@@ -89,10 +89,15 @@ def folder_fault(text: str) -> str | None:
     if not text.strip():
         return "the path is empty; name a folder"
     if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", text):
-        return f"`{text}` is no path; data lives in a folder of a file system, and object stores are not supported"
+        return f"`{text}` is no path; this is a folder of a file system; an object store is named in `store`"
     if re.search(r"\$[a-zA-Z_{]", text) or re.match("~[^/]", text):
         return f"`{text}`: no shell reads this; write `~/...`, or `env:NAME` for a variable that holds the whole path"
     return None
+
+
+def store_fault(text: str) -> str | None:
+    """Return why a text names no store, if it does not: it is a path, or a URL."""
+    return None if "://" in text else folder_fault(text)
 
 
 def _checked(fault: Callable[[str], str | None], code: str = "bad-value") -> AfterValidator:
@@ -130,5 +135,6 @@ _DurationText = Annotated[str, Field(pattern=_DURATION, examples=["500ms"])]
 _ADDRESS = r"(?:[a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+(?:%\w+)?\]):([0-9]{1,5})"
 Bootstrap = Annotated[str, _checked(bootstrap_fault)]
 FolderPath = Annotated[str, _checked(folder_fault)]
+StoreUrl = Annotated[str, _checked(store_fault)]
 TopicName = Annotated[str, _checked(topic_names.fault, "bad-name")]
 Duration = Annotated[float, BeforeValidator(seconds, json_schema_input_type=_DurationText)]

@@ -13,13 +13,25 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from headrace.errors import EnvironmentFault, Finding, InvalidProject, UsageError, did_you_mean
 from headrace.project.declarations import documents, shapes
 from headrace.project.declarations.documents import Document, Keys, Shape, refuse
-from headrace.project.declarations.shapes import Bootstrap, Duration, FolderPath, Options, TopicName, Vars, seconds
+from headrace.project.declarations.shapes import (
+    Bootstrap,
+    Duration,
+    FolderPath,
+    Options,
+    StoreUrl,
+    TopicName,
+    Vars,
+    seconds,
+)
 from headrace.project.files import read_text
 from headrace.project.kafka_options import client_properties
 from headrace.project.model import Compiler, InputBounds, Kafka, Mail, SmallBatchMode, Target
+from headrace.store import hadoop
+from headrace.store.paths import ObjectPath, path_of
 
 BOOTSTRAP_VARIABLE = "HEADRACE_KAFKA_BOOTSTRAP"
 DATA_DIR_VARIABLE = "HEADRACE_DATA_DIR"
+STORE_VARIABLE = "HEADRACE_STORE"
 SMALL_BATCHES_VARIABLE = "HEADRACE_SMALL_BATCHES"
 
 
@@ -79,6 +91,15 @@ class _Input(Shape):
     max_records: Annotated[int | None, Field(ge=1)] = None
 
 
+class _Store(Shape):
+    url: StoreUrl
+    options: Options = Field(default_factory=dict)
+
+
+def _store(value: Any) -> Any:
+    return {"url": value} if isinstance(value, str) else value
+
+
 class FileShape(Shape):
     """A file of conf/."""
 
@@ -87,6 +108,7 @@ class FileShape(Shape):
     input: _Input = Field(default_factory=_Input)
     kafka: _Kafka = Field(default_factory=_Kafka)
     data_dir: FolderPath | None = None
+    store: Annotated[_Store | None, BeforeValidator(_store, json_schema_input_type=str | _Store | None)] = None
     spark: _Spark = Field(default_factory=_Spark)
     trigger: _Trigger = Field(default_factory=_Trigger)
     keep_history: Annotated[Duration, AfterValidator(_keep_history)] = Field(default="10m", validate_default=True)
@@ -110,12 +132,24 @@ def read(root: Path, name: str, environ: Mapping[str, str]) -> Target:
     if other and environ.get(DATA_DIR_VARIABLE):
         data_dir = Path(f"{data_dir}-{name}")  # the folder itself is the other's
     broker_of = _data_dir(root, other.name, other.file) if other else None
-    found = [*_like_findings(own, file, data_dir, broker_of), *_option_findings(document, file)]
+    store_of = _store_of(root, other.file) if other else None
+    store = _store_of(root, file)
+    if other and store is not None and (environ.get(STORE_VARIABLE) or "store" not in (own.value or {})):
+        store = _beside(store, name)  # what is there itself is the other's
+    found = [
+        *_like_findings(own, file, data_dir, broker_of),
+        *_option_findings(document, file),
+        *_store_findings(document, file),
+    ]
+    if store is not None and store == store_of:
+        message = f"`store`: {file.like} keeps its tables there; give another one, or leave it out"
+        found.append(Finding(own.value_place("store", "url"), "bad-value", message))
     if found:
         raise InvalidProject(found)
     return Target(
         name=name,
         data_dir=data_dir,
+        store=store,
         kafka=Kafka(file.kafka.bootstrap, file.kafka.options, file.kafka.create_topics, file.kafka.topics),
         spark_master=file.spark.master,
         spark_conf=file.spark.conf,
@@ -189,6 +223,39 @@ def _data_dir(root: Path, name: str, file: FileShape) -> Path:
     return root / Path(file.data_dir or f".headrace/{name}").expanduser()
 
 
+def _store_of(root: Path, file: FileShape) -> Path | ObjectPath | None:
+    if file.store is None:
+        return None
+    found = path_of(file.store.url, file.store.options)
+    return root / found.expanduser() if isinstance(found, Path) else found
+
+
+def _beside(store: Path | ObjectPath, name: str) -> Path | ObjectPath:
+    """The store of a target that is like the one whose store this is: a bucket without a prefix gets one."""
+    if isinstance(store, Path):
+        return Path(f"{store}-{name}")
+    url = store.bucket.url.rstrip("/")
+    return path_of(f"{url}-{name}" if "/" in url.partition("://")[2] else f"{url}/{name}", store.bucket.options)
+
+
+def _store_findings(document: Document, file: FileShape) -> Iterator[Finding]:
+    """What neither Spark nor the driver's own client could use."""
+    if file.store is None:
+        return
+    url, options = file.store.url, file.store.options
+    known = hadoop.known_options(url)
+    unknown = [name for name in options if name not in known]
+    for name in unknown:
+        advice = did_you_mean(name, known) or (f" Known here: {', '.join(known)}." if known else "")
+        message = f"the store {url} has no option `{name}`.{advice}"
+        yield Finding(document.key_place("store", "options", name), "unknown-key", message)
+    if "://" in url and not unknown:
+        try:
+            hadoop.place_of(url, options)
+        except EnvironmentFault as fault:
+            yield Finding(document.value_place("store", "url"), "bad-value", f"`store`: {fault}")
+
+
 def _like_findings(document: Document, file: FileShape, data_dir: Path, other: Path | None) -> Iterator[Finding]:
     if other is not None and data_dir.resolve() == other.resolve():
         message = f"`data_dir`: {file.like} keeps its tables there; give another folder, or leave it out"
@@ -211,7 +278,12 @@ def _option_findings(document: Document, file: FileShape) -> Iterator[Finding]:
 
 
 def _check_environment(environ: Mapping[str, str]) -> None:
-    for variable, fault in ((BOOTSTRAP_VARIABLE, shapes.bootstrap_fault), (DATA_DIR_VARIABLE, shapes.folder_fault)):
+    checks = (
+        (BOOTSTRAP_VARIABLE, shapes.bootstrap_fault),
+        (DATA_DIR_VARIABLE, shapes.folder_fault),
+        (STORE_VARIABLE, shapes.store_fault),
+    )
+    for variable, fault in checks:
         if (value := environ.get(variable)) and (message := fault(value)):
             raise EnvironmentFault(f"{variable}: {message}")
     mode, modes = environ.get(SMALL_BATCHES_VARIABLE), get_args(SmallBatchMode)
@@ -228,6 +300,9 @@ def _overridden(document: Document, environ: Mapping[str, str]) -> Document:
         value = {**value, "kafka": {**kafka, "bootstrap": bootstrap}}
     if data_dir := environ.get(DATA_DIR_VARIABLE):
         value = {**value, "data_dir": data_dir}
+    if url := environ.get(STORE_VARIABLE):
+        store = value.get("store")
+        value = {**value, "store": {**(store if isinstance(store, Mapping) else {}), "url": url}}
     if (mode := environ.get(SMALL_BATCHES_VARIABLE)) and isinstance(spark, Mapping):
         value = {**value, "spark": {**spark, "small_batches": mode}}
     return replace(document, value=value)

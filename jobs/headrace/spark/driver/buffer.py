@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,7 +17,8 @@ from headrace.spark.driver.parquet_writer import ParquetWriter
 from headrace.spark.driver.rows import Rows, collected
 from headrace.spark.jvm import frame_of, java_array, scala_object
 from headrace.spark.materialized import Materialized
-from headrace.store.paths import StorePath
+from headrace.store import durable
+from headrace.store.paths import ObjectPath, StorePath
 
 _FEW_BYTES = 8_000
 _NUMBERS = count()
@@ -49,7 +52,13 @@ class Buffer:
         """Write rows like those that it holds into a Parquet file."""
         if self._files is None:
             self._files = ParquetWriter(self._session, self.schema)
-        self._files.write(rows.array, file)
+        if not isinstance(file, ObjectPath):
+            self._files.write(rows.array, file)
+            return
+        with TemporaryDirectory(prefix="headrace-") as folder:  # Hadoop would make nine requests of this one
+            draft = Path(folder) / file.name
+            self._files.write(rows.array, draft)
+            durable.write_bytes(file, draft.read_bytes())
 
     def _over(self, schema: StructType) -> DataFrame:
         """A frame of which Spark knows that it is one partition: no plan over it has to bring rows together."""

@@ -21,12 +21,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 from urllib.parse import unquote
 
-from headrace.environment.jars import SetName
 from headrace.errors import EnvironmentFault, did_you_mean
 
 Options = Mapping[str, str]
+JarSet = Literal["s3"]
+"""A set of jars that not every session needs."""
 
 S3_OPTIONS = (
     "aws_access_key_id",
@@ -87,12 +89,12 @@ class Place:
 
     uri: str
     confs: Mapping[str, str] = field(default_factory=dict, repr=False)
-    jars: tuple[SetName, ...] = ()
+    jars: tuple[JarSet, ...] = ()
 
 
 def place_of(url: str, options: Options) -> Place:
     """Translate a store's url and options; whatever Spark could not follow is refused."""
-    scheme = url.partition("://")[0] if "://" in url else "file"
+    scheme = _scheme(url)
     if scheme not in _SCHEMES:
         raise EnvironmentFault(
             f"The store {url} cannot be reached from Spark: `{scheme}:` is not one of {_listed(_SCHEMES)}."
@@ -103,9 +105,23 @@ def place_of(url: str, options: Options) -> Place:
     return translate(url, options)
 
 
-def jars_for(url: str) -> tuple[SetName, ...]:
+def known_options(url: str) -> tuple[str, ...]:
+    """The options that a store of this url may have; none for a url that is not known."""
+    return _SCHEMES[scheme][0] if (scheme := _scheme(url)) in _SCHEMES else ()
+
+
+def plain_http(options: Options) -> bool:
+    """Whether the options allow an address without encryption."""
+    return _flag(options, "aws_allow_http")
+
+
+def jars_for(url: str) -> tuple[JarSet, ...]:
     """Return the sets of jars that a store needs beside those that every session has."""
     return ("s3",) if url.startswith(("s3://", "s3a://")) else ()
+
+
+def _scheme(url: str) -> str:
+    return url.partition("://")[0] if "://" in url else "file"
 
 
 def _s3(url: str, options: Options) -> Place:

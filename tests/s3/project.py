@@ -1,0 +1,83 @@
+"""The project of the checkout on an object store, called from machines that have nothing else in common."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from headrace.environment.broker import Broker
+from tests.kafka.cluster import Cluster
+from tests.kafka.stage import PROJECT, command, environ
+from tests.s3.server import S3Server, serving
+from tests.waiting import PATIENCE
+
+SECRET = "S3_SECRET"
+PARTS = ("manifest.yml", "sql", "macros")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A folder with the project and, in `data`, whatever a run leaves here."""
+
+    folder: Path
+    bootstrap: str
+    server: S3Server
+
+    def call(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run one headrace command to its end."""
+        known = {**environ(self.bootstrap), SECRET: self.server.options["aws_secret_access_key"]}
+        asked, within = command(*words, project=self.folder), 2 * PATIENCE
+        return subprocess.run(asked, env=known, cwd=self.folder, capture_output=True, text=True, timeout=within)
+
+    def done(self, *words: str) -> str:
+        """Run one headrace command, which must succeed; return what it prints."""
+        done = self.call(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def rows(self, *words: str) -> list[dict[str, Any]]:
+        """The rows that a command prints."""
+        return [json.loads(line) for line in self.done(*words, "--json").splitlines()]
+
+
+@dataclass(frozen=True)
+class Site:
+    """A broker and a bucket, and machines that have nothing but a copy of the project's files."""
+
+    folder: Path
+    cluster: Cluster
+    server: S3Server
+
+    def machine(self, name: str) -> Machine:
+        """A machine on which nothing has ever run."""
+        folder = self.folder / name
+        folder.mkdir()
+        for part in PARTS:
+            source = PROJECT / part
+            if source.is_dir():
+                shutil.copytree(source, folder / part)
+            else:
+                shutil.copy(source, folder / part)
+        (folder / "conf").mkdir()
+        options = {**self.server.options, "aws_secret_access_key": f"env:{SECRET}"}
+        conf = {"store": {"url": f"{self.server.url}/shop", "options": options}, "data_dir": "data", "kafka": {}}
+        conf["kafka"] = {"create_topics": True}
+        with (folder / "conf" / "test.yml").open("w") as out:
+            YAML().dump(conf, out)
+        return Machine(folder, self.cluster.bootstrap, self.server)
+
+
+@contextmanager
+def site(folder: Path) -> Iterator[Site]:
+    """A broker and a bucket for as long as the block lasts."""
+    with Broker(folder / "broker").running() as state, serving(folder) as server:
+        assert state.bootstrap is not None
+        yield Site(folder, Cluster(state.bootstrap), server)

@@ -1,0 +1,116 @@
+"""A project whose data are on S3: what one machine has begun another goes on with, and nothing is lost or done twice.
+
+Every command is a process of its own. The tests follow one another.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from tests.kafka.cluster import Event
+from tests.kafka.events import made, order
+from tests.kafka.oracle import MANUFACTURED, ORDERS
+from tests.s3.project import Machine, Site, site
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+
+AT = 1_767_261_600_000
+"""When the calls were, in milliseconds."""
+
+HOUR = 3_600_000
+RUN = ("run", "--select", "shipping", "--select", "calls", "--available-now")
+MOST_REQUESTS = 15
+"""Of a batch of shipping, which writes two tables."""
+
+OTHERS = re.compile(r"(HEAD|GET) .*/shipment_ready/_delta_log|calls|call_|status.json")
+"""Requests of the publisher, of the other domain and of the runner, which come in between."""
+
+
+def half(topic: str, what: str, at: int) -> Event:
+    return topic, None, json.dumps({"user1": "ann", "user2": "bob", "timestamp": AT + at, what: "x"})
+
+
+def shipped(machine: Machine) -> list[str]:
+    return sorted(row["order_id"] for row in machine.rows("show", "gold.shipment_ready"))
+
+
+def sent(started: Site) -> list[str]:
+    return sorted(str(record.key) for record in started.cluster.committed("shipping"))
+
+
+def of_last_batch(requests: Sequence[str]) -> list[str]:
+    """The requests from the record of a batch's inputs to the note that it is finished, but for those of others."""
+    begins = [at for at, line in enumerate(requests) if re.search(r"PUT .*/shipping/inputs/\d+\.json", line)]
+    batch = requests[begins[-1] :]
+    ends = next(at for at, line in enumerate(batch) if line.endswith("/inputs/finished"))
+    return [line for line in batch[: ends + 1] if not OTHERS.search(line)]
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with site(tmp_path_factory.mktemp("site")) as found:
+        found.cluster.create({ORDERS: 1, MANUFACTURED: 1, "analyticsTopic": 1, "metricsTopic": 1})
+        yield found
+
+
+@pytest.fixture(scope="module")
+def moved(started: Site) -> Machine:
+    """A machine that has gone on with what another began, which has lost all that it had."""
+    first = started.machine("first")
+    started.cluster.send([order("a", 1, 2), made("a", 1), order("b", 1), made("b", 1)])
+    started.cluster.send([half("analyticsTopic", "analytics", 0)])
+    first.done(*RUN)
+    shutil.rmtree(first.folder)
+    started.cluster.send([made("a", 2), order("c", 3), made("c", 3), (ORDERS, "bad", "no json")])
+    started.cluster.send([half("metricsTopic", "metrics", 1000), half("metricsTopic", "metrics", HOUR)])
+    second = started.machine("second")
+    second.done(*RUN)
+    return second
+
+
+def test_every_order_is_shipped_once(started: Site, moved: Machine) -> None:
+    assert shipped(moved) == ["a", "b", "c"]
+    assert sent(started) == ["a", "b", "c"]
+
+
+def test_state_of_the_streaming_engine_is_on_the_store(started: Site, moved: Machine) -> None:
+    (call,) = started.cluster.committed("outputTopic")
+    assert (call.value["analytics"], call.value["metrics"]) == ("x", "x")
+
+
+def test_batch_takes_few_requests(started: Site, moved: Machine) -> None:
+    batch = of_last_batch(started.server.requests())
+    assert len(batch) <= MOST_REQUESTS, batch
+
+
+def test_commands_read_the_store(started: Site, moved: Machine) -> None:
+    elsewhere = started.machine("reader")
+    assert elsewhere.rows("sql", "select count(*) as n from gold.shipment_ready") == [{"n": 3}]
+    assert [group["reason"] for group in elsewhere.rows("dead-letters")] == ["not_json"]
+    assert elsewhere.call("plan").returncode == 0
+    status = json.loads(elsewhere.done("status", "--json"))
+    assert status["project"]["state"] == "stopped" and len(status["queries"]) > 3
+    assert "store" in elsewhere.done("doctor")
+
+
+def test_rebuild_takes_the_place_of_what_runs(started: Site, moved: Machine) -> None:
+    moved.done("rebuild", "shipping")
+    moved.done("rebuild", "shipping", "--swap", "--keep", "0")
+    assert shipped(moved) == ["a", "b", "c"]
+    started.cluster.send([order("d", 1), made("d", 1)])
+    moved.done(*RUN)
+    assert (shipped(moved), sent(started)) == (["a", "b", "c", "d"], ["a", "b", "c", "d"])
+
+
+def test_reset_begins_anew_and_sends_nothing_twice(started: Site, moved: Machine) -> None:
+    for query in ("shipping", "calls"):
+        moved.done("reset", query, "--yes")
+    assert (shipped(moved), moved.rows("show", "gold.calls")) == ([], [])
+    moved.done(*RUN)
+    assert len(moved.rows("show", "gold.calls")) == len(started.cluster.committed("outputTopic")) == 1
+    assert (shipped(moved), sent(started)) == (["a", "b", "c", "d"], ["a", "b", "c", "d"])

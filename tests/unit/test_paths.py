@@ -1,0 +1,58 @@
+"""Paths of an object store, as they stand in for those of a disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import obstore
+import pytest
+
+from headrace.store import trees
+from headrace.store.paths import ObjectPath, path_of, spark_uri
+
+NAMES = ("log/1.json", "log/2.json", "log/old/1.json", "log/notes", "other/x")
+
+
+@pytest.fixture
+def root() -> ObjectPath:
+    found = path_of("memory:///")
+    assert isinstance(found, ObjectPath)
+    for name in NAMES:
+        (found / name).write_text(name)
+    return found
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Path:
+    for name in NAMES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "pattern", ["*", "log/*.json", "log/[0-9].json", "log/old", "log/none", "*/*", "**/*.json", "*/old/1.json"]
+)
+def test_pattern_finds_what_it_finds_on_a_disk(root: ObjectPath, disk: Path, pattern: str) -> None:
+    assert sorted(each.key for each in root.glob(pattern)) == sorted(
+        str(each.relative_to(disk)) for each in disk.glob(pattern)
+    )
+
+
+def test_listed_names_are_not_asked_for_again(root: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(obstore, "head", lambda *_: pytest.fail("asked"))
+    assert len([*root.glob("log/*.json")]) == 2
+
+
+def test_folder_is_there_with_its_objects(root: ObjectPath) -> None:
+    assert ((root / "log").is_dir(), (root / "log").is_file(), (root / "lo").exists()) == (True, False, False)
+    trees.remove(root / "log")
+    assert (root / "log").exists() is False
+    assert (root / "other" / "x").read_text() == "other/x"
+
+
+def test_path_is_named_as_spark_names_it() -> None:
+    options = {"azure_storage_account_name": "acme"}
+    assert spark_uri(path_of("s3://lake/shop/") / "tables") == "s3a://lake/shop/tables"
+    assert spark_uri(path_of("az://lake", options) / "t") == "abfss://lake@acme.dfs.core.windows.net/t"
+    assert spark_uri(path_of("file:///data/a%20b") / "t") == "/data/a b/t"
