@@ -121,6 +121,11 @@ _LOCAL: Mapping[str, str] = {
     ),
 }
 
+_ON_A_BUCKET: Mapping[str, str] = {
+    # Hadoop's markers of folders outlive a reset, and Spark takes those below `state/` for the state of another query.
+    "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
+}
+
 _LAUNCHER_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """Of the JVM that only puts together the command that starts Spark's: half of its 0.33 CPU-s are saved."""
 
@@ -172,7 +177,7 @@ def _defaults(outside: bool) -> dict[str, str]:
 
 def _store_confs(target: Target) -> Mapping[str, str]:
     """What makes Spark reach the target's object store."""
-    return {} if target.place is None else target.place.confs
+    return {} if target.place is None else {**_ON_A_BUCKET, **target.place.confs}
 
 
 def _jars(target: Target) -> tuple[Path, ...]:
