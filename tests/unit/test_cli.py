@@ -26,7 +26,7 @@ def ended(*words: str) -> int:
 def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> int:
     """The exit code of a command that fails in a way."""
 
-    def fail() -> int:
+    def fail(workspace: object) -> int:
         raise error
 
     monkeypatch.setattr(upkeep, "setup", fail)
