@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from headrace.catalogue.registration import Catalogue
 from headrace.cli.options import Exclude, Json, Select
 
 export_app = typer.Typer(
@@ -159,6 +160,22 @@ def docs(
     from headrace.commands import documenting
 
     return documenting.document(context.obj, out)
+
+
+@export_app.command("catalog")
+def export_catalog(
+    context: typer.Context,
+    kind: Annotated[
+        Catalogue, typer.Option("--for", help="The catalogue: `hive` (also Trino's), `unity`, or `glue`.")
+    ] = "hive",
+) -> int:
+    """Print CREATE TABLE statements for all stored tables, each at its location.
+
+    Example: headrace -t prod export catalog --for unity
+    """
+    from headrace.commands import exporting
+
+    return exporting.export_catalog(context.obj, kind)
 
 
 @export_app.command("sdp")

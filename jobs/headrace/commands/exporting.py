@@ -5,8 +5,16 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from headrace.catalogue.registration import Catalogue, statements
 from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode, UsageError
+from headrace.reading import printing
+
+
+def export_catalog(workspace: Workspace, catalogue: Catalogue) -> int:
+    """Print the statements that register all stored tables."""
+    printing.write_lines(statements(workspace.declared, catalogue))
+    return ExitCode.OK
 
 
 def export_sdp(workspace: Workspace, folder: Path) -> int:
