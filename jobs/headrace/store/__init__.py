@@ -1,9 +1,11 @@
-"""Where a target's data lie: the layout of a data directory, and files that survive a crash.
+"""Where a project's data lie: a folder of a disk or a prefix of a bucket, its layout, and the commits of its tables.
 
-Everything small that headrace writes itself goes through here: entries of Delta logs, recorded inputs, notes. Data
-files and checkpoints are Spark's. Today a store is a folder of a local disk.
+- `paths`: a path of either kind, with the same calls; `hadoop`: how Spark names and reaches it; `layout`: which is where.
+- `durable`, `trees`: files that are complete or not there; whole folders. `reaching`: a store's refusals in one line.
+- `lease`: one runner at a time; for clear words, as no row depends on it.
+- `commits`, `history`: the commits of a table, from its log and from what stays of those that have left it.
+- `maintenance`, `data_files`, `parquet`: what keeps a table small however old it gets.
 
-Rules: a file is complete or not there; `durable.write_new` never replaces what another process has written, and tells
-its caller by FileExistsError, so of two writers of one entry only one wins.
-Who may write is a matter of the store's lease (`lease`), which is for clear words; no row depends on it.
+Rules: everything small goes through here; data files and checkpoints are Spark's. `durable.write_new` never replaces
+what another process has written, and tells its caller by FileExistsError, so of two writers of one entry only one wins.
 """

@@ -18,14 +18,10 @@ import json
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
-
-import pyarrow as pa
 
 from headrace.store import durable, parquet
 from headrace.store.commits import (
@@ -37,6 +33,7 @@ from headrace.store.commits import (
     entry_path,
     newest_version,
 )
+from headrace.store.data_files import ActiveFile, Removals, active_files
 from headrace.store.delta_tables import is_table, open_table
 from headrace.store.history import History
 from headrace.store.parquet import DataFile
@@ -168,34 +165,6 @@ def _version(file: StorePath) -> int:
     return int(file.name.split(".")[0])
 
 
-@dataclass(frozen=True)
-class ActiveFile:
-    """A data file of the newest version: its name as the log has it, and the batches of its rows if they are known."""
-
-    name: str
-    size: int
-    first: int = -1
-    last: int = -1
-
-
-def active_files(path: StorePath) -> Iterator[ActiveFile]:
-    """The data files of the newest version."""
-    found = pa.table(open_table(path).get_add_actions(flatten=True))
-    names = found.column("path").to_pylist()
-    sizes = found.column("size_bytes").to_pylist()
-    for number, (name, size) in enumerate(zip(names, sizes, strict=True)):
-        first, last = (_stat(found, which, number) for which in ("min", "max"))
-        yield ActiveFile(name, size, first, last)
-
-
-def _stat(found: pa.Table, which: str, number: int) -> int:
-    for column in parquet.BATCH_COLUMNS:
-        if f"{which}.{column}" in found.column_names:
-            value = found.column(f"{which}.{column}")[number].as_py()
-            return -1 if value is None else int(value)
-    return -1
-
-
 def groups(small: Iterable[ActiveFile]) -> Iterator[Sequence[ActiveFile]]:
     """Neighbouring files that together have about the size of one; a single one stays as it is."""
     group: list[ActiveFile] = []
@@ -242,51 +211,3 @@ def _oldest(path: StorePath) -> int:
     """The first entry that the log still has."""
     entries = (path / "_delta_log").glob("[0-9]" * 20 + ".json")
     return min((int(entry.stem) for entry in entries), default=0)
-
-
-class Removals:
-    """Files that were replaced, and when: noted before they are, and removed once they have been long enough."""
-
-    def __init__(self, note: StorePath) -> None:
-        self._note = note
-
-    def add(self, names: Sequence[str], at: float) -> None:
-        """Note files, as the log names them, that are about to be replaced or were."""
-        if names:
-            self._write([*self._read(), {"at": at, "files": [*names]}])
-
-    def add_removed(self, actions: Iterable[Mapping[str, Any]]) -> None:
-        """Note what commits of others than this maintenance have removed."""
-        gone = [each["remove"] for each in actions if "remove" in each and each["remove"].get("dataChange", True)]
-        self.add([each["path"] for each in gone], max((each["deletionTimestamp"] / 1000 for each in gone), default=0.0))
-
-    def remove(self, table: StorePath, before: float) -> int:
-        """Remove those that were replaced before a time and are in the table no more; return how many."""
-        noted = self._read()
-        due = [name for each in noted if each["at"] <= before for name in each["files"]]
-        if not due:
-            return 0
-        gone = {*due} - {each.name for each in active_files(table)}
-        for name in sorted(gone):
-            _delete(table, unquote(name))
-        self._write([each for each in noted if each["at"] > before])
-        return len(gone)
-
-    def _read(self) -> list[dict[str, Any]]:
-        try:
-            found: list[dict[str, Any]] = json.loads(self._note.read_text("utf-8"))
-        except FileNotFoundError:
-            return []
-        return found
-
-    def _write(self, noted: Sequence[Mapping[str, Any]]) -> None:
-        durable.write(self._note, json.dumps(noted))
-
-
-def _delete(table: StorePath, name: str) -> None:
-    """Delete a data file, and the folder that held nothing else."""
-    file = table / name
-    file.unlink(missing_ok=True)
-    if isinstance(file, Path) and "/" in name:
-        with suppress(OSError):
-            file.parent.rmdir()

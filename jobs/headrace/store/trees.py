@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -65,12 +64,3 @@ def link(file: StorePath, to: StorePath) -> None:
     assert isinstance(file, ObjectPath) and isinstance(to, ObjectPath)
     with file.bucket.reached():
         obstore.copy(file.bucket.client, file.key, to.key)
-
-
-def files(folder: StorePath) -> Iterable[StorePath]:
-    """All files below a folder."""
-    return _on_disk(folder) if isinstance(folder, Path) else folder.glob("**/*")
-
-
-def _on_disk(folder: Path) -> Iterator[Path]:
-    return (file for file in folder.rglob("*") if file.is_file())
