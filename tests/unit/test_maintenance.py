@@ -44,7 +44,7 @@ def test_what_is_little_stays(table: SyntheticTable) -> None:
 
 
 def test_log_and_files_stay_few_and_no_row_is_lost(table: SyntheticTable) -> None:
-    grown(table, 1000)
+    grown(table, 500)
     table.append(1)
     assert len(table.ids) == len({*table.ids})
     assert len(table.files) < 60

@@ -1,6 +1,6 @@
 """Where a project's data lie: a folder of a disk or a prefix of a bucket, its layout, and the commits of its tables.
 
-- `paths`: a path of either kind, with the same calls; `hadoop`: how Spark names and reaches it; `layout`: which is where.
+- `paths`: a path of either kind, with the same calls; `hadoop`: how Spark names and reaches it; `layout`.
 - `durable`, `trees`: files that are complete or not there; whole folders. `reaching`: a store's refusals in one line.
 - `lease`: one runner at a time; for clear words, as no row depends on it.
 - `commits`, `history`: the commits of a table, from its log and from what stays of those that have left it.
