@@ -147,6 +147,21 @@ def test_batch_that_commits_meanwhile_goes_on(table: SyntheticTable, monkeypatch
     assert table.ids == ids(103)
 
 
+def test_commit_whose_answer_is_late_is_its_own(table: SyntheticTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    table.append(100)
+    write = durable.write_new
+
+    def writing(file: Path, text: str) -> None:
+        write(file, text)
+        raise FileExistsError(str(file))
+
+    monkeypatch.setattr(durable, "write_new", writing)
+    Maintenance(table.path, AT_ONCE).step()
+    monkeypatch.setattr(durable, "write_new", write)
+    assert table.ids == ids(100)
+    assert len([*table.path.glob("compacted-*")]) == 1
+
+
 def test_foreign_change_ends_the_pass_and_loses_nothing(table: SyntheticTable, monkeypatch: pytest.MonkeyPatch) -> None:
     table.append(100)
     gone = {"path": "batch-1/part-0.parquet", "deletionTimestamp": 1, "dataChange": True, "size": 1}

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headrace.store import durable
 from headrace.store.paths import StorePath
 
 MARKER = "headrace"
@@ -85,6 +86,20 @@ def newest_version(table: StorePath) -> int:
 def actions_of(table: StorePath, version: int) -> list[dict[str, Any]]:
     """The actions of a version; FileNotFoundError if the log does not hold it."""
     return [json.loads(line) for line in entry_path(table, version).read_text("utf-8").splitlines()]
+
+
+def put_entry(table: StorePath, version: int, actions: Iterable[Mapping[str, Any]]) -> bool:
+    """Write the entry that makes a version, whole or not at all; False if somebody else has made the version.
+
+    An entry that is this one already counts as written: a client repeats a put whose answer is late.
+    """
+    entry = entry_path(table, version)
+    text = "".join(json.dumps(action, separators=(",", ":")) + "\n" for action in actions)
+    try:
+        durable.write_new(entry, text)
+    except FileExistsError:
+        return entry.read_text("utf-8") == text
+    return True
 
 
 def commit_of(version: int, actions: Iterable[Mapping[str, Any]]) -> Commit:

@@ -80,13 +80,13 @@ def held(layout: Layout, stop: threading.Event | None = None, standby: bool = Fa
 
 
 def _wait(lease: Lease, layout: Layout, stop: threading.Event, standby: bool) -> None:
-    told = False
+    is_reported = False
     while not _taken(lease, standby):
         if lease.is_alive and not standby:
             raise Locked(f"another runner holds {layout.root}: {lease.holder}; stop it first")
-        if not told:
+        if not is_reported:
             print(f"headrace: waiting for {layout.root}: {lease.holder} holds it", file=sys.stderr, flush=True)
-            told = True
+            is_reported = True
         if stop.wait(POLL):
             raise KeyboardInterrupt
 

@@ -23,15 +23,15 @@ from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
-from headrace.store import durable, parquet
+from headrace.store import parquet
 from headrace.store.commits import (
     MARKER,
     UPKEEP,
     Commit,
     actions_of,
     commit_of,
-    entry_path,
     newest_version,
+    put_entry,
 )
 from headrace.store.data_files import ActiveFile, Removals, active_files
 from headrace.store.delta_tables import is_table, open_table
@@ -107,11 +107,11 @@ class Maintenance:
         commits = [commit_of(version, actions) for version, actions in entries.items()]
         if commits:
             self._removals.add_removed(chain.from_iterable(entries.values()))
-            history.add(commits, self._policy.whole_markers)
+            history = history.add(commits, self._policy.whole_markers)
         compacted = self._compact(commits)
         table = open_table(self.path)
         table.create_checkpoint()
-        horizon = self._trim(min(upto, History(self.path).upto + 1))
+        horizon = self._trim(min(upto, history.upto + 1))
         removed = self._removals.remove(self.path, time.time() - self._policy.keep_history)
         self._passed = upto
         sizes = table.get_add_actions().column("size_bytes").to_pylist()
@@ -187,17 +187,12 @@ def _commit(path: StorePath, added: DataFile, removed: Sequence[ActiveFile]) -> 
         for each in removed
     ]
     actions = [{"commitInfo": {**info, "txnId": uuid.uuid4().hex}}, *gone, added.to_add(data_change=False)]
-    text = "".join(json.dumps(action, separators=(",", ":")) + "\n" for action in actions)
-    version = newest_version(path) + 1
-    for _ in range(_ATTEMPTS):
-        try:
-            durable.write_new(entry_path(path, version), text)
-        except FileExistsError:
-            if not _is_harmless(actions_of(path, version)):
-                return False
-            version += 1
-        else:
+    first = newest_version(path) + 1
+    for version in range(first, first + _ATTEMPTS):
+        if put_entry(path, version, actions):
             return True
+        if not _is_harmless(actions_of(path, version)):
+            return False
     return False
 
 

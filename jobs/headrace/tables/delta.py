@@ -31,6 +31,7 @@ from headrace.store.commits import (
     commit_of,
     entry_path,
     newest_version,
+    put_entry,
 )
 from headrace.store.delta_tables import create_table, is_table, open_table
 from headrace.store.history import History
@@ -258,7 +259,7 @@ class CommitTable:
         if self._newest < 0:
             self.newest_version()
         self._refuse_done(marker, again)
-        while not self._put(self._entry(self._newest + 1), whole := [*actions, *self._replaced()]):
+        while not put_entry(self.path, self._newest + 1, whole := [*actions, *self._replaced()]):
             self.newest_version()
             self._refuse_done(marker, again)
         self._newest += 1
@@ -275,15 +276,6 @@ class CommitTable:
         found = self._newest_of(str(query)) if query is not None and batch >= 0 else None
         if found is not None and (found.batch > batch if again else found.batch >= batch):
             raise Overtaken(f"{self.path}: batch {batch} of {query} is committed already; another runner runs it")
-
-    def _put(self, entry: StorePath, actions: Sequence[Mapping[str, Any]]) -> bool:
-        """Write an entry that must not exist; also True if it is this one: clients repeat what is answered late."""
-        text = "".join(json.dumps(action, separators=(",", ":")) + "\n" for action in actions)
-        try:
-            durable.write_new(entry, text)
-        except FileExistsError:
-            return entry.read_text("utf-8") == text
-        return True
 
     def _sum_up(self, actions: list[Mapping[str, Any]]) -> None:
         """Write the checksum of the version just made; readers do without one that is missing.
