@@ -23,6 +23,7 @@ from headrace.reading.rows import to_json
 from headrace.reading.show import show
 from headrace.running.runner import Options, Run
 from headrace.running.supervisor import Failure
+from headrace.spark.jvm import scala_object
 from headrace.store import lease
 from headrace.store.layout import Layout
 from tests.kafka.cluster import Cluster
@@ -122,8 +123,7 @@ def _unload_state(jvm: Any) -> None:
 
     Spark would write them once more when it next tidies up, into a checkpoint that a reset has removed meanwhile.
     """
-    stores = getattr(jvm.org.apache.spark.sql.execution.streaming.state, "StateStore$")
-    getattr(stores, "MODULE$").unloadAll()
+    scala_object(jvm, "org.apache.spark.sql.execution.streaming.state.StateStore").unloadAll()
 
 
 def environ(bootstrap: str, data_dir: Path | None = None) -> dict[str, str]:

@@ -48,7 +48,7 @@ def holds(table: CommitTable) -> bool:
     none = session._jvm.scala.Option.empty()
     log = session._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, str(table.path))
     snapshot = log.update(False, none, none)
-    return bool(snapshot.validateChecksum(scala_object(session._jvm.scala.collection.immutable, "Map").empty()))
+    return bool(snapshot.validateChecksum(scala_object(session._jvm, "scala.collection.immutable.Map").empty()))
 
 
 def numbers(table: CommitTable) -> list[int]:

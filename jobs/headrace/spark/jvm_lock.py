@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from headrace.errors import Locked
+from headrace.spark.jvm import java_class
 from headrace.store.layout import Layout
 
 WAIT_SECONDS = 30.0
@@ -30,7 +31,7 @@ def held(spark: SparkSession, folder: Path) -> Iterator[None]:
     Waits a while for the JVM of a killed runner to end.
     """
     jvm: Any = spark._jvm
-    file = jvm.java.io.RandomAccessFile(str(folder / "jvm.lock"), "rw")
+    file = java_class(jvm, "java.io.RandomAccessFile")(str(folder / "jvm.lock"), "rw")
     deadline = time.monotonic() + WAIT_SECONDS
     while (lock := file.getChannel().tryLock()) is None:
         if time.monotonic() > deadline:

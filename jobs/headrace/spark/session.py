@@ -23,6 +23,7 @@ from headrace.errors import EnvironmentFault, HeadraceError
 from headrace.project.model import Macro, Target
 from headrace.spark import mode
 from headrace.spark.failures import message_of
+from headrace.spark.jvm import java_class
 
 SMALL_BATCH_ROWS = 20_000
 """Up to here generating code costs more than it saves (see docs/speed.md)."""
@@ -287,9 +288,9 @@ def _jars_for_running_jvm(target: Target) -> str:
     """Our jars, added to a driver that spark-submit started without them; executors get them by `spark.jars`."""
     jvm: Any = SparkContext._jvm
     jars = _jars(target)
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    loader = java_class(jvm, "java.lang.Thread").currentThread().getContextClassLoader()
     for jar in jars:
-        loader.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
+        loader.addURL(java_class(jvm, "java.io.File")(str(jar)).toURI().toURL())
     return ",".join(str(jar) for jar in jars)
 
 

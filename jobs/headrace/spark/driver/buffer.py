@@ -15,7 +15,7 @@ from headrace.spark.columns import no_rows
 from headrace.spark.driver.java import driver_task, plan_nodes
 from headrace.spark.driver.parquet_writer import ParquetWriter
 from headrace.spark.driver.rows import Rows, collected
-from headrace.spark.jvm import frame_of, java_array, scala_object
+from headrace.spark.jvm import frame_of, java_array, java_class, scala_object
 from headrace.spark.materialized import Materialized
 from headrace.store import durable
 from headrace.store.paths import ObjectPath, StorePath
@@ -31,9 +31,9 @@ class Buffer:
         self._jvm = _jvm(session)
         self.schema = schema
         self._session = session
-        self._blocks = self._jvm.org.apache.spark.SparkEnv.get().blockManager()
-        self._block = self._jvm.org.apache.spark.storage.StreamBlockId(0, next(_NUMBERS))
-        self._tag = self._jvm.scala.reflect.ClassTag.Any()
+        self._blocks = java_class(self._jvm, "org.apache.spark.SparkEnv").get().blockManager()
+        self._block = java_class(self._jvm, "org.apache.spark.storage.StreamBlockId")(0, next(_NUMBERS))
+        self._tag = java_class(self._jvm, "scala.reflect.ClassTag").Any()
         self._task = driver_task(session)
         self._files: ParquetWriter | None = None
         self._has_executors = not session.sparkContext._jsc.isLocal()  # others than this JVM, which must know of blocks
@@ -64,20 +64,21 @@ class Buffer:
         """A frame of which Spark knows that it is one partition: no plan over it has to bring rows together."""
         jvm, spark = self._jvm, self._session._jsparkSession
         columns = no_rows(self._session, schema)._jdf.queryExecution().analyzed().output()
-        none = jvm.scala.Option.empty()
-        single = scala_object(jvm.org.apache.spark.sql.catalyst.plans.physical, "SinglePartition")
-        unordered = scala_object(jvm.scala.collection.immutable, "Nil")
+        none = java_class(jvm, "scala.Option").empty()
+        single = scala_object(jvm, "org.apache.spark.sql.catalyst.plans.physical.SinglePartition")
+        unordered = scala_object(jvm, "scala.collection.immutable.Nil")
         arguments = (columns, self._rdd(), single, unordered, False, none, spark, self._size(), none)
-        rows = jvm.org.apache.spark.sql.execution.LogicalRDD(*arguments)
+        rows = java_class(jvm, "org.apache.spark.sql.execution.LogicalRDD")(*arguments)
         return frame_of(self._session, rows)
 
     def _rdd(self) -> Any:
-        blocks = java_array(self._session, self._jvm.org.apache.spark.storage.BlockId, [self._block])
-        return self._jvm.org.apache.spark.rdd.BlockRDD(self._session.sparkContext._jsc.sc(), blocks, self._tag)
+        blocks = java_array(self._session, java_class(self._jvm, "org.apache.spark.storage.BlockId"), [self._block])
+        context = self._session.sparkContext._jsc.sc()
+        return java_class(self._jvm, "org.apache.spark.rdd.BlockRDD")(context, blocks, self._tag)
 
     def _size(self) -> Any:
         """What Spark is to expect: little, or it would never send these rows to those of a large table."""
-        return self._jvm.scala.Option.apply(plan_nodes(self._session).ofSize(_FEW_BYTES))
+        return java_class(self._jvm, "scala.Option").apply(plan_nodes(self._session).ofSize(_FEW_BYTES))
 
 
 @dataclass(frozen=True)

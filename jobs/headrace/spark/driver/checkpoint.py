@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.spark.driver.java import plan_nodes
-from headrace.spark.jvm import each, frame_of, kind_of, scala_sequence
+from headrace.spark.jvm import each, frame_of, java_class, kind_of, scala_sequence
 from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS
 
@@ -57,7 +57,7 @@ def _in_own_columns(session: SparkSession, rows: Any, ran: Any) -> tuple[Any, An
         return None
     ordered = takewhile(bool, (_renamed(session, order, names) for order in each(rows.outputOrdering())))
     jvm: Any = session._jvm
-    kind = jvm.org.apache.spark.sql.catalyst.expressions.SortOrder
+    kind = java_class(jvm, "org.apache.spark.sql.catalyst.expressions.SortOrder")
     return spread, scala_sequence(session, kind, [*ordered])
 
 
@@ -68,7 +68,7 @@ def _renamed(session: SparkSession, expression: Any, names: Mapping[int, Any]) -
         return None
     jvm: Any = session._jvm
     own = [names[column.exprId().id()] for column in columns]
-    kind = jvm.org.apache.spark.sql.catalyst.expressions.Expression
+    kind = java_class(jvm, "org.apache.spark.sql.catalyst.expressions.Expression")
     return expression.withNewChildren(scala_sequence(session, kind, own))
 
 
@@ -84,7 +84,7 @@ def _size(session: SparkSession, rows: Any, count: int) -> Any:
 def _over(session: SparkSession, rows: Any, spread: Any, ordered: Any, stats: Any) -> DataFrame:
     """The rows of a plan that was cut, read by a session."""
     jvm: Any = session._jvm
-    none, sized = jvm.scala.Option.empty(), jvm.scala.Option.apply(stats)
+    none, sized = java_class(jvm, "scala.Option").empty(), java_class(jvm, "scala.Option").apply(stats)
     columns = (rows.output(), rows.rdd(), spread, ordered, False, none)
-    plan = jvm.org.apache.spark.sql.execution.LogicalRDD(*columns, session._jsparkSession, sized, none)
+    plan = java_class(jvm, "org.apache.spark.sql.execution.LogicalRDD")(*columns, session._jsparkSession, sized, none)
     return frame_of(session, plan)

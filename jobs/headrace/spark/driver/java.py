@@ -17,7 +17,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from headrace import usercache
-from headrace.spark.jvm import array_of
+from headrace.spark.jvm import array_of, java_class
 
 _SOURCES = Path(__file__).parent
 _KIND = "java"
@@ -37,13 +37,13 @@ def plan_nodes(session: SparkSession) -> Any:
 def _only(context: SparkContext, name: str) -> Any:
     """The one object of the class of this name: it is loaded once, as Py4J identifies classes by their names alone."""
     jvm: Any = context._jvm
-    parent = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    classes = jvm.java.util.HashMap()
+    parent = java_class(jvm, "java.lang.Thread").currentThread().getContextClassLoader()
+    classes = java_class(jvm, "java.util.HashMap")()
     for each, code in _classes(jvm, parent, _source(name)).items():
         classes.put(each, code)
-    loader = jvm.org.codehaus.commons.compiler.util.reflect.ByteArrayClassLoader(classes, parent)
+    loader = java_class(jvm, "org.codehaus.commons.compiler.util.reflect.ByteArrayClassLoader")(classes, parent)
     (constructor,) = loader.loadClass(name).getDeclaredConstructors()
-    return constructor.newInstance(array_of(context, jvm.java.lang.Object, ()))
+    return constructor.newInstance(array_of(context, java_class(jvm, "java.lang.Object"), ()))
 
 
 def _source(name: str) -> str:
@@ -62,7 +62,7 @@ def _classes(jvm: Any, parent: Any, source: str) -> dict[str, bytes]:
 
 
 def _compiled(jvm: Any, parent: Any, source: str) -> dict[str, bytes]:
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler = java_class(jvm, "org.codehaus.janino.SimpleCompiler")()
     compiler.setParentClassLoader(parent)
     compiler.cook(source)
     return {str(name): bytes(code) for name, code in compiler.getBytecodes().items()}

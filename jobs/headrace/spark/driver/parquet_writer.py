@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.spark.driver.java import driver_task
-from headrace.spark.jvm import scala_object
+from headrace.spark.jvm import java_class, scala_object
 from headrace.store.paths import StorePath, spark_uri
 
 
@@ -18,11 +18,11 @@ class ParquetWriter:
     def __init__(self, session: SparkSession, schema: StructType) -> None:
         jvm: Any = session._jvm
         spark = session._jsparkSession
-        job = jvm.org.apache.hadoop.mapreduce.Job.getInstance(spark.sessionState().newHadoopConf())
-        none = scala_object(jvm.scala.collection.immutable, "Map").empty()
-        form = jvm.org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat()
+        job = java_class(jvm, "org.apache.hadoop.mapreduce.Job").getInstance(spark.sessionState().newHadoopConf())
+        none = scala_object(jvm, "scala.collection.immutable.Map").empty()
+        form = java_class(jvm, "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat")()
         self._task = driver_task(session)
-        self._schema = jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
+        self._schema = java_class(jvm, "org.apache.spark.sql.types.DataType").fromJson(schema.json())
         self._factory = form.prepareWrite(spark, job, none, self._schema)
         self._confs = job.getConfiguration()
 

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from headrace.spark.driver.java import plan_nodes
 from headrace.spark.driver.one_partition import OnePartition
 from headrace.spark.driver.rows import Rows
-from headrace.spark.jvm import scala_object
+from headrace.spark.jvm import java_class, scala_object
 
 _BROADCASTS = "spark.sql.autoBroadcastJoinThreshold"
 
@@ -54,12 +54,12 @@ class CachedPlan:
     def _activate(self) -> None:
         """New nodes of a plan take the session that is active on this thread."""
         session: Any = self._session
-        self._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)
+        java_class(self._jvm, "org.apache.spark.sql.classic.SparkSession").setActiveSession(session._jsparkSession)
 
     def _is_lasting(self) -> bool:
         """Whether it holds no value that was true for one batch only: of a subquery, the clock or chance."""
         if self._lasts is None:
-            patterns = scala_object(self._jvm.org.apache.spark.sql.catalyst.trees, "TreePattern")
+            patterns = scala_object(self._jvm, "org.apache.spark.sql.catalyst.trees.TreePattern")
             optimized = self._made.optimizedPlan()
             asks = optimized.containsPattern(patterns.PLAN_EXPRESSION())
             looks_at_clock = self._made.analyzed().containsPattern(patterns.CURRENT_LIKE())

@@ -13,8 +13,10 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType, Ti
 
 from headrace.spark.columns import no_rows
 from headrace.spark.driver.java import driver_task
-from headrace.spark.jvm import frame_of, java_array, objects
+from headrace.spark.jvm import frame_of, java_array, java_class, objects
 from headrace.spark.materialized import Materialized
+
+_ROW = "org.apache.spark.sql.catalyst.InternalRow"
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,13 @@ class Rows:
     def _of_numbers(cls, session: SparkSession, numbers: Sequence[int]) -> Rows:
         """One row of numbers, without the detour that other values take."""
         jvm = _jvm(session)
-        row = jvm.org.apache.spark.sql.catalyst.expressions.GenericInternalRow(objects(session, *numbers))
-        return cls(session, java_array(session, jvm.org.apache.spark.sql.catalyst.InternalRow, [row]))
+        make_row = java_class(jvm, "org.apache.spark.sql.catalyst.expressions.GenericInternalRow")
+        return cls(session, java_array(session, java_class(jvm, _ROW), [make_row(objects(session, *numbers))]))
 
     @classmethod
     def none(cls, session: SparkSession) -> Rows:
         """No rows."""
-        return cls(session, java_array(session, _jvm(session).org.apache.spark.sql.catalyst.InternalRow, []))
+        return cls(session, java_array(session, java_class(_jvm(session), _ROW), []))
 
     @classmethod
     def of(cls, session: SparkSession, found: Materialized) -> Rows:
@@ -71,11 +73,10 @@ def local_frame(session: SparkSession, rows: Any, schema: StructType) -> DataFra
     """A Java array of Spark's rows as a frame that is part of its plan."""
     jvm = _jvm(session)
     columns = no_rows(session, schema)._jdf.queryExecution().analyzed().output()
-    values = jvm.scala.collection.immutable.ArraySeq.unsafeWrapArray(rows)
-    none = jvm.scala.Option.empty()
-    return frame_of(
-        session, jvm.org.apache.spark.sql.catalyst.plans.logical.LocalRelation(columns, values, False, none)
-    )
+    values = java_class(jvm, "scala.collection.immutable.ArraySeq").unsafeWrapArray(rows)
+    none = java_class(jvm, "scala.Option").empty()
+    make_relation = java_class(jvm, "org.apache.spark.sql.catalyst.plans.logical.LocalRelation")
+    return frame_of(session, make_relation(columns, values, False, none))
 
 
 def collected(frame: DataFrame) -> Rows:
@@ -87,14 +88,14 @@ def _internal_rows(session: SparkSession, values: Sequence[Sequence[Any]], schem
     """What `createDataFrame` makes by way of an RDD and a file."""
     jvm = _jvm(session)
     internal = [tuple(map(_internal, schema.fields, value)) for value in values]
-    kind = jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
-    convert = jvm.org.apache.spark.sql.execution.python.EvaluatePython.makeFromJava(
-        jvm.org.apache.spark.sql.types.ArrayType(kind, False)
+    kind = java_class(jvm, "org.apache.spark.sql.types.DataType").fromJson(schema.json())
+    convert = java_class(jvm, "org.apache.spark.sql.execution.python.EvaluatePython").makeFromJava(
+        java_class(jvm, "org.apache.spark.sql.types.ArrayType")(kind, False)
     )
-    unpickled = jvm.net.razorvine.pickle.Unpickler().loads(pickle.dumps(internal, protocol=4))
+    unpickled = java_class(jvm, "net.razorvine.pickle.Unpickler")().loads(pickle.dumps(internal, protocol=4))
     found = convert.apply(unpickled).array()
-    rows = java_array(session, jvm.org.apache.spark.sql.catalyst.InternalRow, [])
-    return jvm.java.util.Arrays.copyOf(found, len(found), rows.getClass())
+    rows = java_array(session, java_class(jvm, _ROW), [])
+    return java_class(jvm, "java.util.Arrays").copyOf(found, len(found), rows.getClass())
 
 
 def _is_number_as_it_is(field: StructField, value: Any) -> bool:

@@ -14,7 +14,7 @@ from pyspark.sql.functions import lit
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.spark.driver.java import plan_nodes
-from headrace.spark.jvm import each, frame_of
+from headrace.spark.jvm import each, frame_of, java_class
 from headrace.store.paths import StorePath, spark_uri
 
 LATE_COLUMNS = {"key": "string", "event_time": "timestamp", "watermark": "timestamp"}
@@ -91,7 +91,7 @@ class BatchPlan:
         for join in self._nodes.named(self._logical, "Join"):
             is_anti = join.joinType().sql() == "LEFT ANTI" and join.left().isStreaming()
             if is_anti and any(spark_uri(own) in _paths(leaf) for leaf in each(join.right().collectLeaves())):
-                semi = self._jvm.org.apache.spark.sql.catalyst.plans.JoinType.apply("leftsemi")
+                semi = java_class(self._jvm, "org.apache.spark.sql.catalyst.plans.JoinType").apply("leftsemi")
                 plan = join.copy(join.left(), join.right(), semi, join.condition(), join.hint())
                 yield self._keyed(self._frame(plan), join.left(), _equal_keys(self._jvm, join)[0])
 
@@ -116,11 +116,11 @@ class BatchPlan:
         return frame_of(self._reader, plan)
 
     def _column(self, expression: Any) -> Column:
-        return ClassicColumn(self._jvm.org.apache.spark.sql.classic.ExpressionUtils.column(expression))
+        return ClassicColumn(java_class(self._jvm, "org.apache.spark.sql.classic.ExpressionUtils").column(expression))
 
     @cached_property
     def _logical(self) -> Any:
-        inline = self._jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False)
+        inline = java_class(self._jvm, "org.apache.spark.sql.catalyst.optimizer.InlineCTE")(True, False)
         return inline.apply(self._execution.analyzed())
 
     @cached_property
@@ -159,7 +159,7 @@ def _side(plan: Any, keys: list[Any]) -> Entrance:
 
 def _equal_keys(jvm: Any, join: Any) -> tuple[list[Any], list[Any]]:
     """What a join compares for equality, on the left and on the right."""
-    found = jvm.org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys.unapply(join)
+    found = java_class(jvm, "org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys").unapply(join)
     return ([*each(found.get()._2())], [*each(found.get()._3())]) if found.isDefined() else ([], [])
 
 

@@ -12,12 +12,15 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.spark.jvm import each, frame_of, kind_of, scala_object, scala_sequence
+from headrace.spark.jvm import each, frame_of, java_class, kind_of, scala_object, scala_sequence
 
 MARK = "spark.watermarkDelayMs"
 
 Renamed = dict[int, tuple[Any, Any]]
 """Columns that lost their mark, by their number: as they were, and as they are."""
+
+_EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
+_LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 
 
 def one_for_each_side(session: SparkSession, frame: DataFrame) -> DataFrame:
@@ -26,19 +29,20 @@ def one_for_each_side(session: SparkSession, frame: DataFrame) -> DataFrame:
     if not any(_surplus(join, side) for join in _joins(plan) for side in (join.left(), join.right())):
         return frame
     jvm: Any = session._jvm
-    inlined = jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False).apply(plan)
+    inlined = java_class(jvm, "org.apache.spark.sql.catalyst.optimizer.InlineCTE")(True, False).apply(plan)
     return frame_of(session, _Plan(session).rewritten(inlined)[0])
 
 
 class _Plan:
     def __init__(self, session: SparkSession) -> None:
-        jvm: Any = session._jvm
+        self._jvm: Any = session._jvm
         self._session = session
-        self._some, self._pair = jvm.scala.Option, jvm.scala.Tuple2
-        self._expressions = jvm.org.apache.spark.sql.catalyst.expressions
-        self._map = scala_object(self._expressions, "AttributeMap")
-        self._logical = jvm.org.apache.spark.sql.catalyst.plans.logical
-        self._metadata = jvm.org.apache.spark.sql.types.MetadataBuilder
+        self._some, self._pair = self._class("scala.Option"), self._class("scala.Tuple2")
+        self._map = scala_object(self._jvm, f"{_EXPRESSIONS}.AttributeMap")
+        self._metadata = self._class("org.apache.spark.sql.types.MetadataBuilder")
+
+    def _class(self, name: str) -> Any:
+        return java_class(self._jvm, name)
 
     def rewritten(self, plan: Any) -> tuple[Any, Renamed]:
         """The plan with its joins rewritten, bottom-up, and the columns that have another number since."""
@@ -60,23 +64,23 @@ class _Plan:
         if not surplus:
             return side, {}
         columns = [self._plain(column) if _number(column) in surplus else column for column in each(side.output())]
-        kind = self._expressions.NamedExpression
-        project = self._logical.Project(scala_sequence(self._session, kind, columns), side)
+        kind = self._class(f"{_EXPRESSIONS}.NamedExpression")
+        project = self._class(f"{_LOGICAL}.Project")(scala_sequence(self._session, kind, columns), side)
         pairs = zip(each(side.output()), each(project.output()), strict=True)
         return project, {_number(old): (old, new) for old, new in pairs if _number(old) in surplus}
 
     def _plain(self, column: Any) -> Any:
         metadata = self._metadata().withMetadata(column.metadata()).remove(MARK).build()
-        nothing = scala_sequence(self._session, self._session._jvm.java.lang.String, ())  # type: ignore[union-attr]
+        nothing = scala_sequence(self._session, self._class("java.lang.String"), ())
         named = (column.name(), column.newInstance().exprId(), column.qualifier())
-        return self._expressions.Alias(column, *named, self._some.apply(metadata), nothing)
+        return self._class(f"{_EXPRESSIONS}.Alias")(column, *named, self._some.apply(metadata), nothing)
 
     def _renamed(self, plan: Any, renamed: Renamed) -> Any:
         pairs = [self._pair(old, new) for old, new in renamed.values()]
         return plan.rewriteAttrs(self._map.apply(scala_sequence(self._session, self._pair, pairs)))
 
     def _plans(self, plans: list[Any]) -> Any:
-        return scala_sequence(self._session, self._logical.LogicalPlan, plans)
+        return scala_sequence(self._session, self._class(f"{_LOGICAL}.LogicalPlan"), plans)
 
 
 def _joins(plan: Any) -> Iterator[Any]:

@@ -8,14 +8,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.spark.columns import no_rows
-from headrace.spark.jvm import frame_of, scala_object
+from headrace.spark.jvm import frame_of, java_class, scala_object
 
 
 def refuse_unstreamable(session: SparkSession, frame: DataFrame, update: bool) -> None:
     """AnalysisException where the streaming engine cannot run a frame over streams, in update or append mode."""
     jvm: Any = session._jvm
-    modes = jvm.org.apache.spark.sql.streaming.OutputMode
-    checker = jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
+    modes = java_class(jvm, "org.apache.spark.sql.streaming.OutputMode")
+    checker = java_class(jvm, "org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker")
     checker.checkForStreaming(frame._jdf.queryExecution().analyzed(), modes.Update() if update else modes.Append())
 
 
@@ -23,6 +23,6 @@ def as_stream(session: SparkSession, schema: StructType) -> DataFrame:
     """A stream with some columns, which is never started."""
     columns = no_rows(session, schema)._jdf.queryExecution().analyzed().output()
     jvm: Any = session._jvm
-    nothing, none = scala_object(jvm.scala.collection.immutable, "Nil"), jvm.scala.Option.empty()
-    moving = jvm.org.apache.spark.sql.catalyst.plans.logical.LocalRelation(columns, nothing, True, none)
+    nothing, none = scala_object(jvm, "scala.collection.immutable.Nil"), java_class(jvm, "scala.Option").empty()
+    moving = java_class(jvm, "org.apache.spark.sql.catalyst.plans.logical.LocalRelation")(columns, nothing, True, none)
     return frame_of(session, moving)
