@@ -46,6 +46,9 @@ _CONFS: Mapping[str, str] = {
     offset_log.PARTITIONS: "2",
     "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
     "spark.sql.streaming.offsetLog.formatVersion": "2",
+    # One RocksDB for a join instead of four, and rows of state that are found to be damaged when they are read.
+    "spark.sql.streaming.join.stateFormatVersion": "3",
+    "spark.sql.streaming.stateStore.rowChecksum.enabled": "true",
     "spark.sql.streaming.pollingDelay": "200ms",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -123,6 +126,7 @@ class NativeQuery:
         self.late.load()
         self._idle_note.unlink(missing_ok=True)
         offset_log.mend(self._checkpoint, _CONFS[offset_log.PARTITIONS])
+        self.session.conf.set(offset_log.STATE_FORMAT, offset_log.state_format(self._checkpoint))
         frame = self._frame()
         writer = frame.writeStream.foreachBatch(self._write).queryName(self.model.name)
         writer = writer.outputMode(self.model.output_mode).option("checkpointLocation", spark_uri(self._checkpoint))

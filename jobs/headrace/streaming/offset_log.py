@@ -8,6 +8,7 @@ from headrace.store import durable
 from headrace.store.paths import StorePath
 
 PARTITIONS = "spark.sql.shuffle.partitions"
+STATE_FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 
 
 def mend(checkpoint: StorePath, partitions: str) -> None:
@@ -34,6 +35,18 @@ def read_until(checkpoint: StorePath, batch: int) -> dict[str, int]:
 def newest_commit(checkpoint: StorePath) -> int:
     """The newest batch that is done; -1 before the first."""
     return _newest(checkpoint / "commits")
+
+
+def state_format(checkpoint: StorePath) -> str:
+    """The version in which batches record their state: that of the newest one; 2 for a query that has done none.
+
+    With 2 a batch names the files of its state, so a batch that is tried twice never goes on with half of each.
+    """
+    newest = newest_commit(checkpoint)
+    if newest < 0:
+        return "2"
+    version, _, _ = (checkpoint / "commits" / str(newest)).read_text().partition("\n")
+    return version.removeprefix("v")
 
 
 def _newest(folder: StorePath) -> int:
