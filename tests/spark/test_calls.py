@@ -9,12 +9,18 @@ from random import Random
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 from pyspark.sql import DataFrame
 
 from headrace.project import loader
+from headrace.project.model import Project
+from headrace.store.layout import Layout
+from headrace.streaming import native, offset_log
+from headrace.tables.delta import CommitTable
 from headrace.testing.cases import case
+from headrace.testing.cases.case import Batch
 from headrace.testing.cases.comparison import differences
-from headrace.testing.cases.landing import land
+from headrace.testing.cases.landing import LandedBatch, land
 from headrace.testing.runs import disk
 from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.runs.scope import Scope, narrowed
@@ -27,6 +33,9 @@ START = 1_767_261_600_000  # 2026-01-01T10:00:00Z
 SECOND = 1000
 TOPICS = {"analytics": "call_analytics", "metrics": "call_metrics"}
 USERS = ("a", "b", "a-b", "ü", 'd"e', *map(str, range(9)))
+SINCE = {"spark.sql.streaming.join.stateFormatVersion", "spark.sql.streaming.stateStore.rowChecksum.enabled"}
+"""Confs that checkpoints of the first versions do not have."""
+
 CLOSING = Half(("nobody", "else"), START + 10_000 * SECOND, "metrics", None)
 
 
@@ -92,6 +101,34 @@ def test_outer_join_agrees_where_no_half_comes_twice(sandbox: Sandbox, models: M
     found = calls(Models(sandbox, project).rows("gold.calls", given))
     due = calls(models.rows("gold.calls", given))
     assert [call for call in found if call[0] != "nobody"] == due
+
+
+def test_checkpoint_of_an_older_form_goes_on(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = loader.load(Path(__file__).parents[1] / "examples" / "streaming", "test")
+    given = [landing(batch) for batch in [*lonely_calls(seed=6, count=60), [CLOSING]]]
+    due = calls(Models(sandbox, project).rows("gold.calls", given))
+    landed = land(sandbox.judge, project, TypeAdapter(tuple[Batch, ...]).validate_python(given))
+    layout, own = sandbox.layout(project), narrowed(project, ["gold.calls"])
+    with monkeypatch.context() as older:
+        plain = {key: value for key, value in native._CONFS.items() if key not in SINCE}
+        older.setattr(native, "_CONFS", plain)
+        older.setattr(offset_log, "state_format", lambda checkpoint: "1")
+        advance(sandbox, own, layout, landed.batches[:2])
+    checkpoint = layout.checkpoint(own.queries[0].name)
+    assert offset_log.state_format(checkpoint) == "1"
+    advance(sandbox, own, layout, landed.batches[2:])
+    assert offset_log.state_format(checkpoint) == "1"
+    table = CommitTable.stored(sandbox.spark, layout.table("gold.calls"))
+    assert table is not None and calls(table.all_rows(sandbox.spark)) == due != []
+
+
+def advance(sandbox: Sandbox, project: Project, layout: Layout, batches: Sequence[LandedBatch]) -> None:
+    """One run, in which each batch is processed when it lands."""
+    process = disk.Process(sandbox, project, layout)
+    for batch in batches:
+        disk.land_batch(sandbox, layout, batch)
+        process.advance()
+    process.stop()
 
 
 class Fixed(Random):
