@@ -18,9 +18,9 @@ from headrace.spark.small_batches import SmallBatches
 from headrace.store.commits import Commit
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
-from headrace.tables.delta import CommitTable, ReplacedTable
+from headrace.tables.delta import CommitTable
 from headrace.tables.keys import KeyIndex
-from headrace.tables.state import KeyedState
+from headrace.tables.state import KeyedState, Stored
 
 
 class Output(Protocol):
@@ -115,8 +115,8 @@ class UpsertOutput:
         self.model = model
         self.table = log
         self.state = KeyedState(batches, log, model.unique_key)
-        columns = [field for field in log.schema if field.name != "_deleted"]
-        self._current = ReplacedTable(batches.session, current, StructType(columns))
+        self._query = model.query or model.name
+        self._current = Stored.beside(log, current, self._query)
         self._unstored = False
         self._batch = 0
         self._batches = batches
@@ -125,12 +125,12 @@ class UpsertOutput:
 
     def create(self) -> None:
         self.table.create()
-        self._current.create()
+        self._current.table.create()
 
     def load(self, before_batch: int) -> None:
         self._batch = before_batch
         self._unstored = before_batch > 0  # a previous run may have ended before it stored them
-        self.state.load(before_batch)
+        self.state.load(before_batch, self._current)
         if self._closed:
             self._closed.drop()
             if before_batch:
@@ -191,16 +191,16 @@ class UpsertOutput:
         if self._closed:
             self._closed.add(added)
 
-    def store_current(self, query: str, batch: int) -> None:
+    def store_current(self, batch: int) -> None:
         """Write the rows as of `batch` for plain Delta readers, if any has changed since the last time."""
-        if self._unstored and not self._is_stored(query):
-            self.state.store_current(self._current, query, batch)
+        if self._unstored and not self._is_stored():
+            self.state.store_current(self._current, batch)
         self._unstored = False
 
-    def _is_stored(self, query: str) -> bool:
+    def _is_stored(self) -> bool:
         """Whether the rows are written as of the newest change."""
-        newest = self._current.newest_marker(query)
-        changed = self.table.newest_marker(query)
+        newest = self._current.newest()
+        changed = self.table.newest_marker(self._query)
         return changed is None or (newest is not None and newest.batch >= changed.batch)
 
     def drop(self) -> None:
