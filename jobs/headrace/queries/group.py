@@ -71,7 +71,7 @@ class Group:
         self.batches = batches or small_batches(child(spark, query.name, project.macros))
         self.session = self.batches.session
         self.outputs: dict[str, Output] = {
-            m.table: output_for(self.batches, layout, m, schemas[m.table]) for m in query.models
+            m.table: output_for(self.batches, layout, m, schemas[m.table], project.macros) for m in query.models
         }
         self._project = project
         self.tests = QueryTests(self.batches, layout, query)
@@ -240,7 +240,7 @@ class Group:
 
     def settle(self, added: Mapping[str, Materialized]) -> None:
         """Take a batch's committed rows into the state and give their memory back."""
-        self.tests.settle(added)
+        self.tests.settle(added, self._next)
         for table, rows in added.items():
             self.outputs[table].settle(rows)
             rows.release()
