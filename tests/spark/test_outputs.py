@@ -9,12 +9,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headrace.project.model import Model
-from headrace.queries.outputs import output_for
+from headrace.queries.outputs import UpsertOutput, commit, output_for
 from headrace.spark.columns import columns_of
 from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS, child
 from headrace.store.layout import Layout
+from headrace.tables import keys
+from headrace.tables.delta import CommitTable
 
 pytestmark = pytest.mark.spark
 
@@ -26,19 +28,58 @@ Change = tuple[str, int, int]
 """An id, a number and an offset."""
 
 
+class Upsert:
+    """The output of an upsert model, opened before a batch."""
+
+    def __init__(self, spark: SparkSession, folder: Path, before: int = 0, **header: str) -> None:
+        kind = ("things.sql", "", "", "upsert", "micro_batch", None, ())
+        model = Model("silver", "things", "d", *kind, unique_key=("id",), **header)
+        self.batches = small_batches(child(spark, "outputs"))
+        made = output_for(self.batches, Layout(folder), model, columns_of(COLUMNS))
+        assert isinstance(made, UpsertOutput)
+        self.output = made
+        self.output.create()
+        self.batches.begin(before, 1)
+        self.output.load(before)
+
+    def added(self, batch: int, size: int, *changes: Change) -> Materialized:
+        """What a batch that is planned for some size adds."""
+        self.batches.begin(batch, size)
+        rows = [(key, n, (batch, offset)) for key, n, offset in changes]
+        frame = self.batches.session.createDataFrame(rows, columns_of(COLUMNS))
+        shaped = self.batches.with_batch(self.output.shaped(frame))
+        return self.output.narrowed(self.batches.compute("silver.things", lambda: shaped, frame))
+
+    def run(self, batch: int, *changes: Change) -> None:
+        rows = self.added(batch, 1, *changes)
+        commit(self.output, rows, {"query": "things", "batch": batch})
+        self.output.settle(rows)
+        rows.release()
+
+    @property
+    def rows(self) -> dict[str, int]:
+        return {row.id: row.n for row in self.output.before().collect()}
+
+
 def added(spark: SparkSession, folder: Path, size: int, *changes: Change, **header: str) -> Materialized:
     """What a batch that is planned for some size adds to an empty upsert."""
-    batches = small_batches(child(spark, "outputs"))
-    batches.begin(0, size)
-    model = Model(
-        "silver", "things", "d", "things.sql", "", "", "upsert", "micro_batch", None, (), unique_key=("id",), **header
-    )
-    output = output_for(batches, Layout(folder), model, columns_of(COLUMNS))
-    output.create()
-    output.load(0)
-    frame = batches.session.createDataFrame([(key, n, (0, offset)) for key, n, offset in changes], columns_of(COLUMNS))
-    made = batches.compute(model.table, lambda: batches.with_batch(output.shaped(frame)), frame)
-    return output.narrowed(made)
+    return Upsert(spark, folder, **header).added(0, size, *changes)
+
+
+def test_restart_goes_on_from_what_is_stored(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keys, "_RECENT_BATCHES", 1)
+    former = Upsert(spark, tmp_path, close_when="n = 2")
+    former.run(0, ("a", 1, 0), ("b", 1, 1))
+    former.run(1, ("a", 2, 0))
+    former.output.store_current(1)
+    former.run(2, ("c", 1, 0))
+    monkeypatch.setattr(CommitTable, "before", None)  # the whole log
+    restarted = Upsert(spark, tmp_path, 3, close_when="n = 2")
+    assert restarted.rows == {"b": 1, "c": 1}
+    restarted.run(3, ("a", 5, 0), ("b", 5, 1))
+    assert restarted.rows == {"b": 5, "c": 1}
 
 
 @SIZES

@@ -23,6 +23,8 @@ NEW = {
 }
 OLD = {
     "tables/gold/a/batch-1/x.parquet": "old",
+    "tables/gold/a/compacted-1.parquet": "old",
+    "tables/gold/a/_history/0-9.parquet": "old",
     "tables/_changes/gold.a/batch-3/x.parquet": "old",
     "checkpoints/q/at": "old",
 }
@@ -55,7 +57,8 @@ class Store:
     def assert_swapped(self) -> None:
         """The new is live, with the old table's files for readers; the old is kept, and nothing else is left."""
         ((folder, done),) = swap.retired(self.layout).items()
-        assert self.live == {**NEW, "tables/gold/a/batch-1/x.parquet": "old"}
+        left = ("tables/gold/a/batch-1/x.parquet", "tables/gold/a/compacted-1.parquet")
+        assert self.live == NEW | dict.fromkeys(left, "old")
         assert _read(folder, "tables", "checkpoints") == OLD
         assert (done.queries, self.beside.exists(), self.layout.swap.exists()) == (("q", "r"), False, False)
 

@@ -11,10 +11,11 @@ import ctypes
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta, timezone
+from itertools import chain
 from pathlib import Path
 
 from headrace.store import durable, trees
@@ -92,11 +93,12 @@ def remove(layout: Layout, folder: StorePath) -> None:
 
 
 def _unlink_files(root: Path, folder: Path) -> None:
-    for file in folder.glob("tables/**/batch-*/*.parquet"):
-        left = root / file.relative_to(folder)
-        left.unlink(missing_ok=True)
-        with suppress(OSError):  # the folder is not empty
-            left.parent.rmdir()
+    for table in folder.glob("tables/*/*"):
+        for file in _data_files(table):
+            left = root / file.relative_to(folder)
+            left.unlink(missing_ok=True)
+            with suppress(OSError):  # the folder is not empty
+                left.parent.rmdir()
 
 
 def _at(beside: StorePath, path: StorePath, layout: Layout) -> StorePath:
@@ -131,11 +133,17 @@ def _link_files(live: StorePath, new: StorePath) -> None:
     """Let a reader that has listed the old table's files find them: their names are unique."""
     if not isinstance(live, Path) or not isinstance(new, Path):
         return
-    for file in live.glob("*/*.parquet"):
+    for file in _data_files(live):
         link = new / file.relative_to(live)
-        if link.parent.name != "_delta_log" and not link.exists():
+        if not link.exists():
             link.parent.mkdir(exist_ok=True)
             os.link(file, link)
+
+
+def _data_files(table: Path) -> Iterator[Path]:
+    """What readers of a table read. Folders with an underscore are about that table: they must not reach another."""
+    found = chain(table.glob("*.parquet"), table.glob("*/*.parquet"))
+    return (file for file in found if file.parent == table or not file.parent.name.startswith("_"))
 
 
 def _take_over(new: Path, live: Path, old: Path, inode: int | None) -> None:

@@ -90,10 +90,10 @@ class QueryTests:
         found = {f"{table}.{name}": number for table, each in self._all for name, number in each.failed.items()}
         return found | Counter(f"{table}.{reason}" for table, reason, _ in self._errors)
 
-    def settle(self, added: Mapping[str, Materialized]) -> None:
-        """Take committed rows into what later batches look up, and give memory back."""
+    def settle(self, added: Mapping[str, Materialized], batch: int) -> None:
+        """Take committed rows of a batch into what later ones look up, and give memory back."""
         for table, tests in self.models.items():
-            tests.settle(added[table])
+            tests.settle(added[table], batch)
         for keys in self._keys.values():
             keys.forget()
         self._errors = ()
@@ -134,15 +134,12 @@ class ModelTests:
         batches = self._batches = small_batches(session)
         self._seen = {test.name: KeyIndex(batches, f"{model.table} {test.name}", [str(test.column)]) for test in asked}
         self._held: list[Materialized] = []
-        self._session = session
 
     def load(self, table: CommitTable, before_batch: int) -> None:
         """Prepare to run a batch, with everything as it stood before it."""
         self._forget()
         for index in self._seen.values():
-            index.drop()
-            if before_batch:
-                index.load(table.before(self._session, before_batch))
+            index.load(table, before_batch)
 
     def accepted(self, rows: DataFrame, lookup: Lookup) -> DataFrame:
         """The model's rows that may go on; HeadraceError where a failure is to stop the query."""
@@ -160,10 +157,10 @@ class ModelTests:
                 former.release()
         return added
 
-    def settle(self, added: Materialized) -> None:
-        """Take committed rows into what later batches look up."""
+    def settle(self, added: Materialized, batch: int) -> None:
+        """Take committed rows of a batch into what later ones look up."""
         for index in self._seen.values():
-            index.add(added)
+            index.add(added, batch)
         self._forget()
 
     def drop(self) -> None:

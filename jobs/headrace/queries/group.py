@@ -23,6 +23,7 @@ from headrace.queries.outputs import Output, UpsertOutput, commit, output_for
 from headrace.queries.redelivery import NONE_YET, Redelivery, Requested, requests
 from headrace.queries.routine import Routine
 from headrace.queries.sources import Source, Tables, plain, records_in, source_name, weight_of
+from headrace.queries.storing import StoringTimes
 from headrace.spark.binding import reads_clock, stored_inputs
 from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
@@ -34,7 +35,6 @@ from headrace.store.layout import Layout
 from headrace.tables.commit_cache import CommitCache
 
 LOG_ROWS = 20
-CURRENT_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Group:
         self.batches = batches or small_batches(child(spark, query.name, project.macros))
         self.session = self.batches.session
         self.outputs: dict[str, Output] = {
-            m.table: output_for(self.batches, layout, m, schemas[m.table]) for m in query.models
+            m.table: output_for(self.batches, layout, m, schemas[m.table], project.macros) for m in query.models
         }
         self._project = project
         self.tests = QueryTests(self.batches, layout, query)
@@ -96,7 +96,7 @@ class Group:
         self._routine = Routine(project, query, self.batches, self._tables, self.outputs, self.tests)
         self._next = 0
         self._ready = False
-        self._stored_at = time.monotonic()
+        self._storing = StoringTimes()
 
     def create_tables(self) -> None:
         """Create what this group writes, so that readers find tables before the first row."""
@@ -113,7 +113,7 @@ class Group:
                     return self._run(last, replay=True)
             inputs = self._plan(max_rows)
             report = self._run(inputs, replay=False) if inputs else None
-            if time.monotonic() - self._stored_at >= CURRENT_SECONDS:
+            if self._storing.is_due:
                 self.store_current()
             return report
         except BaseException:
@@ -123,11 +123,10 @@ class Group:
 
     def store_current(self) -> None:
         """Let plain Delta readers see the current rows; the change log has had them all along."""
-        if self._ready:
-            for output in self.outputs.values():
+        with self._storing.measured():
+            for output in self.outputs.values() if self._ready else ():
                 if isinstance(output, UpsertOutput):
-                    output.store_current(self.query.name, self._next - 1)
-        self._stored_at = time.monotonic()
+                    output.store_current(self._next - 1)
 
     def rest(self) -> None:
         """End cleanly: leave the current rows, and a note if nothing waits for time to pass."""
@@ -241,7 +240,7 @@ class Group:
 
     def settle(self, added: Mapping[str, Materialized]) -> None:
         """Take a batch's committed rows into the state and give their memory back."""
-        self.tests.settle(added)
+        self.tests.settle(added, self._next)
         for table, rows in added.items():
             self.outputs[table].settle(rows)
             rows.release()

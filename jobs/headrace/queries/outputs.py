@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from pyspark.sql import Column, DataFrame, Window
@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.functions import lit
 from pyspark.sql.types import StructType
 
-from headrace.project.model import Model
+from headrace.project.model import Macro, Model
 from headrace.queries.null_keys import is_whole
 from headrace.queries.sources import stored
 from headrace.spark.materialized import Materialized
@@ -18,9 +18,9 @@ from headrace.spark.small_batches import SmallBatches
 from headrace.store.commits import Commit
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
-from headrace.tables.delta import CommitTable, ReplacedTable
+from headrace.tables.delta import CommitTable
 from headrace.tables.keys import KeyIndex
-from headrace.tables.state import KeyedState
+from headrace.tables.state import KeyedState, Stored
 
 
 class Output(Protocol):
@@ -55,11 +55,13 @@ class Output(Protocol):
         """Forget all that is cached; the tables hold it."""
 
 
-def output_for(batches: SmallBatches, layout: Layout, model: Model, schema: StructType) -> Output:
-    """The output of a stored model; `schema` is that of its query."""
+def output_for(
+    batches: SmallBatches, layout: Layout, model: Model, schema: StructType, macros: Iterable[Macro] = ()
+) -> Output:
+    """The output of a stored model; `schema` is that of its query, and `macros` may stand in its expressions."""
     table = stored(batches.session, layout, model, schema)
     if model.materialized == "upsert":
-        return UpsertOutput(batches, model, table, layout.table(model.table))
+        return UpsertOutput(batches, model, table, layout.table(model.table), macros)
     return AppendOutput(batches, model, table)
 
 
@@ -81,9 +83,7 @@ class AppendOutput:
     def load(self, before_batch: int) -> None:
         self._batch = before_batch
         if self._once:
-            self._once.drop()
-            if before_batch:
-                self._once.load(self.before())
+            self._once.load(self.table, before_batch)
 
     def before(self) -> DataFrame:
         return self.table.before(self._session, self._batch).drop("_batch")
@@ -99,9 +99,9 @@ class AppendOutput:
         return self._once.unclosed(shaped) if self._once else shaped
 
     def settle(self, added: Materialized) -> None:
-        self._batch += 1
         if self._once:
-            self._once.add(added)
+            self._once.add(added, self._batch)
+        self._batch += 1
 
     def drop(self) -> None:
         if self._once:
@@ -111,30 +111,33 @@ class AppendOutput:
 class UpsertOutput:
     """Rows are changes, in arrival order; the newest per key is the current row until it is deleted or closed."""
 
-    def __init__(self, batches: SmallBatches, model: Model, log: CommitTable, current: StorePath) -> None:
+    def __init__(
+        self, batches: SmallBatches, model: Model, log: CommitTable, current: StorePath, macros: Iterable[Macro]
+    ) -> None:
         self.model = model
         self.table = log
         self.state = KeyedState(batches, log, model.unique_key)
-        columns = [field for field in log.schema if field.name != "_deleted"]
-        self._current = ReplacedTable(batches.session, current, StructType(columns))
+        self._query = model.query or model.name
+        self._current = Stored.beside(log, current, self._query)
         self._unstored = False
         self._batch = 0
         self._batches = batches
         self._session = batches.session
-        self._closed = KeyIndex(batches, model.table, model.unique_key, _closing(model)) if model.close_when else None
+        self._closed = None
+        if model.close_when:
+            called = [macro.text for macro in macros]
+            self._closed = KeyIndex(batches, model.table, model.unique_key, _closing(model), called)
 
     def create(self) -> None:
         self.table.create()
-        self._current.create()
+        self._current.table.create()
 
     def load(self, before_batch: int) -> None:
         self._batch = before_batch
         self._unstored = before_batch > 0  # a previous run may have ended before it stored them
-        self.state.load(before_batch)
+        self.state.load(before_batch, self._current)
         if self._closed:
-            self._closed.drop()
-            if before_batch:
-                self._closed.load(self.table.before(self._session, before_batch))
+            self._closed.load(self.table, before_batch)
 
     def before(self) -> DataFrame:
         return self.state.read()
@@ -183,24 +186,24 @@ class UpsertOutput:
         return F.raise_error(F.concat(message, keys))
 
     def settle(self, added: Materialized) -> None:
-        self._batch += 1
+        batch, self._batch = self._batch, self._batch + 1
         if not added.count:
             return
         self.state.apply(added)
         self._unstored = True
         if self._closed:
-            self._closed.add(added)
+            self._closed.add(added, batch)
 
-    def store_current(self, query: str, batch: int) -> None:
+    def store_current(self, batch: int) -> None:
         """Write the rows as of `batch` for plain Delta readers, if any has changed since the last time."""
-        if self._unstored and not self._is_stored(query):
-            self.state.store_current(self._current, query, batch)
+        if self._unstored and not self._is_stored():
+            self.state.store_current(self._current, batch)
         self._unstored = False
 
-    def _is_stored(self, query: str) -> bool:
+    def _is_stored(self) -> bool:
         """Whether the rows are written as of the newest change."""
-        newest = self._current.newest_marker(query)
-        changed = self.table.newest_marker(query)
+        newest = self._current.newest()
+        changed = self.table.newest_marker(self._query)
         return changed is None or (newest is not None and newest.batch >= changed.batch)
 
     def drop(self) -> None:

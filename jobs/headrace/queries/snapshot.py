@@ -19,7 +19,7 @@ from headrace.spark.materialized import with_batch
 from headrace.spark.session import child, tune
 from headrace.store.layout import Layout
 from headrace.tables.delta import CommitTable
-from headrace.tables.state import KeyedState
+from headrace.tables.state import KeyedState, Stored
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class SnapshotQuery:
         self._sources = {name: self._tables.of(ref) for name, ref in self._refs.items()}
         self.sources = {source_name(project, ref) for ref in self._refs.values()}
         self._current = {
-            name: FollowedState(self.session, self._sources[name], project.model(name))
+            name: FollowedState(self.session, self._sources[name], project.model(name), layout)
             for name in self._refs
             if not name.startswith("bronze.") and project.model(name).materialized == "upsert"
         }
@@ -146,8 +146,9 @@ class FollowedState:
     A snapshot costs what has changed since the one before, and nothing is read when nothing has.
     """
 
-    def __init__(self, session: SparkSession, log: CommitTable, model: Model) -> None:
+    def __init__(self, session: SparkSession, log: CommitTable, model: Model, layout: Layout) -> None:
         self._session = session
+        self._stored = Stored.beside(log, layout.table(model.table), model.query or model.name)
         self._log = log
         self._state = KeyedState(small_batches(session), log, model.unique_key)
         self._version = -1
@@ -155,7 +156,7 @@ class FollowedState:
     def as_of(self, version: int) -> DataFrame:
         """The rows as of a version of the change log."""
         if self._version < 0 or version < self._version:
-            self._state.load(self._batches_until(version))
+            self._state.load(self._batches_until(version), self._stored)
             self._version = version
         changed = [self._log.commit(number) for number in range(self._version + 1, version + 1)]
         tune(self._session, max(weight_of(changed), self._state.count))

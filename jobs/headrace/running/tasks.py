@@ -16,8 +16,9 @@ from headrace.errors import HeadraceError
 from headrace.landing.broker_admin import Offsets
 from headrace.landing.landing import LandingQuery
 from headrace.publishing.publisher import Publisher
-from headrace.queries.group import CURRENT_SECONDS, Group
+from headrace.queries.group import Group
 from headrace.queries.snapshot import SnapshotQuery
+from headrace.queries.storing import StoringTimes
 from headrace.reading.status import QueryKind, QueryStatus
 from headrace.running.pace import Pace
 from headrace.streaming.native import NativeQuery
@@ -245,7 +246,7 @@ class NativeTask:
         self._signals, self._log, self._after = signals, log, after
         self._last: int | None = None
         self._rows = 0
-        self._stored_at = time.monotonic()
+        self._storing = StoringTimes()
 
     def step(self) -> bool:
         if self.query.running is None:
@@ -259,7 +260,7 @@ class NativeTask:
         if error is not None:
             raise error
         self._report(running.lastProgress)
-        if time.monotonic() - self._stored_at >= CURRENT_SECONDS:
+        if self._storing.is_due:
             self._store_current()
         return not ended
 
@@ -268,9 +269,9 @@ class NativeTask:
         return self.query.running is not None and self.query.running.lastProgress is not None
 
     def _store_current(self) -> None:
-        if self.query.current:
-            self.query.current.store()
-        self._stored_at = time.monotonic()
+        with self._storing.measured():
+            if self.query.current:
+                self.query.current.store()
 
     def _report(self, progress: StreamingQueryProgress | None) -> None:
         if progress and progress["batchId"] != self._last:

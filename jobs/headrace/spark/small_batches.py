@@ -94,13 +94,6 @@ class SmallBatches(ABC):
     def with_batch(self, rows: DataFrame) -> DataFrame:
         """Add the bookkeeping column that names the batch a row came from."""
 
-    def may_contain(self, frame: DataFrame, column: str, count: int) -> Callable[[int], bool] | None:
-        """A quick check whether a value may be in a bigint column of about `count` rows; None if there is none.
-
-        It says yes to one in a thousand values that are not there, and never no to one that is.
-        """
-        return None
-
     @abstractmethod
     def drop(self) -> None:
         """Forget all plans and rows."""

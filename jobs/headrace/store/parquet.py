@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ def files_in(folder: StorePath, rows: int | None = None) -> list[DataFile]:
     found = sorted(_on_disk(folder) if isinstance(folder, Path) else _in_bucket(folder), key=lambda each: each[0])
     known = rows if len(found) == 1 else None
     return [
-        DataFile(f"{folder.name}/{name}", size, modified, _rows(folder / name) if known is None else known)
+        DataFile(f"{folder.name}/{name}", size, modified, rows_in(folder / name) if known is None else known)
         for name, size, modified in found
     ]
 
@@ -65,6 +65,12 @@ def files_in(folder: StorePath, rows: int | None = None) -> list[DataFile]:
 def joined(files: Iterable[StorePath]) -> pa.Table:
     """The rows of some files, one after the other; columns that some do not have are null there."""
     return pa.concat_tables((_read(file) for file in files), promote_options="default")
+
+
+def row_groups(file: StorePath, numbers: Sequence[int]) -> pa.Table:
+    """The rows of some row groups of a file; no others are read."""
+    with reached(file):
+        return parquet.ParquetFile(_opened(file)).read_row_groups(numbers)
 
 
 def write(folder: StorePath, name: str, rows: pa.Table) -> DataFile:
@@ -104,7 +110,41 @@ def _in_bucket(folder: StorePath) -> Iterator[tuple[str, int, int]]:
             yield name, each["size"], int(each["last_modified"].timestamp() * 1000)
 
 
-def _rows(file: StorePath) -> int:
-    source: Any = file if isinstance(file, Path) else obstore.open_reader(file.bucket.client, file.key)  # type: ignore[attr-defined]
+def rows_in(file: StorePath) -> int:
+    """How many rows a file has, by its footer."""
     with reached(file):
-        return int(parquet.read_metadata(source).num_rows)
+        return int(parquet.read_metadata(_opened(file)).num_rows)
+
+
+def _opened(file: StorePath) -> Any:
+    """A file that is read in pieces."""
+    return _Ranges(file) if isinstance(file, ObjectPath) else file
+
+
+class _Ranges(io.RawIOBase):
+    """An object of a bucket, of which only those bytes are fetched that are read."""
+
+    def __init__(self, file: ObjectPath) -> None:
+        self._client, self._key = file.bucket.client, file.key
+        self._size = int(obstore.head(self._client, self._key)["size"])
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        length = max(min(len(buffer), self._size - self._at), 0)
+        if length:
+            buffer[:length] = bytes(obstore.get_range(self._client, self._key, start=self._at, length=length))
+            self._at += length
+        return length

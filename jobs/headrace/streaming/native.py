@@ -333,7 +333,7 @@ class NativeQuery:
             self.commit_cache.put(self.table.path, version, accepted)
             if self._recent_output:
                 self._recent_output.add(version)
-        self.tests.settle({self.model.table: accepted})
+        self.tests.settle({self.model.table: accepted}, batch)
         accepted.release()
 
     def _is_written(self, batch: int) -> bool:

@@ -2,8 +2,10 @@
 
 - `delta`: a commit is files, then one entry of the log that must not exist before. It carries its writer's marker
   `{query, batch, ...}`, by which a replay finds what is committed already.
-- `state`: the current rows of an upsert, from its change log. The log is the truth; the copy changes after a commit.
-- `keys`: which keys are closed permanently (`once_per`, `close_when`).
+- `state`: the current rows of an upsert, from its change log. The log is the truth; the copy changes after a commit. A
+  start goes on from the rows that were stored last.
+- `keys`: which keys are closed permanently (`once_per`, `close_when`); `key_runs`, `bloom`: the files in which they are
+  stored beside the table, made again from it whenever they do not fit.
 - `versions`, `validity`: since when each row of an upsert held, and until when.
 - `current`, `diff`: for readers outside; `commit_cache`, `recent_output`: the newest commits, for
   whoever reads them next.

@@ -12,6 +12,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 from urllib.parse import unquote
 
@@ -215,6 +216,21 @@ class CommitTable:
         past = self.past(batch)
         return self.snapshot(session).where(F.col("_batch") < batch) if past is None else self.rows(session, *past)
 
+    def between(self, session: SparkSession, after: int, before: int) -> DataFrame:
+        """All rows of the batches after one and before another; the table has the column `_batch`."""
+        commits = self._between(after, before)
+        if len(commits) > CHECKPOINT_INTERVAL:
+            return self.snapshot(session).where((F.col("_batch") > after) & (F.col("_batch") < before))
+        return self.rows(session, *commits)
+
+    def _between(self, after: int, before: int) -> list[Commit]:
+        """The commits of these batches, oldest first: read from the newest back, and no further than they go."""
+        numbered = (
+            commit for version in range(self.newest_version(), 0, -1) if (commit := self.commit(version)).batch >= 0
+        )
+        newer = takewhile(lambda commit: commit.batch > after, numbered)
+        return [commit for commit in newer if commit.batch < before][::-1]
+
     def past(self, batch: int) -> list[Commit] | None:
         """The commits of the batches before one; None if they are too many, or not all there is."""
         if not batch:
@@ -326,6 +342,10 @@ class ReplacedTable(CommitTable):
         if self._is_due():
             open_table(self.path).create_checkpoint()
         return self._newest
+
+    def holds(self, commit: Commit) -> bool:
+        """Whether the rows of a commit are still in the files in which it wrote them."""
+        return not commit.is_past and all((self.path / unquote(name)).is_file() for name in commit.files)
 
     def _replaced(self) -> Iterator[Mapping[str, Any]]:
         now, files = int(time.time() * 1000), open_table(self.path, self._newest).get_add_actions()

@@ -1,56 +1,90 @@
-"""The set of keys that are closed permanently: what `once_per` and `close_when` look up in every batch."""
+"""The set of keys that are closed permanently: what `once_per` and `close_when` look up in every batch.
+
+Each batch that closes keys adds to it; a start goes on from what is stored of it (`tables/key_runs.py`).
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.functions import lit
 
 from headrace.spark.materialized import Materialized
 from headrace.spark.small_batches import SmallBatches
+from headrace.store.paths import spark_uri
+from headrace.tables.delta import CommitTable
+from headrace.tables.key_runs import SCHEMA, Key, KeyRuns, pairs
 
 LOOKUP_KEYS = 100
-"""Up to here a batch's keys are looked up one by one in the sorted index instead of joined with it."""
+"""Up to here a batch's keys are looked up one by one in the stored runs instead of joined with them."""
 
 _RECENT_KEYS = 20_000
+_RECENT_BATCHES = 1_000
+"""So many keys or batches wait until they are stored; a start reads the rows of so many batches."""
+
+_DRIVER_KEYS = 1_000_000
+"""So many are in the driver at once when the index is made again from its table."""
+
+_COLUMNS = "h1 bigint, h2 bigint"
 
 _Hashed = tuple[int, int, bool]
 
 
 class KeyIndex:
-    """Fingerprints of all closed keys, sorted, in Spark's columnar cache.
+    """Fingerprints of all closed keys, stored beside their table but for the most recent ones.
 
-    A key is two independent 64-bit hashes, so that no two keys in 10^15 would collide. A small batch asks by literal
-    values: the cache's own minima and maxima then skip all but the few chunks that can hold them, so the cost does
-    not grow with the number of keys. A Bloom filter saves that for keys that are new, as most are. Keys closed since
-    the index was sorted wait in a bounded list on the driver.
+    A key is two independent 64-bit hashes, so that no two keys in 10^15 would collide. A small batch asks the stored
+    runs by literal values, so the cost does not grow with the number of keys. Bloom filters in memory save that for
+    keys that are new, as most are. Keys closed since the last run was stored wait in a bounded set on the driver.
     """
 
-    def __init__(self, batches: SmallBatches, name: str, keys: Sequence[str], closes: str = "true") -> None:
-        """`closes` is the predicate of rows that close their key."""
+    def __init__(
+        self,
+        batches: SmallBatches,
+        name: str,
+        keys: Sequence[str],
+        closes: str = "true",
+        called: Sequence[str] = (),
+    ) -> None:
+        """`closes` is the predicate of the table's rows that close their key, `called` the macros it may call."""
         self._batches = batches
         self._name = name
         self._keys = list(keys)
         self._closes = closes
+        self._called = list(called)
         self._hashed: tuple[Materialized, list[_Hashed]] | None = None
-        self._sorted: DataFrame | None = None
-        self._may_contain: Callable[[int], bool] | None = None
-        self._recent: set[tuple[int, int]] = set()
+        self._table: CommitTable | None = None
+        self._stored: KeyRuns | None = None
+        self._recent: set[Key] = set()
+        self._waiting = 0
 
-    def load(self, rows: DataFrame) -> None:
-        """Start from all rows there are."""
+    def load(self, table: CommitTable, before_batch: int) -> None:
+        """Prepare to run a batch of a table: all keys that the batches before it have closed are known."""
         self.drop()
-        self._sort(self._closing(rows))
+        self._table = table
+        if not before_batch:
+            return
+        self._stored = self._runs()
+        upto = self._stored.open(before_batch)
+        if upto is None:
+            rows = self._closing(table.before(self._batches.session, before_batch))
+            self._stored.replace(self._sets(self._batches.materialize(rows)), before_batch)
+            return
+        self._waiting = before_batch - upto
+        rows = self._closing(table.between(self._batches.session, upto - 1, before_batch))
+        self._take_in(self._batches.materialize(rows), before_batch)
 
     def drop(self) -> None:
         """Forget everything; the tables still hold it."""
-        if self._sorted is not None:
-            self._sorted.unpersist()
-        self._sorted = self._may_contain = None
+        self._stored = None
         self._recent = set()
+        self._waiting = 0
         self._hashed = None
 
     def unclosed(self, rows: Materialized) -> Materialized:
@@ -74,14 +108,50 @@ class KeyIndex:
         known = self._lookup({(h1, h2) for h1, h2, _ in self._hashes(rows)})
         return rows.frame.withColumn(name, self._is_any_of(known) if known else lit(False))
 
-    def add(self, rows: Materialized) -> None:
-        """Close the keys of committed rows that close them."""
-        if rows.count <= LOOKUP_KEYS:
-            self._recent.update((h1, h2) for h1, h2, closes in self._hashes(rows) if closes)
-        elif rows.count_where(self._closes) + len(self._recent) <= _RECENT_KEYS:
-            self._recent.update((h1, h2) for h1, h2 in self._closing(rows.frame).collect())
-        else:
-            self._sort(self._all().unionByName(self._closing(rows.frame)))
+    def add(self, rows: Materialized, batch: int) -> None:
+        """Close the keys of the committed rows of a batch that close them."""
+        self._waiting += bool(rows.count)
+        if rows.count > LOOKUP_KEYS:
+            self._take_in(self._batches.materialize(self._closing(rows.frame)), batch + 1)
+            return
+        self._recent.update((h1, h2) for h1, h2, closes in self._hashes(rows) if closes)
+        self._store_if_due(batch + 1)
+
+    def _take_in(self, closed: Materialized, before_batch: int) -> None:
+        """Take in fingerprints of the batches before one, and release them."""
+        if closed.count + len(self._recent) > _RECENT_KEYS:
+            self._store(self._sets(closed), before_batch)
+            return
+        for keys in self._sets(closed):
+            self._recent.update(pairs(keys))
+        self._store_if_due(before_batch)
+
+    def _store_if_due(self, before_batch: int) -> None:
+        if self._waiting >= _RECENT_BATCHES or len(self._recent) > _RECENT_KEYS:
+            self._store((), before_batch)
+
+    def _store(self, more: Iterable[pa.Table], before_batch: int) -> None:
+        """Store what has waited, and more: all at once, as the files then say that they hold all."""
+        h1, h2 = zip(*self._recent, strict=True) if self._recent else ((), ())
+        recent = pa.table([pa.array(h1, pa.int64()), pa.array(h2, pa.int64())], schema=SCHEMA)
+        self._stored = self._stored or self._runs()
+        self._stored.add(chain([recent], more), before_batch)
+        self._recent, self._waiting = set(), 0
+
+    def _sets(self, closed: Materialized) -> Iterator[pa.Table]:
+        """Fingerprints in tables that are not too large for the driver; released when all are taken."""
+        parts = -(-closed.count // _DRIVER_KEYS)
+        for part in range(parts):
+            some = closed.frame if parts == 1 else closed.frame.where(F.pmod("h1", lit(parts)) == part)
+            yield pa.table(some.toArrow().columns, schema=SCHEMA)
+        closed.release()
+
+    def _runs(self) -> KeyRuns:
+        """What is stored beside the table, if it is of this table and made in the same way."""
+        assert self._table is not None, "closed keys are stored before they are loaded"
+        folder = self._table.path / "_keys" / re.sub(r"\W+", "_", self._name)
+        made = {"keys": self._keys, "closes": self._closes, "called": self._called}
+        return KeyRuns(folder, {"table": self._table.id(), "name": self._name, **made})
 
     def _hashes(self, rows: Materialized) -> list[_Hashed]:
         """Fingerprint of each of a few rows, and whether it closes its key; asked for twice, computed once."""
@@ -105,17 +175,11 @@ class KeyIndex:
         return F.xxhash64(*names).alias("h1"), F.xxhash64(lit("headrace"), *names).alias("h2")
 
     def _empty(self) -> bool:
-        return not self._recent and self._sorted is None
+        return not self._recent and not (self._stored and self._stored.count)
 
-    def _lookup(self, asked: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    def _lookup(self, asked: set[Key]) -> set[Key]:
         found = asked & self._recent
-        if self._sorted is None:
-            return found
-        rest = {key for key in asked - found if self._may_contain is None or self._may_contain(key[0])}
-        if rest:
-            hits = self._sorted.where(F.col("h1").isin([h1 for h1, _ in rest])).collect()
-            found |= {(r[0], r[1]) for r in hits} & rest
-        return found
+        return found | self._stored.found(asked - found) if self._stored else found
 
     def _unseen_by_join(self, rows: DataFrame) -> DataFrame:
         h1, h2 = self._fingerprint()
@@ -128,15 +192,7 @@ class KeyIndex:
         return F.struct(h1, h2).isin([F.struct(lit(a).alias("h1"), lit(b).alias("h2")) for a, b in closed])
 
     def _all(self) -> DataFrame:
-        recent = self._batches.session.createDataFrame(list(self._recent), "h1 bigint, h2 bigint")
-        return recent if self._sorted is None else self._sorted.unionByName(recent)
-
-    def _sort(self, fingerprints: DataFrame) -> None:
-        former = self._sorted
-        ordered = fingerprints.repartitionByRange("h1").sortWithinPartitions("h1").persist()
-        if count := ordered.count():
-            self._sorted = ordered
-            self._may_contain = self._batches.may_contain(ordered, "h1", count)
-        self._recent = set()
-        if former is not None:
-            former.unpersist()
+        session = self._batches.session
+        recent = session.createDataFrame([*self._recent], _COLUMNS)
+        files = [spark_uri(file) for file in self._stored.files] if self._stored else []
+        return recent.unionByName(session.read.schema(_COLUMNS).parquet(*files)) if files else recent

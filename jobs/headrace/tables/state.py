@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -11,6 +12,8 @@ from pyspark.sql.types import BooleanType, LongType, StructType
 from headrace.spark.columns import no_rows
 from headrace.spark.materialized import Materialized
 from headrace.spark.small_batches import SmallBatches
+from headrace.store.commits import Commit
+from headrace.store.paths import StorePath
 from headrace.tables.delta import CommitTable, ReplacedTable
 
 _SMALL_ROWS = 20_000
@@ -33,6 +36,24 @@ def newest_per_key(changes: DataFrame, keys: Sequence[str]) -> DataFrame:
 def order_of(changes: DataFrame) -> tuple[str, ...]:
     """The columns that order changes; a streaming aggregate changes a key once a batch and knows no arrival."""
     return tuple(name for name in ("_batch", "_arrival") if name in changes.columns)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The current rows that a query stores beside its change log, for plain Delta readers and for its next start."""
+
+    table: ReplacedTable
+    query: str
+
+    @classmethod
+    def beside(cls, log: CommitTable, path: StorePath, query: str) -> Stored:
+        """Those of a change log."""
+        columns = [field for field in log.schema if field.name != "_deleted"]
+        return cls(ReplacedTable(log.spark, path, StructType(columns)), query)
+
+    def newest(self) -> Commit | None:
+        """The commit that stored them last; its batch is the last one that they take in."""
+        return self.table.newest_marker(self.query)
 
 
 class KeyedState:
@@ -60,14 +81,37 @@ class KeyedState:
         """Whether there is no row at all."""
         return not self.count or (self._recent is not None and self._live().isEmpty())
 
-    def load(self, before_batch: int) -> None:
-        """Rebuild both layers from the log, as the state stood before a batch."""
+    def load(self, before_batch: int, stored: Stored | None = None) -> None:
+        """Rebuild both layers as the state stood before a batch: from the stored rows and the changes since, if it can.
+
+        The log alone is the truth. Stored rows are taken for what they say of themselves, or not at all.
+        """
         self.drop()
         if self._log.past(before_batch) == []:
             self._base = self._batches.nothing(self._name("rows"), self._log.schema)
             return
-        newest = newest_per_key(self._log.before(self._batches.session, before_batch), self._keys)
+        found = stored.newest() if stored else None
+        if stored and found and self._holds(stored.table, found, before_batch):
+            changes = self._since(stored.table, found, before_batch)
+        else:
+            changes = self._log.before(self._batches.session, before_batch)
+        newest = newest_per_key(changes, self._keys)
         self._base = self._batches.put(self._name("rows"), self._batches.materialize(newest.where("not _deleted")))
+
+    def _holds(self, table: ReplacedTable, found: Commit, before_batch: int) -> bool:
+        """Whether stored rows are of this log, by these keys, older than the batch, and all there."""
+        is_ours = found.marker.items() >= self._origin().items()
+        return is_ours and 0 <= found.batch < before_batch and table.holds(found)
+
+    def _since(self, table: ReplacedTable, found: Commit, before_batch: int) -> DataFrame:
+        """Stored rows as changes, and the changes of the batches after them."""
+        session = self._batches.session
+        rows = table.rows(session, found).withColumn("_deleted", F.lit(False))
+        return self._log.between(session, found.batch, before_batch).unionByName(rows)
+
+    def _origin(self) -> Mapping[str, object]:
+        """What stored rows are made of: the rows of another log, or by other keys, say something else."""
+        return {"log": self._log.id(), "keys": self._keys}
 
     def read(self) -> DataFrame:
         """The rows as of the last finished batch, without bookkeeping columns. For few, Spark chooses the join."""
@@ -97,14 +141,14 @@ class KeyedState:
                 layer.release()
         self._base = self._recent = None
 
-    def store_current(self, table: ReplacedTable, query: str, batch: int) -> None:
-        """Write the current rows where plain Delta readers find them."""
-        rows, marker = self._live().drop("_deleted"), {"query": query, "batch": batch}
+    def store_current(self, stored: Stored, batch: int) -> None:
+        """Write the current rows where plain Delta readers, and the next start, find them."""
+        rows, marker = self._live().drop("_deleted"), {"query": stored.query, "batch": batch, **self._origin()}
         if self.count > _SMALL_ROWS:
-            table.replace(rows, marker)
+            stored.table.replace(rows, marker)
             return
         current = self._batches.compute(self._name("current"), lambda: rows, *self.leaves)
-        table.replace(current, marker)
+        stored.table.replace(current, marker)
         current.release()
 
     def _take_in(self, changes: DataFrame, count: int) -> None:

@@ -18,7 +18,6 @@ from headrace.spark.materialized import Materialized, Nothing, with_batch
 from headrace.spark.session import SMALL_BATCH_ROWS
 from headrace.spark.small_batches import SmallBatches
 
-_FALSE_HITS = 0.001
 _BATCH = StructType().add("batch", IntegerType())
 
 
@@ -87,11 +86,6 @@ class DriverBatches(SmallBatches):
             return with_batch(rows, self._batch)
         number = self._buffers["batch"].frame.select(F.col("batch").cast("bigint").alias("_batch"))
         return rows.join(number.hint("shuffle_replicate_nl"))
-
-    def may_contain(self, frame: DataFrame, column: str, count: int) -> Callable[[int], bool]:
-        """A Bloom filter of 1.8 bytes a row."""
-        found = frame._jdf.stat().bloomFilter(column, count, _FALSE_HITS)
-        return lambda value: bool(found.mightContainLong(value))
 
     def drop(self) -> None:
         for buffer in self._buffers.values():

@@ -87,7 +87,7 @@ class _Unwritten(CommitTable):
 def _without_past(batches: SmallBatches, output: Output) -> Output:
     table = _Unwritten(batches.session, output.table.path, output.table.schema)
     if isinstance(output, UpsertOutput):
-        return UpsertOutput(batches, output.model, table, table.path)
+        return UpsertOutput(batches, output.model, table, table.path, ())
     return AppendOutput(batches, output.model, table)
 
 
