@@ -1,56 +1,69 @@
-"""What a model must not do: write, run programs, read files, hide what it reads."""
+"""What a text must not do whatever its project says: write, run programs, read files, hide what it reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from sqlglot import exp
 
 from headrace.errors import Finding, Place
 from headrace.project.sql import lexing
-from headrace.project.sql.calls import Call
 from headrace.project.sql.dialect import Statement
+from headrace.project.sql.guard import kinds, routines, sizes
+from headrace.project.sql.guard.builtins import NEVER, TABLE_FUNCTIONS
 from headrace.project.sql.tables import is_stored, named_tables, stream_token
-
-FORBIDDEN_CALLS = {
-    "identifier": "it hides what the model reads until run time; write the name itself",
-    "reflect": "a model may not call Java",
-    "java_method": "a model may not call Java",
-    "try_reflect": "a model may not call Java",
-}
-TABLE_FUNCTIONS = frozenset(
-    {"range", "explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack"}
-)
-"""Functions that may stand in FROM: they make rows of their arguments alone."""
 
 FILE_FORMATS = frozenset({"avro", "binaryfile", "csv", "delta", "jdbc", "json", "orc", "parquet", "text", "xml"})
 
 
-def query_refusals(statement: Statement, calls: Iterable[Call]) -> Iterator[Finding]:
+def query_refusals(statement: Statement) -> Iterator[Finding]:
     """Find everything in a statement that is more than a query over the project's tables."""
     tree, start = statement.tree, statement.place(statement.tokens[0].start)
     if not isinstance(tree, (exp.Select, exp.SetOperation)) or tree.args.get("into"):
         yield Finding(start, "not-allowed", "a model is one query, `select ...` or `with ... select ...`, nothing else")
     elif tree.find(exp.QueryTransform):
         yield Finding(start, "not-allowed", "a model may not run a script (`transform ... using`)")
-    yield from call_refusals(statement, calls)
+    yield from text_refusals(statement)
     for table in named_tables(tree):
         yield from _table_refusals(table, statement)
 
 
-def call_refusals(statement: Statement, calls: Iterable[Call]) -> Iterator[Finding]:
-    """Find calls of functions that leave SQL: as Spark's lexer finds them, and as the tree has them."""
-    lexed = {statement.place(offset): name for name, offset in lexing.called(statement.text)}
-    named = {place: name for place, name in lexed.items() if name in FORBIDDEN_CALLS}
-    for place, name in (named or {call.place: call.name for call in calls}).items():
-        if name in FORBIDDEN_CALLS:
-            yield Finding(place, "not-allowed", f"`{name}`: {FORBIDDEN_CALLS[name]}")
+def text_refusals(statement: Statement) -> Iterator[Finding]:
+    """Find what neither a query nor an expression nor a macro may hold."""
+    text = statement.text
+    for stray in lexing.strays(text):
+        yield Finding(statement.place(stray.offset), "not-allowed", _meaningless(stray.text))
+    for offset in scripts(text):
+        yield Finding(statement.place(offset), "not-allowed", "a model may not run a script (`using` a text)")
+    for routine in routines.forbidden(text):
+        yield Finding(statement.place(routine.offset), "not-allowed", f"`{routine.name}`: {NEVER[routine.name]}")
+    for offset, message in (*kinds.unknown(statement.tree), *sizes.in_statement(statement)):
+        yield Finding(statement.place(offset), "not-allowed", message)
+
+
+def scripts(text: str) -> Iterator[int]:
+    """Where a text names a script for rows to go through: `using` before a text, as no join has it."""
+    is_using = False
+    for kind, start, end in lexing.pieces(text):
+        if kind in ("space", "comment"):
+            continue
+        if is_using and (kind == "text" or text[start] == '"'):
+            yield start
+        is_using = kind == "name" and text[start:end].upper() == "USING"
+
+
+def _meaningless(piece: str) -> str:
+    if piece in ("'", '"', "`"):
+        return f"this quote {piece} is never closed, as Spark reads the text"
+    if piece.startswith("/*"):
+        return "this comment is never closed"
+    return f"`{piece}` means nothing in Spark's SQL here; take it out"
 
 
 def _table_refusals(table: exp.Table, statement: Statement) -> Iterator[Finding]:
     if isinstance(table.this, exp.Func):
         name = (table.this.name if isinstance(table.this, exp.Anonymous) else table.this.sql_name()).lower()
-        if name not in TABLE_FUNCTIONS and name not in FORBIDDEN_CALLS:
+        if name not in TABLE_FUNCTIONS and name not in NEVER:
             message = f"`{name}` may not stand in from; read a table of the project"
             yield Finding(_function_place(table, statement), "not-allowed", message)
         return
