@@ -6,7 +6,7 @@ Every SQL of a user passes here before Spark sees it: models, macros, expression
 - `builtins`: Spark's functions, each allowed, refused unless asked for, or never allowed, with the reason.
 - `routines`: the calls of a text that are no allowed function, as Spark's lexer and sqlglot find them.
 - `kinds`: the kinds of nodes that a query, an expression and a macro consist of.
-- `sizes`: calls that would make more than memory holds of a constant.
+- `sizes`, `options`: arguments that make more than memory holds, or read a file.
 - `refusals`: all of these together, as findings.
 
 Names that only a project can explain (its macros, `allow-functions` of manifest.yml) are collected here and judged by

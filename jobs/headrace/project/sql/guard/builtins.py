@@ -53,7 +53,7 @@ UNLESS_ASKED: Mapping[str, str] = {
 }
 """Built-in functions whose result is no function of a model's rows, each with the reason."""
 
-BARE_ACCOUNTS = frozenset({"current_user", "session_user"})
+BARE = frozenset({"current_path", "current_user", "session_user"})
 """Those that Spark also calls without brackets, even in back quotes. `user` may be a column: Spark's analysis tells."""
 
 TABLE_FUNCTIONS = frozenset(

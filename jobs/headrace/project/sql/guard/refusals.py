@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from headrace.errors import Finding, Place
-from headrace.project.sql import lexing
-from headrace.project.sql.dialect import Statement
-from headrace.project.sql.guard import kinds, routines, sizes
+from headrace.project.sql import dialect, lexing
+from headrace.project.sql.dialect import QUERY_STARTS, Statement
+from headrace.project.sql.guard import kinds, options, routines, sizes
 from headrace.project.sql.guard.builtins import NEVER, TABLE_FUNCTIONS
 from headrace.project.sql.tables import is_stored, named_tables, stream_token
 
@@ -37,8 +37,15 @@ def text_refusals(statement: Statement) -> Iterator[Finding]:
         yield Finding(statement.place(offset), "not-allowed", "a model may not run a script (`using` a text)")
     for routine in routines.forbidden(text):
         yield Finding(statement.place(routine.offset), "not-allowed", f"`{routine.name}`: {NEVER[routine.name]}")
-    for offset, message in (*kinds.unknown(statement.tree), *sizes.in_statement(statement)):
+    for offset, message in (*kinds.unknown(statement.tree), *_arguments(statement)):
         yield Finding(statement.place(offset), "not-allowed", message)
+
+
+def _arguments(statement: Statement) -> Iterator[tuple[int, str]]:
+    """Find what functions must not be called with; only for that a text is parsed once more."""
+    if any(routine.name in sizes.NAMES | options.NAMES for routine in lexing.routines(statement.text)):
+        tree = dialect.parse(statement.text, statement.path, (*QUERY_STARTS, "CREATE"), as_written=True).tree
+        yield from (*sizes.faults(tree), *options.faults(tree))
 
 
 def scripts(text: str) -> Iterator[int]:

@@ -10,7 +10,7 @@ from headrace.errors import Finding, did_you_mean
 from headrace.project.sql import lexing
 from headrace.project.sql.calls import Call
 from headrace.project.sql.dialect import Statement
-from headrace.project.sql.guard.builtins import ALLOWED, BARE_ACCOUNTS, NEVER, OPENING, UNLESS_ASKED
+from headrace.project.sql.guard.builtins import ALLOWED, BARE, NEVER, OPENING, UNLESS_ASKED
 from headrace.project.sql.lexing import Routine
 
 _OF_SPARK = (("builtin",), ("system", "builtin"))
@@ -25,7 +25,7 @@ def unexplained(statement: Statement, calls: Iterable[Call]) -> tuple[Call, ...]
     """
     aliases = {*_aliases(statement.tree)}
     found = {statement.place(routine.offset): name for routine, name in _strange(statement.text, aliases)}
-    bare = ((name, at) for name, at in lexing.bare_names(statement.text) if name in BARE_ACCOUNTS)
+    bare = ((name, at) for name, at in lexing.bare_names(statement.text) if name in BARE)
     found |= {statement.place(at): name for name, at in bare}
     found |= {call.place: call.name for call in calls if call.name not in ALLOWED and call.place not in found}
     return tuple(Call(name, place) for place, name in sorted(found.items()) if name not in NEVER)

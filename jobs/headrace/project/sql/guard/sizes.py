@@ -12,9 +12,6 @@ from math import prod
 
 from sqlglot import exp
 
-from headrace.project.sql import dialect, lexing
-from headrace.project.sql.dialect import QUERY_STARTS, Statement
-
 MOST = 1_000_000
 """How many characters, elements or rows may come of constants, one call in another included."""
 
@@ -38,7 +35,8 @@ _COUNTS = {"array_repeat": 1, "lpad": 1, "randstr": 0, "repeat": 1, "rpad": 1, "
 """Functions whose results are as large as one of their arguments says, and which."""
 
 _STEPS = frozenset({"range", "sequence"})
-_SIZED = frozenset((*_COUNTS, *_STEPS))
+NAMES = frozenset((*_COUNTS, *_STEPS))
+"""Functions whose results are as large as their arguments say."""
 
 _OPERATORS: dict[type[exp.Expr], Callable[[Decimal, Decimal], Decimal]] = {
     exp.Add: lambda left, right: left + right,
@@ -51,15 +49,11 @@ _OPERATORS: dict[type[exp.Expr], Callable[[Decimal, Decimal], Decimal]] = {
 _CASTS = frozenset({"bigint", "decimal", "double", "float", "int", "smallint", "string", "tinyint"})
 
 
-def in_statement(statement: Statement) -> Iterator[tuple[int, str]]:
-    """Find in a statement what is too large, or of a size that cannot be told: its offset, and what to do."""
-    if any(routine.name in _SIZED for routine in lexing.routines(statement.text)):
-        written = dialect.parse(statement.text, statement.path, (*QUERY_STARTS, "CREATE"), as_written=True)
-        yield from faults(written.tree)
-
-
 def faults(tree: exp.Expr) -> Iterator[tuple[int, str]]:
-    """The same in a tree whose functions are names with arguments."""
+    """Find what is too large, or of a size that cannot be told, in a tree whose functions are names with arguments.
+
+    Each has its offset in the text, and what to do.
+    """
     for node in tree.walk():
         if (call := _called(node)) and _is_untold(node):
             yield _offset(node), f"`{call}`: write its size as a number, so that it can be told beforehand"
@@ -79,7 +73,7 @@ def _weight(node: exp.Expr) -> Decimal:
 
 def _called(node: exp.Expr) -> str | None:
     name = node.name.lower() if isinstance(node, exp.Anonymous) else None
-    return name if name in _SIZED else None
+    return name if name in NAMES else None
 
 
 def _size(node: exp.Expr) -> Number:
