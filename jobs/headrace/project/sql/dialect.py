@@ -76,7 +76,12 @@ class Statement:
 
 
 class _Parser(DatabricksParser):
-    """Raises where it cannot parse on; sqlglot's own parser would log that, and take the whole text for a command."""
+    """Raises where it cannot parse on; sqlglot's own parser would log that, and take the whole text for a command.
+
+    A bracket after `array(...)`, or after a column of such a name, takes an element; sqlglot drops what is before it.
+    """
+
+    ARRAY_CONSTRUCTORS: ClassVar = {}
 
     def _parse_as_command(self, start: Token) -> exp.Command:
         self.raise_error("Unexpected token")

@@ -7,6 +7,7 @@ Every SQL of a user passes here before Spark sees it: models, macros, expression
 - `routines`: the calls of a text that are no allowed function, as Spark's lexer and sqlglot find them.
 - `kinds`: the kinds of nodes that a query, an expression and a macro consist of.
 - `sizes`, `options`: arguments that make more than memory holds, or read a file.
+- `readings`: where sqlglot cuts a text in other places than Spark does.
 - `refusals`: all of these together, as findings.
 
 Names that only a project can explain (its macros, `allow-functions` of manifest.yml) are collected here and judged by

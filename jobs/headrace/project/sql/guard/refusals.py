@@ -9,7 +9,7 @@ from sqlglot import exp
 from headrace.errors import Finding, Place
 from headrace.project.sql import dialect, lexing
 from headrace.project.sql.dialect import QUERY_STARTS, Statement
-from headrace.project.sql.guard import kinds, options, routines, sizes
+from headrace.project.sql.guard import kinds, options, readings, routines, sizes
 from headrace.project.sql.guard.builtins import NEVER, TABLE_FUNCTIONS
 from headrace.project.sql.tables import is_stored, named_tables, stream_token
 
@@ -33,6 +33,9 @@ def text_refusals(statement: Statement) -> Iterator[Finding]:
     text = statement.text
     for stray in lexing.strays(text):
         yield Finding(statement.place(stray.offset), "not-allowed", _meaningless(stray.text))
+    if (at := readings.difference(statement)) is not None:
+        message = "Spark reads this comment or text differently; write it plainly, with nothing unusual at its end"
+        yield Finding(statement.place(at), "not-allowed", message)
     for offset in scripts(text):
         yield Finding(statement.place(offset), "not-allowed", "a model may not run a script (`using` a text)")
     for routine in routines.forbidden(text):
@@ -43,9 +46,12 @@ def text_refusals(statement: Statement) -> Iterator[Finding]:
 
 def _arguments(statement: Statement) -> Iterator[tuple[int, str]]:
     """Find what functions must not be called with; only for that a text is parsed once more."""
-    if any(routine.name in sizes.NAMES | options.NAMES for routine in lexing.routines(statement.text)):
+    judged = {r.offset: r.name for r in lexing.routines(statement.text) if r.name in sizes.NAMES | options.NAMES}
+    if judged:
         tree = dialect.parse(statement.text, statement.path, (*QUERY_STARTS, "CREATE"), as_written=True).tree
         yield from (*sizes.faults(tree), *options.faults(tree))
+        unseen = judged.keys() - {call.meta.get("start") for call in tree.find_all(exp.Anonymous)}
+        yield from ((at, f"`{judged[at]}` may not stand here, where its arguments are not read") for at in unseen)
 
 
 def scripts(text: str) -> Iterator[int]:

@@ -23,10 +23,7 @@ def unexplained(statement: Statement, calls: Iterable[Call]) -> tuple[Call, ...]
 
     A name with dots before it is one name: a function of a catalog.
     """
-    aliases = {*_aliases(statement.tree)}
-    found = {statement.place(routine.offset): name for routine, name in _strange(statement.text, aliases)}
-    bare = ((name, at) for name, at in lexing.bare_names(statement.text) if name in BARE)
-    found |= {statement.place(at): name for name, at in bare}
+    found = {statement.place(at): name for name, at in strange(statement.text, statement.tree)}
     found |= {call.place: call.name for call in calls if call.name not in ALLOWED and call.place not in found}
     return tuple(Call(name, place) for place, name in sorted(found.items()) if name not in NEVER)
 
@@ -50,7 +47,10 @@ def complaint(name: str, known: Collection[str]) -> str:
     return f"`{name}` is no function that is known to be safe.{did_you_mean(name, {*known, *ALLOWED})} Or {_WAY_OUT}"
 
 
-def _strange(text: str, aliases: Collection[int]) -> Iterator[tuple[Routine, str]]:
+def strange(text: str, tree: exp.Expr) -> Iterator[tuple[str, int]]:
+    """The calls, by Spark's lexer, of what is no allowed function: names and offsets. A tree tells only aliases."""
+    aliases, taken = {*_aliases(tree)}, BARE | _accounts(tree)
+    yield from ((name, at) for name, at in lexing.bare_names(text) if name in taken)
     for routine in lexing.routines(text):
         name = routine.name if routine.qualifier in _OF_SESSION else ".".join((*routine.qualifier, routine.name))
         is_word = routine.name in OPENING and not routine.is_quoted and not routine.qualifier
@@ -58,7 +58,14 @@ def _strange(text: str, aliases: Collection[int]) -> Iterator[tuple[Routine, str
         if routine.qualifier in _OF_SPARK:
             name = routine.name
         if name not in ALLOWED and not is_word and not is_alias:
-            yield routine, name
+            yield name, routine.offset
+
+
+def _accounts(tree: exp.Expr) -> frozenset[str]:
+    """`user`, where it can be no column: in a macro without such a parameter."""
+    if not isinstance(tree, exp.Create) or any(each.name.lower() == "user" for each in tree.find_all(exp.ColumnDef)):
+        return frozenset()
+    return frozenset({"user"})
 
 
 def _aliases(tree: exp.Expr) -> Iterator[int]:
