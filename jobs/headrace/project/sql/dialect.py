@@ -133,7 +133,7 @@ def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written
         raise InvalidProject([_token_finding(error, text, path)]) from None
     except ParseError as error:
         raise InvalidProject([_parse_finding(error, tokens, text, path)]) from None
-    except (SqlglotError, AssertionError, AttributeError):
+    except (SqlglotError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
         # The parser itself fails on some malformed texts, without a position.
         raise InvalidProject([Finding(Place(path), "syntax", "this cannot be read as SQL")]) from None
     except RecursionError:
