@@ -14,8 +14,9 @@ from headrace.project.sql.guard import routines
 
 def unknown_functions(draft: Draft) -> Iterator[Finding]:
     """Every function is known to compute from its arguments, wherever SQL stands: what is not known is refused."""
-    calls = [*_in_sql(draft), *_in_headers(draft), *_in_sources(draft)]
-    yield from routines.findings(calls, draft.functions)
+    for call in (*_in_sql(draft), *_in_headers(draft), *_in_sources(draft)):
+        if call.name not in draft.functions:
+            yield Finding(call.place, "not-allowed", routines.complaint(call.name, draft.functions))
 
 
 def _in_sql(draft: Draft) -> Iterator[Call]:
