@@ -13,6 +13,7 @@ from headrace.errors import InvalidProject
 from headrace.project.declarations import macros
 from headrace.project.sql import dialect, expressions, lexing, sqltext
 from headrace.project.sql.guard import builtins, refusals, routines
+from headrace.project.statement import bind
 from headrace.reading.dialect import parsing, queries
 from headrace.reading.dialect.complaints import NotKnown
 from headrace.reading.dialect.queries import Table
@@ -154,6 +155,24 @@ def test_manifest_allows_a_function_for_a_reason(project_files) -> None:
 def test_manifest_cannot_allow_what_leaves_sql(project_files) -> None:
     project_files.edit("manifest.yml", "vars:", "allow-functions: {reflect: we know what we do}\nvars:")
     assert [each.split(" ")[1] for each in project_files.findings()] == ["not-allowed"]
+
+
+def test_name_of_a_field_cannot_end_its_quotes(project_files) -> None:
+    project_files.edit("sql/bronze/shipping.yml", "productId: bigint", "'a` int> or reflect(1)': bigint")
+    assert [each.split(" ")[1] for each in project_files.findings()] == ["bad-name"]
+
+
+def test_name_of_a_column_cannot_end_its_quotes(project_files) -> None:
+    project_files.edit(READY, "select order_id", "select 1 as `a``or``b`, order_id")
+    assert [each.split(" ")[1] for each in project_files.findings()] == ["bad-name"]
+
+
+def test_variable_stays_one_literal_of_an_interval(project_files) -> None:
+    project_files.edit("manifest.yml", "vars: {limit: 2}", "vars: {limit: \"1' day or reflect('a', 'b') = '\"}")
+    project_files.edit(READY, "item_count > :limit", "timestamp'2024-01-01' + interval :limit day > _arrival.landed_at")
+    (model,) = [each for each in project_files.load().models if each.name == "shipment_ready"]
+    found = bind(model, values=project_files.load().vars).sql
+    assert [*routines.forbidden(found)] == []
 
 
 def lexed(text: str) -> bool:
