@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -93,5 +94,10 @@ def test_every_function_of_spark_is_decided_on(spark: SparkSession) -> None:
     assert {name for name in known if name[0].isalpha()} - decided == set()
 
 
-def test_own_sql_calls_nothing_that_spark_reads_differently(spark: SparkSession) -> None:
-    assert [*parsed.findings(spark, loader.load(ROOT, "local"))] == []
+def test_what_only_spark_sees_is_a_finding(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = loader.load(ROOT, "local")
+    assert [*parsed.findings(spark, project)] == []
+    monkeypatch.setattr(lexing, "routines", lambda text: iter(()))
+    found = [*parsed.findings(spark, replace(project, functions=frozenset()))]
+    assert {finding.code for finding in found} == {"not-allowed"}
+    assert {finding.place.path.split("/")[0] for finding in found} >= {"sql", "macros"}

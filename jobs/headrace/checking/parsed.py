@@ -1,4 +1,4 @@
-"""The guard's second reader: Spark's own parser sees no function, in what really runs, that is not allowed."""
+"""The guard's second reader: Spark's own parser sees no call, in what really runs, that the guard has not judged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from headrace.project.declarations import event_times
 from headrace.project.declarations.event_times import SqlTime
 from headrace.project.model import Macro, Project
 from headrace.project.sql import lexing
-from headrace.project.sql.guard import routines
 from headrace.project.sql.guard.builtins import ALLOWED
 from headrace.project.statement import bind
 from headrace.spark import parser
@@ -22,14 +21,16 @@ _Text = tuple[Place, str, Callable[[SparkSession, str], frozenset[str]]]
 
 
 def findings(session: SparkSession, project: Project) -> Iterator[Finding]:
-    """Find calls that Spark sees and the project may not make; what Spark cannot parse has a finding of its own."""
+    """Find calls that only Spark sees; what it cannot parse has a finding of its own."""
     for place, text, seen in _texts(project):
         try:
             names = {_bare(name) for name in seen(session, text)}
         except SPARK_ERRORS:
             continue
-        for name in sorted(names - ALLOWED - project.functions):
-            yield Finding(place, "not-allowed", routines.complaint(name, project.functions))
+        judged = {".".join((*routine.qualifier, routine.name)) for routine in lexing.routines(text)}
+        for name in sorted(names - ALLOWED - project.functions - set(map(_bare, judged))):
+            message = f"Spark reads a call of `{name}` here, which the check of the text does not see; write it plainly"
+            yield Finding(place, "not-allowed", message)
 
 
 def _texts(project: Project) -> Iterator[_Text]:
