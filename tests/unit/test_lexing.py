@@ -45,6 +45,6 @@ def test_word_that_calls_nothing_passes(text: str) -> None:
 
 @given(st.text(alphabet="ab(`'\"r\\-/*+\n\r ,", max_size=40))
 def test_any_text_is_cut_to_its_end(text: str) -> None:
-    for name, offset in lexing.called(text):
-        begin = offset + (text[offset] in '`"')
-        assert text[begin:].lower().startswith(name[:1])
+    for routine in lexing.routines(text):
+        begin = routine.offset + (text[routine.offset] in '`"')
+        assert text[begin:].lower().startswith(routine.name[:1])

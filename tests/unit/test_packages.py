@@ -74,7 +74,9 @@ PACKAGES = [
     "testing/cut_trials",
     "testing/runs",
 ]
-PARTS_OF_PROJECT = [f"project/{each}" for each in ("declarations", "flows", "kafka_options", "rules", "sql")]
+PARTS_OF_PROJECT = [
+    f"project/{each}" for each in ("declarations", "flows", "kafka_options", "rules", "sql", "sql/guard")
+]
 
 
 @pytest.mark.parametrize("package", [*PACKAGES, *PARTS_OF_PROJECT])

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from headrace.elsewhere.notebook import Notebook
 from headrace.errors import UsageError
 from headrace.project.model import Model, Project
+from headrace.reading.dialect import parsing
 from headrace.reading.rows import Row, Rows
 from headrace.reading.show import key_of
 from headrace.reading.stored import Relation
@@ -53,7 +54,9 @@ def query_rows(project: Project, text: str) -> Rows:
 
 
 def _text(table: str, where: str | None) -> str:
-    """A query that passes the same checks as a model, including the user's `--where` condition."""
+    """A query that passes the same checks as a model; the user's `--where` must be one condition by itself."""
+    if where is not None:
+        parsing.condition(where)
     return f"select * from {table}" + (f" where (\n{where}\n)" if where is not None else "")
 
 

@@ -11,11 +11,12 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.checking import verdict
-from headrace.errors import UsageError
+from headrace.errors import InvalidProject, UsageError
 from headrace.project import graph, loader
 from headrace.project.flows import versions
 from headrace.project.model import Input, Model, Project
 from headrace.project.sql import sqltext
+from headrace.project.sql.guard import routines
 from headrace.queries.sources import Tables
 from headrace.reading.stored import names, unknown
 from headrace.spark import session as sessions
@@ -49,6 +50,8 @@ class Notebook:
 
     def _model(self, text: str, values: Mapping[str, Any]) -> Model:
         found = sqltext.read(text, "notebook")
+        if refused := [*routines.findings(found.unexplained, self.project.functions)]:
+            raise InvalidProject(refused)
         inputs = versions.resolved_inputs(found.inputs, graph.by_table(self.project.models))
         for table in {ref.table for ref in inputs} - {*names(self.project)}:
             raise unknown(self.project, table)

@@ -104,6 +104,7 @@ def _project(root: Path, described: Manifest, chosen: Target, draft: Draft) -> P
         models=models,
         macros=ordered,
         queries=graph.queries(models),
+        functions=draft.functions,
         test_paths=described.test_paths,
     )
 
@@ -140,6 +141,7 @@ def _draft(root: Path, described: Manifest, found: list[Finding]) -> Draft:
         macros=_macros(root, described, found),
         vars=None,
         unreadable=unsure | {at.table for at in locations if at.path not in readable},
+        functions=frozenset((*map(_stem, _macro_paths(root, described)), *described.allow_functions)),
     )
 
 
@@ -159,10 +161,18 @@ def _locations(root: Path, described: Manifest, found: list[Finding]) -> list[Lo
 
 
 def _macros(root: Path, described: Manifest, found: list[Finding]) -> tuple[MacroFile, ...]:
-    paths = files.find(root, described.macro_paths, "**/*.sql")
+    paths = _macro_paths(root, described)
     read = [file for path in paths if (file := _attempt(found, macros.read, root, path)) is not None]
     _attempt(found, macros.in_order, read)
     return tuple(read)
+
+
+def _macro_paths(root: Path, described: Manifest) -> list[str]:
+    return files.find(root, described.macro_paths, "**/*.sql")
+
+
+def _stem(path: str) -> str:
+    return PurePosixPath(path).stem.lower()
 
 
 def _domains(landed: Iterable[Landing]) -> list[str]:

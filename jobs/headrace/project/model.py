@@ -399,6 +399,7 @@ class Target:
 class Project:
     """A whole project, resolved for one target; `queries` are those to run, in dependency order.
 
+    `functions` are those that SQL may call beside Spark's: the macros, and what the manifest allows.
     `landings_to_run` are the names of the landings to run; None means all.
     """
 
@@ -410,6 +411,7 @@ class Project:
     models: tuple[Model, ...]
     macros: tuple[Macro, ...]
     queries: tuple[Query, ...]
+    functions: frozenset[str] = frozenset()
     test_paths: tuple[str, ...] = ("tests/models",)
     landings_to_run: tuple[str, ...] | None = None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.errors import Place
-from headrace.project.literals import is_list, literal
+from headrace.project.literals import is_list, literal, quoted
 from headrace.project.model import Input, Model
 
 
@@ -61,7 +61,7 @@ def literals(model: Model, values: Mapping[str, Any]) -> Iterator[Edit]:
     """Parameters as literals where Spark requires them: `interval :gap seconds`, and a list in `in (:list)`."""
     for parameter in model.intervals:
         if parameter.name in values:
-            yield parameter.start, parameter.end, f"'{values[parameter.name]}'"
+            yield parameter.start, parameter.end, quoted(str(values[parameter.name]))
     for parameter in model.lists:
         if is_list(value := values.get(parameter.name)):
             yield parameter.start, parameter.end, literal(value, in_brackets=True)

@@ -84,6 +84,12 @@ def _field_type(text: str) -> str:
     return canonical_type(bare) + (" not null" if required else "")
 
 
+def _field_name(name: str) -> str:
+    if "`" in name:
+        raise refuse("bad-name", f"{name}: a field with a back quote cannot be named in SQL; take the value as a text")
+    return name
+
+
 def _body(value: Any) -> Any:
     if not value:
         raise refuse("bad-value", "a schema is `{field: type}`, or one type where the value is a bare JSON scalar")
@@ -91,7 +97,9 @@ def _body(value: Any) -> Any:
 
 
 class _Body(Shape):
-    fields_: dict[str, Annotated[str, AfterValidator(_field_type)]] = Option(default_factory=dict, alias="fields")
+    fields_: dict[Annotated[str, AfterValidator(_field_name)], Annotated[str, AfterValidator(_field_type)]] = Option(
+        default_factory=dict, alias="fields"
+    )
     scalar: Type | None = None
 
 

@@ -15,9 +15,10 @@ from headrace.project.declarations import fieldtypes
 from headrace.project.declarations.shapes import is_name
 from headrace.project.files import read_text
 from headrace.project.model import Landing, Macro
-from headrace.project.sql import dialect, refusals, templates
+from headrace.project.sql import dialect, templates
 from headrace.project.sql.calls import Call, calls
 from headrace.project.sql.dialect import Statement
+from headrace.project.sql.guard import refusals, routines
 
 _WORD = re.compile(r"\w+")
 _RETURN = re.compile(r"\breturn\b", re.IGNORECASE)
@@ -28,10 +29,11 @@ FORM = "create temporary function name(...) returns type return expression"
 
 @dataclass(frozen=True)
 class MacroFile:
-    """A macro and the functions it calls."""
+    """A macro and the functions it calls; `unexplained` are those that only its project knows."""
 
     macro: Macro
     calls: tuple[Call, ...]
+    unexplained: tuple[Call, ...] = ()
 
 
 def read(root: Path, path: str) -> MacroFile:
@@ -40,10 +42,10 @@ def read(root: Path, path: str) -> MacroFile:
     if found := [*templates.jinja(text, path)]:
         raise InvalidProject(found)
     statement = _parsed(text, path)
-    called = calls(statement)
-    if refused := [*_refusals(statement, name), *refusals.call_refusals(statement, called)]:
+    if refused := [*_refusals(statement, name), *refusals.text_refusals(statement)]:
         raise InvalidProject(refused)
-    return MacroFile(Macro(name, path, text), called)
+    called = calls(statement)
+    return MacroFile(Macro(name, path, text), called, routines.unexplained(statement, called))
 
 
 def in_order(files: Sequence[MacroFile]) -> tuple[Macro, ...]:

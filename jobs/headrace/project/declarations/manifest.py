@@ -14,7 +14,7 @@ from headrace.errors import Finding, InvalidProject, Place, UsageError, did_you_
 from headrace.project.declarations import documents
 from headrace.project.declarations.documents import Document, Shape
 from headrace.project.declarations.settings import FolderSettings, Settings
-from headrace.project.declarations.shapes import Name, Texts, Vars
+from headrace.project.declarations.shapes import Functions, Name, Texts, Vars
 from headrace.project.files import read_text
 
 FILE_NAME = "manifest.yml"
@@ -34,6 +34,7 @@ class FileShape(Shape):
     sql_paths: Texts = Field(default=("sql",), alias="sql-paths")
     macro_paths: Texts = Field(default=("macros",), alias="macro-paths")
     test_paths: Texts = Field(default=("tests/models",), alias="test-paths")
+    allow_functions: Functions = Field(default_factory=dict, alias="allow-functions")
     vars: Vars = Field(default_factory=dict)
     models: dict[str, Any] = Field(default_factory=dict)
 
@@ -42,13 +43,15 @@ class FileShape(Shape):
 class Manifest:
     """manifest.yml, checked; `folders` hold the settings under each key path of `models:`.
 
-    `places` are those of its keys, nested ones with dots.
+    `allow_functions` are functions beside Spark's harmless ones, each with the reason why SQL may call it. `places` are
+    those of its keys, nested ones with dots.
     """
 
     name: str = "project"
     sql_paths: tuple[str, ...] = ("sql",)
     macro_paths: tuple[str, ...] = ("macros",)
     test_paths: tuple[str, ...] = ("tests/models",)
+    allow_functions: Mapping[str, str] = field(default_factory=dict)
     vars: Mapping[str, Any] = field(default_factory=dict)
     folders: Mapping[Folder, Settings] = field(default_factory=dict)
     folder_places: Mapping[Folder, Place] = field(default_factory=dict)
@@ -98,6 +101,7 @@ def read(root: Path) -> Manifest:
         sql_paths=file.sql_paths,
         macro_paths=file.macro_paths,
         test_paths=file.test_paths,
+        allow_functions=file.allow_functions,
         vars=file.vars,
         folders=folders,
         folder_places={folder: document.key_place("models", *folder) for folder in folders},

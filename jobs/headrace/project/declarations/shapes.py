@@ -13,6 +13,7 @@ from headrace.project.declarations import fieldtypes
 from headrace.project.declarations.documents import refuse
 from headrace.project.kafka_options import topic_names
 from headrace.project.sql import expressions
+from headrace.project.sql.guard import builtins
 
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -66,6 +67,14 @@ def _reason(text: str) -> str:
     if len(text.split()) < 3:
         raise refuse("bad-value", "say in a few words why this is right here")
     return text
+
+
+def _function(name: str) -> str:
+    if not re.fullmatch(r"[a-z_]\w*(\.[a-z_]\w*)*", name):
+        raise refuse("bad-name", f"`{name}` names no function; write it in lower case, with its catalog if any")
+    if reason := builtins.NEVER.get(name):
+        raise refuse("not-allowed", f"`{name}` cannot be allowed: {reason}")
+    return name
 
 
 def seconds(value: Any) -> float:
@@ -123,6 +132,7 @@ Allowed = Literal[
 """Codes of findings that a header may allow: the model runs, and the author has decided that it is right."""
 
 Allowances = dict[Allowed, Annotated[str, AfterValidator(_reason)]]
+Functions = dict[Annotated[str, AfterValidator(_function)], Annotated[str, AfterValidator(_reason)]]
 Name = Annotated[str, AfterValidator(_name)]
 Expression = Annotated[str, AfterValidator(_expression)]
 Type = Annotated[str, AfterValidator(canonical_type)]

@@ -26,7 +26,8 @@ class Draft:
     """Everything that the rules check.
 
     `vars` is None where a file that may hold variables is broken. `unreadable` names the tables of broken files,
-    or `bronze` where it is not even certain which sources there are. `var_places` are where variables are set.
+    or `bronze` where it is not even certain which sources there are. `functions` are the macros, broken ones too, and
+    what the manifest allows. `var_places` are where variables are set.
     """
 
     landings: tuple[Landing, ...]
@@ -34,6 +35,7 @@ class Draft:
     macros: tuple[MacroFile, ...]
     vars: Mapping[str, Any] | None
     unreadable: frozenset[str]
+    functions: frozenset[str] = frozenset()
     var_places: Mapping[str, Place] = field(default_factory=dict)
 
     @cached_property

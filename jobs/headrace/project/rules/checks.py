@@ -21,6 +21,7 @@ from headrace.project.rules.engine_rules import (
     unstable_picks,
 )
 from headrace.project.rules.event_time_rules import two_event_times
+from headrace.project.rules.function_rules import unknown_functions
 from headrace.project.rules.join_rules import static_joins
 from headrace.project.rules.lint.concatenated_key import concatenated_keys
 from headrace.project.rules.lint.current_time import clocks_in_streams
@@ -69,6 +70,7 @@ RULES: tuple[Rule, ...] = (
     unknown_tables,
     unknown_columns,
     unknown_event_times,
+    unknown_functions,
     missing_parameters,
     durations,
     stars_from_tables,

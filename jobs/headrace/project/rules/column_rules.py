@@ -18,8 +18,12 @@ ORDER = "_arrival"
 READ = frozenset({"_deleted", "_valid_from", "_valid_to"})
 """headrace's own columns that a model may read, and may store unless its table has them already."""
 
-_NOT_IN_NAMES = frozenset(" ,;{}()\n\t=")
-"""What a name in a Delta table without column mapping cannot hold (Delta protocol, "Column Mapping")."""
+_NOT_IN_NAMES = frozenset(" ,;{}()\n\t=`")
+"""What a name cannot hold.
+
+A Delta table without column mapping takes none of these (Delta protocol, "Column Mapping"), except for the back quote:
+that would end the name where headrace writes it into SQL.
+"""
 
 Named = tuple[str, Finding]
 """A column, and what is wrong with its name; the place is that of the file."""
@@ -45,7 +49,7 @@ def unfit(model: Model, columns: Sequence[str]) -> Iterator[Named]:
             message = f"several are named {spelt}, and case does not tell columns apart; rename all but one"
             yield column, Finding(Place(model.path), "duplicate-column", message)
         if not _NOT_IN_NAMES.isdisjoint(column):
-            message = f"`{column}`: a Delta table takes no space and none of , ; {{ }} ( ) = in a name; rename it"
+            message = f"`{column}`: a Delta table takes no space and none of , ; {{ }} ( ) = ` in a name; rename it"
             yield column, Finding(Place(model.path), "bad-name", message)
 
 

@@ -76,7 +76,12 @@ class Statement:
 
 
 class _Parser(DatabricksParser):
-    """Raises where it cannot parse on; sqlglot's own parser would log that, and take the whole text for a command."""
+    """Raises where it cannot parse on; sqlglot's own parser would log that, and take the whole text for a command.
+
+    A bracket after `array(...)`, or after a column of such a name, takes an element; sqlglot drops what is before it.
+    """
+
+    ARRAY_CONSTRUCTORS: ClassVar = {}
 
     def _parse_as_command(self, start: Token) -> exp.Command:
         self.raise_error("Unexpected token")
@@ -128,7 +133,7 @@ def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written
         raise InvalidProject([_token_finding(error, text, path)]) from None
     except ParseError as error:
         raise InvalidProject([_parse_finding(error, tokens, text, path)]) from None
-    except (SqlglotError, AssertionError, AttributeError):
+    except (SqlglotError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
         # The parser itself fails on some malformed texts, without a position.
         raise InvalidProject([Finding(Place(path), "syntax", "this cannot be read as SQL")]) from None
     except RecursionError:

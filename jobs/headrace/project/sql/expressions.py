@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from headrace.errors import InvalidProject
-from headrace.project.sql import calls, dialect, refusals
+from headrace.project.sql import calls, dialect
 from headrace.project.sql.calls import Call
 from headrace.project.sql.dialect import Statement
+from headrace.project.sql.guard import refusals, routines
 
 _SELECT = "select "
 
@@ -51,10 +52,15 @@ def calls_of(text: str) -> tuple[Call, ...]:
     return calls.calls(_statement(text))
 
 
-def refusal(text: str) -> str | None:
-    """Return why an expression is not allowed, if so: it calls a function that leaves SQL."""
+def unexplained(text: str) -> tuple[Call, ...]:
+    """Return the calls in an expression of functions that only its project knows; places are as in `calls_of`."""
     statement = _statement(text)
-    return next((found.message for found in refusals.call_refusals(statement, calls.calls(statement))), None)
+    return routines.unexplained(statement, calls.calls(statement))
+
+
+def refusal(text: str) -> str | None:
+    """Return why an expression is not allowed in any project, if so."""
+    return next((found.message for found in refusals.text_refusals(_statement(text))), None)
 
 
 def _statement(text: str) -> Statement:

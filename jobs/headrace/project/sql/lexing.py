@@ -1,40 +1,82 @@
-"""The text of a query as Spark's own lexer cuts it: which names stand before a bracket.
+"""The text of a query as Spark's own lexer cuts it: which names stand before a bracket, and what fits nowhere.
 
 sqlglot's lexer is another one, and its tree leaves clauses out; a guard must see what Spark will see. The rules are
 those of `SqlBaseLexer.g4` in Spark 4.2: a line comment ends at a carriage return too and goes on after a backslash at
 the end of its line, comments in brackets hold others, a hint (`/*+`) is no comment, a raw text (`r'..'`) has no
-escapes.
+escapes, letters and `://` start an address, which is a name and may hold `--`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 _PIECE = re.compile(
     r"""(?P<space>\s+|--(?:\\\n|[^\r\n])*)
     |(?P<comment>/\*(?!\+))
     |(?P<text>r'[^']*'|r"[^"]*"|'(?:[^'\\]|\\.|'')*')
-    |(?P<name>`(?:[^`]|``)*`|"(?:[^"\\]|\\.|"")*"|\w+)
+    |(?P<name>`(?:[^`]|``)*`|"(?:[^"\\]|\\.|"")*"|[^\W\d_]+://[\w/.?=&\#%-]+|\w+)
     |(?P<other>.)""",
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
 _EDGE = re.compile(r"/\*(?!\+)|\*/")
+_PUNCTUATION = frozenset("()[].,;:+-*/%=<>!&|^~")
+_QUOTES = "'\"`"
 
 
-def called(text: str) -> Iterator[tuple[str, int]]:
-    """The names that stand before an opening bracket, in lower case and without quotes, with their offsets.
+@dataclass(frozen=True)
+class Routine:
+    """A name before an opening bracket, in lower case and without quotes, and the names with dots before it."""
+
+    name: str
+    offset: int
+    qualifier: tuple[str, ...] = ()
+    is_quoted: bool = False
+
+
+@dataclass(frozen=True)
+class Stray:
+    """A piece of a text that has no meaning in Spark's SQL, or another one than it seems."""
+
+    text: str
+    offset: int
+
+
+def routines(text: str) -> Iterator[Routine]:
+    """All names that stand before an opening bracket, keywords too.
 
     A text in double quotes counts as a name: with `spark.sql.ansi.doubleQuotedIdentifiers` it is one.
     """
-    name = None
+    parts, is_open = list[Routine](), False
     for kind, start, end in pieces(text):
         if kind == "name":
-            name = _bare(text[start:end]), start
+            name = Routine(_bare(text[start:end]), start, is_quoted=text[start] in _QUOTES)
+            parts, is_open = [*(parts if is_open else ()), name], False
         elif kind not in ("space", "comment"):
-            if text[start:end] == "(" and name is not None:
-                yield name
-            name = None
+            if text[start:end] == "(" and parts and not is_open:
+                yield _qualified(parts)
+            is_open = text[start:end] == "." and bool(parts)
+            parts = parts if is_open else []
+
+
+def bare_names(text: str) -> Iterator[tuple[str, int]]:
+    """The names that stand neither before a bracket nor beside a dot, in lower case, with their offsets."""
+    names = [(kind, start, end) for kind, start, end in pieces(text) if kind not in ("space", "comment")]
+    edge = ("other", 0, 0)
+    for before, (kind, start, end), after in zip((edge, *names), names, (*names[1:], edge), strict=False):
+        if kind == "name" and text[slice(*before[1:])] != "." and text[slice(*after[1:])] not in ("(", "."):
+            yield _bare(text[start:end]), start
+
+
+def strays(text: str) -> Iterator[Stray]:
+    """What Spark's lexer makes no sense of, or sqlglot another one: open quotes, open comments, addresses, `$`."""
+    for kind, start, end in pieces(text):
+        piece = text[start:end]
+        is_open = kind == "comment" and not piece.endswith("*/")
+        is_address = kind == "name" and "://" in piece and piece[0] not in _QUOTES
+        if is_open or is_address or (kind == "other" and piece not in _PUNCTUATION):
+            yield Stray(piece, start)
 
 
 def pieces(text: str) -> Iterator[tuple[str, int, int]]:
@@ -54,6 +96,11 @@ def _end_of_comment(text: str, at: int) -> int:
     return len(text) if depth else at
 
 
+def _qualified(parts: list[Routine]) -> Routine:
+    *before, last = parts
+    return Routine(last.name, last.offset, tuple(part.name for part in before), last.is_quoted)
+
+
 def _bare(name: str) -> str:
-    quote = name[0] if name[0] in '`"' else ""
+    quote = name[0] if name[0] in _QUOTES else ""
     return (name[1:-1].replace(2 * quote, quote) if quote else name).lower()

@@ -13,7 +13,7 @@ Columns = tuple[str, ...] | None
 
 LAYERS = frozenset({"bronze", "silver", "gold"})
 _IMPLICIT = ("window", "session_window", "_metadata")
-_FUNCTIONS = ("current_timestamp", "current_date", "current_time", "localtimestamp", "current_user", "user")
+_FUNCTIONS = ("current_timestamp", "current_date", "current_time", "localtimestamp")
 _UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")
 FREE_NAMES = frozenset((*_IMPLICIT, *_FUNCTIONS, *_UNITS))
 """Names Spark may resolve without a column: implicit columns, functions without brackets, units of time."""

@@ -9,19 +9,25 @@ from sqlglot import exp
 
 from headrace.errors import InvalidProject, Place
 from headrace.project.model import Input, LiteralParameter
-from headrace.project.sql import calls, dialect, refusals, scopes, tables, templates
+from headrace.project.sql import calls, dialect, scopes, tables, templates
 from headrace.project.sql.calls import Call, Parameter
 from headrace.project.sql.dialect import Statement
+from headrace.project.sql.guard import refusals, routines
 
 
 @dataclass(frozen=True)
 class SqlText:
-    """The facts of one query; `stars` are the places where a `*` takes its columns from a stored table."""
+    """The facts of one query.
+
+    `unexplained` are the calls of functions that only its project knows. `stars` are the places where a `*` takes its
+    columns from a stored table.
+    """
 
     statement: Statement
     inputs: tuple[Input, ...]
     parameters: tuple[Parameter, ...]
     calls: tuple[Call, ...]
+    unexplained: tuple[Call, ...]
     stars: tuple[Place, ...]
     columns: tuple[str, ...] | None
 
@@ -46,14 +52,15 @@ def read(text: str, path: str) -> SqlText:
     if found := [*templates.jinja(text, path)]:
         raise InvalidProject(found)
     statement = dialect.parse(text, path)
-    called = calls.calls(statement)
-    if found := [*refusals.query_refusals(statement, called)]:
+    if found := [*refusals.query_refusals(statement)]:
         raise InvalidProject(found)
+    called = calls.calls(statement)
     return SqlText(
         statement=statement,
         inputs=tables.inputs(statement),
         parameters=calls.parameters(statement),
         calls=called,
+        unexplained=routines.unexplained(statement, called),
         stars=tuple(_stars(statement)),
         columns=scopes.output_columns(statement.tree),
     )

@@ -9,6 +9,7 @@ from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.parsers.databricks import DatabricksParser
 
+from headrace.project.sql.guard import sizes
 from headrace.reading.rows import BadQuery
 
 _DIALECT = Databricks()
@@ -23,6 +24,7 @@ _OR_SPARKS = ": if Spark knows it, run it with --spark"
 class _AsWritten(DatabricksParser):
     """Parses functions as a name and arguments: some of sqlglot's own nodes lose what distinguishes Spark's."""
 
+    ARRAY_CONSTRUCTORS: ClassVar = {}
     FUNCTIONS: ClassVar = {}
     FUNCTION_PARSERS: ClassVar = {name: DatabricksParser.FUNCTION_PARSERS[name] for name in _SPELLED}
 
@@ -37,6 +39,7 @@ def query(text: str) -> exp.Query:
         raise BadQuery("only a single SELECT can be run here")
     if trees[0].find(exp.Stream):
         raise BadQuery("`stream` belongs in model files: here a table is read as it stands, without that word")
+    _refuse_sizes(trees[0])
     return trees[0]
 
 
@@ -48,7 +51,13 @@ def condition(text: str) -> exp.Expr:
         trees = []
     if len(trees) != 1 or not isinstance(trees[0], exp.Condition) or isinstance(trees[0], exp.Query):
         raise BadQuery(f"--where is not a SQL condition: {text}")
+    _refuse_sizes(trees[0])
     return trees[0]
+
+
+def _refuse_sizes(tree: exp.Expr) -> None:
+    for _, message in sizes.faults(tree):
+        raise BadQuery(message)
 
 
 def _tokens(text: str) -> list[Token]:

@@ -1,0 +1,49 @@
+"""Rules about the functions that SQL calls: Spark's, the project's macros, and those its manifest allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from headrace.errors import Finding, Place
+from headrace.project.flows.draft import Draft
+from headrace.project.sql import expressions
+from headrace.project.sql.calls import Call
+from headrace.project.sql.guard import routines
+
+
+def unknown_functions(draft: Draft) -> Iterator[Finding]:
+    """Every function is known to compute from its arguments, wherever SQL stands: what is not known is refused."""
+    for call in (*_in_sql(draft), *_in_headers(draft), *_in_sources(draft)):
+        if call.name not in draft.functions:
+            yield Finding(call.place, "not-allowed", routines.complaint(call.name, draft.functions))
+
+
+def _in_sql(draft: Draft) -> Iterator[Call]:
+    for file in draft.files:
+        yield from file.text.unexplained
+    for macro in draft.macros:
+        yield from macro.unexplained
+
+
+def _in_headers(draft: Draft) -> Iterator[Call]:
+    for file in draft.files:
+        for key, text in file.model.expressions:
+            yield from _placed(text, draft.place(file.model, key))
+
+
+def _in_sources(draft: Draft) -> Iterator[Call]:
+    for topic in (topic for landing in draft.landings for topic in landing.topics):
+        for reason, text in topic.reject:
+            yield from _placed(text, topic.places.get(f"reject.{reason}", topic.place))
+        if topic.event_time is not None:
+            yield from _placed(topic.event_time, topic.places.get("event_time", topic.place))
+
+
+def _placed(text: str, place: Place) -> Iterator[Call]:
+    """The calls in an expression, at the place of the whole; one that cannot be read has a finding of its own."""
+    try:
+        found = expressions.unexplained(text)
+    except ValueError:
+        return
+    yield from (replace(call, place=place) for call in found)

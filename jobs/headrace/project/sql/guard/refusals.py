@@ -1,0 +1,91 @@
+"""What a text must not do whatever its project says: write, run programs, read files, hide what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from headrace.errors import Finding, Place
+from headrace.project.sql import dialect, lexing
+from headrace.project.sql.dialect import QUERY_STARTS, Statement
+from headrace.project.sql.guard import kinds, options, readings, routines, sizes
+from headrace.project.sql.guard.builtins import NEVER, TABLE_FUNCTIONS
+from headrace.project.sql.tables import is_stored, named_tables, stream_token
+
+FILE_FORMATS = frozenset({"avro", "binaryfile", "csv", "delta", "jdbc", "json", "orc", "parquet", "text", "xml"})
+
+
+def query_refusals(statement: Statement) -> Iterator[Finding]:
+    """Find everything in a statement that is more than a query over the project's tables."""
+    tree, start = statement.tree, statement.place(statement.tokens[0].start)
+    if not isinstance(tree, (exp.Select, exp.SetOperation)) or tree.args.get("into"):
+        yield Finding(start, "not-allowed", "a model is one query, `select ...` or `with ... select ...`, nothing else")
+    elif tree.find(exp.QueryTransform):
+        yield Finding(start, "not-allowed", "a model may not run a script (`transform ... using`)")
+    yield from text_refusals(statement)
+    for table in named_tables(tree):
+        yield from _table_refusals(table, statement)
+
+
+def text_refusals(statement: Statement) -> Iterator[Finding]:
+    """Find what neither a query nor an expression nor a macro may hold."""
+    text = statement.text
+    for stray in lexing.strays(text):
+        yield Finding(statement.place(stray.offset), "not-allowed", _meaningless(stray.text))
+    if (at := readings.difference(statement)) is not None:
+        message = "Spark reads this comment or text differently; write it plainly, with nothing unusual at its end"
+        yield Finding(statement.place(at), "not-allowed", message)
+    for offset in scripts(text):
+        yield Finding(statement.place(offset), "not-allowed", "a model may not run a script (`using` a text)")
+    for routine in routines.forbidden(text):
+        yield Finding(statement.place(routine.offset), "not-allowed", f"`{routine.name}`: {NEVER[routine.name]}")
+    for offset, message in (*kinds.unknown(statement.tree), *_arguments(statement)):
+        yield Finding(statement.place(offset), "not-allowed", message)
+
+
+def _arguments(statement: Statement) -> Iterator[tuple[int, str]]:
+    """Find what functions must not be called with; only for that a text is parsed once more."""
+    judged = {r.offset: r.name for r in lexing.routines(statement.text) if r.name in sizes.NAMES | options.NAMES}
+    if judged:
+        tree = dialect.parse(statement.text, statement.path, (*QUERY_STARTS, "CREATE"), as_written=True).tree
+        yield from (*sizes.faults(tree), *options.faults(tree))
+        unseen = judged.keys() - {call.meta.get("start") for call in tree.find_all(exp.Anonymous)}
+        yield from ((at, f"`{judged[at]}` may not stand here, where its arguments are not read") for at in unseen)
+
+
+def scripts(text: str) -> Iterator[int]:
+    """Where a text names a script for rows to go through: `using` before a text, as no join has it."""
+    is_using = False
+    for kind, start, end in lexing.pieces(text):
+        if kind in ("space", "comment"):
+            continue
+        if is_using and (kind == "text" or text[start] == '"'):
+            yield start
+        is_using = kind == "name" and text[start:end].upper() == "USING"
+
+
+def _meaningless(piece: str) -> str:
+    if piece in ("'", '"', "`"):
+        return f"this quote {piece} is never closed, as Spark reads the text"
+    if piece.startswith("/*"):
+        return "this comment is never closed"
+    return f"`{piece}` means nothing in Spark's SQL here; take it out"
+
+
+def _table_refusals(table: exp.Table, statement: Statement) -> Iterator[Finding]:
+    if isinstance(table.this, exp.Func):
+        name = (table.this.name if isinstance(table.this, exp.Anonymous) else table.this.sql_name()).lower()
+        if name not in TABLE_FUNCTIONS and name not in NEVER:
+            message = f"`{name}` may not stand in from; read a table of the project"
+            yield Finding(_function_place(table, statement), "not-allowed", message)
+        return
+    place = statement.place(table.parts[0].meta["start"])
+    if table.db.lower() in FILE_FORMATS:
+        yield Finding(place, "not-allowed", "a model reads no files; let the data land in bronze")
+    elif not is_stored(table, statement) and stream_token(table, statement) is not None:
+        yield Finding(place, "not-allowed", f"`{table.name}` is a CTE, and `stream` marks stored tables; drop the word")
+
+
+def _function_place(table: exp.Table, statement: Statement) -> Place:
+    return statement.place(table.this.meta.get("start", statement.tokens[0].start))
