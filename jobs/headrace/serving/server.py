@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import resource
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
-from types import FrameType
+from functools import partial
+from typing import Any
 
-import uvicorn
+from hypercorn import asyncio as hypercorn
+from hypercorn.config import Config
 
-from headrace.errors import EnvironmentFault
-from headrace.project.model import Project
+from headrace.errors import EnvironmentFault, UsageError
+from headrace.project.model import Http, Project
 from headrace.reading.topics import declared
 from headrace.serving.app import Service, application
 from headrace.serving.events import Recent
 from headrace.serving.feed import Feed
+from headrace.serving.gate import Gate, Policy, is_local, local_hosts
 from headrace.serving.history import History
 from headrace.serving.orders import Orders
 from headrace.serving.producer import OrderProducer
+from headrace.serving.readers import Readers
+from headrace.serving.replies import reply
 from headrace.serving.waiters import Waiters
 
 TOPIC = "shop-orders"
 
-_SHUTDOWN_SECONDS = 5
+HEAD_SECONDS = 5.0
+"""How long the head of a request may take, and how long a connection may be idle."""
+
+_STALLED_SECONDS = 30
+"""How long a client may take nothing of an answer."""
+
+_HEAD_BYTES = 16_384
+_SHUTDOWN_SECONDS = 5.0
+_STOP_SECONDS = 0.1
+_PLAIN_READERS = 2
+_FILTERING_READERS = 4
+_READS = 64
 _FILES = 16_384
 
 Log = Callable[..., None]
@@ -41,30 +59,63 @@ class Settings:
 
 
 def serve(project: Project, settings: Settings, log: Log, stopped: Callable[[], bool] = lambda: False) -> None:
-    """Answer HTTP until a signal asks for an end; `stopped` returns whether one has already come."""
+    """Answer HTTP until `stopped` says so. UsageError for an address that others reach, without a token."""
+    policy = policy_of(project.target.http, settings)
     _allow_files()
     with _listening(settings.host, settings.port) as listener:
-        asyncio.run(_serve(project, listener, settings.waiters, log, stopped))
+        asyncio.run(_serve(project, listener, settings.waiters, policy, log, stopped))
 
 
-async def _serve(project: Project, listener: socket.socket, limit: int, log: Log, stopped: Callable[[], bool]) -> None:
-    waiters = Waiters(limit)
+def policy_of(http: Http, settings: Settings) -> Policy:
+    """Who may ask: anybody on this machine; from elsewhere those with the token, or whoever `open` lets in."""
+    local = is_local(settings.host)
+    if not local and http.token is None and not http.open:
+        message = f"others than this machine reach {settings.host}: give `http.token` in conf/ as a reference"
+        raise UsageError(f"{message}, or `http.open: true` where something else asks who they are")
+    hosts = () if http.token is not None and not local and not http.hosts else local_hosts(settings.host, *http.hosts)
+    return Policy(hosts, http.token, http.rate, 2 * settings.waiters + 100)
+
+
+async def _serve(
+    project: Project, listener: socket.socket, limit: int, policy: Policy, log: Log, stopped: Callable[[], bool]
+) -> None:
+    waiters, layout = Waiters(limit), project.target.layout
+    readers = [Readers(partial(reply, project, layout), most, _READS) for most in (_PLAIN_READERS, _FILTERING_READERS)]
+
+    async def asked_to_stop() -> None:
+        while not stopped():
+            await asyncio.sleep(_STOP_SECONDS)
+        waiters.close()  # so that requests that wait end
+
     async with _orders(project, waiters, log) as orders:
-        service = Service(project, project.target.layout, orders)
-        config = uvicorn.Config(
-            application(service),
-            log_config=None,
-            access_log=False,
-            lifespan="off",
-            limit_concurrency=2 * limit + 100,
-            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
-        )
+        app = Gate(application(Service(layout, orders, *readers)), policy)
         log("serving", url=_url(listener), project=project.name, target=project.target.name)
-        server = _Server(config, waiters)
-        server.should_exit = stopped()
-        await server.serve([listener])
-        service.readers.shutdown(wait=False, cancel_futures=True)
+        try:
+            await answer(app, listener, asked_to_stop)
+        finally:
+            for each in readers:
+                each.close()
     log("stopped")
+
+
+async def answer(
+    app: Any, listener: socket.socket, stop: Callable[[], Awaitable[None]], head_seconds: float = HEAD_SECONDS
+) -> None:
+    """Answer requests by an ASGI application until `stop` returns."""
+    await hypercorn.serve(app, _config(listener, head_seconds), shutdown_trigger=stop, mode="asgi")
+
+
+def _config(listener: socket.socket, head_seconds: float) -> Config:
+    """The server's limits: a client that does not send a whole head in time is disconnected, as an idle one is."""
+    config = Config()
+    config.bind = [f"fd://{os.dup(listener.fileno())}"]  # which the server closes
+    config.keep_alive_timeout = head_seconds
+    config.h11_max_incomplete_size = _HEAD_BYTES
+    config.graceful_timeout = _SHUTDOWN_SECONDS
+    config.include_server_header = False
+    config.accesslog = None
+    config.errorlog = logging.getLogger("hypercorn.error")  # its warnings go to stderr
+    return config
 
 
 @asynccontextmanager
@@ -87,22 +138,6 @@ async def _orders(project: Project, waiters: Waiters, log: Log) -> AsyncIterator
             part.close()
 
 
-class _Server(uvicorn.Server):
-    """Wakes waiting requests at shutdown, so that they end."""
-
-    def __init__(self, config: uvicorn.Config, waiters: Waiters) -> None:
-        super().__init__(config)
-        self._waiters = waiters
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        super().handle_exit(sig, frame)
-        self._waiters.closed = True
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._waiters.close()
-        await super().shutdown(sockets)
-
-
 @contextmanager
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -112,6 +147,8 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         raise EnvironmentFault(f"cannot listen at {host}:{port}: {error}; choose another --port or --host") from None
     with listener:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else an answer in two parts takes 40 ms
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STALLED_SECONDS * 1000)
         yield listener
 
 

@@ -25,7 +25,7 @@ from headrace.project.declarations.shapes import (
 )
 from headrace.project.files import read_text
 from headrace.project.kafka_options import client_properties
-from headrace.project.model import Compiler, InputBounds, Kafka, Mail, SmallBatchMode, Target
+from headrace.project.model import Compiler, Http, InputBounds, Kafka, Mail, SmallBatchMode, Target
 from headrace.store import hadoop
 from headrace.store.paths import ObjectPath, path_of
 
@@ -84,6 +84,13 @@ class _Mail(Shape):
     timeout: Duration = Field(default="30s", validate_default=True)
 
 
+class _Http(Shape):
+    token: Annotated[str | None, Field(min_length=16)] = None
+    open: bool = False
+    hosts: tuple[str, ...] = ()
+    rate: Annotated[float, Field(gt=0)] = 200.0
+
+
 class _Input(Shape):
     start: Annotated[
         Literal["earliest", "latest"] | float | None, BeforeValidator(_start, json_schema_input_type=str | float | None)
@@ -113,6 +120,7 @@ class FileShape(Shape):
     trigger: _Trigger = Field(default_factory=_Trigger)
     keep_history: Annotated[Duration, AfterValidator(_keep_history)] = Field(default="10m", validate_default=True)
     mail: _Mail | None = None
+    http: _Http = Field(default_factory=_Http)
     vars: Vars = Field(default_factory=dict)
 
 
@@ -140,6 +148,7 @@ def read(root: Path, name: str, environ: Mapping[str, str]) -> Target:
         *_like_findings(own, file, data_dir, broker_of),
         *_option_findings(document, file),
         *_store_findings(document, file),
+        *_token_findings(document, file),
     ]
     if store is not None and store == store_of:
         message = f"`store`: {file.like} keeps its tables there; give another one, or leave it out"
@@ -160,6 +169,7 @@ def read(root: Path, name: str, environ: Mapping[str, str]) -> Target:
         keep_history=file.keep_history,
         vars=file.vars,
         mail=Mail(**file.mail.model_dump()) if file.mail else None,
+        http=Http(**file.http.model_dump()),
         like=file.like,
         suffix=file.suffix or (f"_{name}" if file.like else ""),
         input=InputBounds(file.input.start, file.input.max_records),
@@ -275,6 +285,13 @@ def _option_findings(document: Document, file: FileShape) -> Iterator[Finding]:
     for name, reason in client_properties.refused(options):
         message = f"`kafka.options.{name}`: {reason}"
         yield Finding(document.value_place("kafka", "options", name), "bad-value", message)
+
+
+def _token_findings(document: Document, file: FileShape) -> Iterator[Finding]:
+    """A token in a file of the project is a token in its history."""
+    if file.http.token is not None and not re.match("env:|file:(?!//)", document.value["http"]["token"]):
+        message = "`http.token`: give a reference, such as `env:HTTP_TOKEN` or `file:/run/secrets/http_token`"
+        yield Finding(document.value_place("http", "token"), "bad-value", message)
 
 
 def _check_environment(environ: Mapping[str, str]) -> None:
