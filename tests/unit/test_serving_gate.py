@@ -15,8 +15,10 @@ import pytest
 
 from headrace.errors import UsageError
 from headrace.project.model import Http
+from headrace.serving import server
 from headrace.serving.gate import Gate, Policy, Rates, refusal
 from headrace.serving.server import Settings, answer, policy_of
+from tests.waiting import wait_for
 
 TOKEN = "canary-token-0123456789"
 JSON = "application/json"
@@ -109,7 +111,7 @@ def test_many_addresses_take_no_room_for_ever() -> None:
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
-    """Answer 200 when the body is here, 408 when it is not; at /slow after the client has left."""
+    """Answer 200 when the body is here, 408 when it is not; at /slow after the client has left, at /large at length."""
     if scope["type"] != "http":
         return
     status, message = 200, await receive()
@@ -119,6 +121,10 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
         status = 408
     elif scope["path"] == "/slow":
         await receive()
+    elif scope["path"] == "/large":
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(100):
+            await send({"type": "http.response.body", "body": bytes(1_000_000), "more_body": True})
     await send({"type": "http.response.start", "status": status, "headers": [(b"content-length", b"0")]})
     await send({"type": "http.response.body", "body": b""})
 
@@ -132,7 +138,7 @@ def served(policy: Policy | None = None, seconds: float = 0.3) -> Iterator[tuple
         while not over.is_set():
             await asyncio.sleep(0.01)
 
-    with socket.create_server(("127.0.0.1", 0), backlog=1000) as listener:
+    with server.listening("127.0.0.1", 0, stalled_seconds=1) as listener:
         work = answer(Gate(echo, policy or Policy(), seconds), listener, stop, seconds)
         thread = threading.Thread(target=asyncio.run, args=(work,))
         thread.start()
@@ -197,6 +203,15 @@ def test_request_that_waits_is_not_cut_off() -> None:
             client.recv(1)
 
 
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the system drops such clients on Linux only")
+def test_client_that_takes_nothing_is_dropped(capfd: pytest.CaptureFixture[str]) -> None:
+    with served(Policy(at_a_time=1)) as address, sent(address, "GET /large HTTP/1.1\nHost: localhost\n\n"):
+        url = "http://{}:{}".format(*address)
+        wait_for(lambda: httpx.get(url).status_code == 503, "the large answer")
+        wait_for(lambda: httpx.get(url).status_code == 200, "an end of it")
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_large_head_is_refused() -> None:
     with served() as address:
         assert status(sent(address, f"GET / HTTP/1.1\nHost: localhost\nX: {'x' * 200_000}\n\n")) == "HTTP/1.1 431"
@@ -205,9 +220,8 @@ def test_large_head_is_refused() -> None:
 def test_requests_at_a_time_are_bounded() -> None:
     with served(Policy(at_a_time=1)) as address, sent(address, "GET /slow HTTP/1.1\nHost: localhost\n\n"):
         url = "http://{}:{}".format(*address)
-        while (refused := httpx.get(url)).status_code == 200:  # the slow one is not inside yet
-            pass
-        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        wait_for(lambda: httpx.get(url).status_code == 503, "the slow one to be inside")
+        assert httpx.get(url).headers["retry-after"] == "1"
 
 
 def test_refusal_is_json_over_the_wire() -> None:

@@ -35,7 +35,7 @@ TOPIC = "shop-orders"
 HEAD_SECONDS = 5.0
 """How long the head of a request may take, and how long a connection may be idle."""
 
-_STALLED_SECONDS = 30
+STALLED_SECONDS = 30.0
 """How long a client may take nothing of an answer."""
 
 _HEAD_BYTES = 16_384
@@ -62,7 +62,7 @@ def serve(project: Project, settings: Settings, log: Log, stopped: Callable[[], 
     """Answer HTTP until `stopped` says so. UsageError for an address that others reach, without a token."""
     policy = policy_of(project.target.http, settings)
     _allow_files()
-    with _listening(settings.host, settings.port) as listener:
+    with listening(settings.host, settings.port) as listener:
         asyncio.run(_serve(project, listener, settings.waiters, policy, log, stopped))
 
 
@@ -102,7 +102,14 @@ async def answer(
     app: Any, listener: socket.socket, stop: Callable[[], Awaitable[None]], head_seconds: float = HEAD_SECONDS
 ) -> None:
     """Answer requests by an ASGI application until `stop` returns."""
+    asyncio.get_running_loop().set_exception_handler(_report)
     await hypercorn.serve(app, _config(listener, head_seconds), shutdown_trigger=stop, mode="asgi")
+
+
+def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """A connection that breaks while it is closed is no fault of ours."""
+    if not ("transport" in context and isinstance(context.get("exception"), OSError)):
+        loop.default_exception_handler(context)
 
 
 def _config(listener: socket.socket, head_seconds: float) -> Config:
@@ -139,7 +146,8 @@ async def _orders(project: Project, waiters: Waiters, log: Log) -> AsyncIterator
 
 
 @contextmanager
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
+def listening(host: str, port: int, stalled_seconds: float = STALLED_SECONDS) -> Iterator[socket.socket]:
+    """A socket at an address; the system drops a client that takes nothing for so long, where it can."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=2048)
@@ -148,7 +156,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
     with listener:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else an answer in two parts takes 40 ms
         if hasattr(socket, "TCP_USER_TIMEOUT"):
-            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STALLED_SECONDS * 1000)
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(stalled_seconds * 1000))
         yield listener
 
 
