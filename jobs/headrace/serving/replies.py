@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from headrace.errors import HeadraceError, UsageError
+from headrace.project import secret_values
 from headrace.project.model import Project
 from headrace.reading.rows import to_json
+from headrace.secrets import remember
 from headrace.serving import tables
 from headrace.serving.tables import Asked, BadParameter, LeftOut, Page
 from headrace.store.layout import Layout
@@ -38,6 +40,7 @@ class Reply:
 
 def reply(project: Project, layout: Layout, read: Read) -> Reply:
     """Read a page; whatever is wrong with the request or the store is a reply, too."""
+    remember(secret_values.of(project.target))  # in this process, too
     try:
         page = tables.page(project, layout, read.table, read.asked, read.known)
     except LeftOut as error:
