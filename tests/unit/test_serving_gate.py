@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
 import threading
@@ -12,12 +11,14 @@ from typing import Any
 
 import httpx
 import pytest
+import uvicorn
 
 from headrace.errors import UsageError
 from headrace.project.model import Http
 from headrace.serving import server
+from headrace.serving.connections import Connection, config
 from headrace.serving.gate import Gate, Policy, Rates, refusal
-from headrace.serving.server import Settings, answer, policy_of
+from headrace.serving.server import Settings, policy_of
 from tests.waiting import wait_for
 
 TOKEN = "canary-token-0123456789"
@@ -132,20 +133,19 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 @contextmanager
 def served(policy: Policy | None = None, seconds: float = 0.3) -> Iterator[tuple[str, int]]:
     """The address of a service whose limits of time are short."""
-    over = threading.Event()
 
-    async def stop() -> None:
-        while not over.is_set():
-            await asyncio.sleep(0.01)
+    class Hasty(Connection):
+        pass
 
+    Hasty.seconds = seconds
+    service = uvicorn.Server(config(Gate(echo, policy or Policy(), seconds), Hasty))
     with server.listening("127.0.0.1", 0, stalled_seconds=1) as listener:
-        work = answer(Gate(echo, policy or Policy(), seconds), listener, stop, seconds)
-        thread = threading.Thread(target=asyncio.run, args=(work,))
+        thread = threading.Thread(target=service.run, args=([listener],))
         thread.start()
         try:
             yield listener.getsockname()
         finally:
-            over.set()
+            service.should_exit = True
             thread.join()
 
 
@@ -169,19 +169,24 @@ def test_half_sent_requests_stop_nobody_and_are_dropped() -> None:
         assert {status(half) for half in halves} == {""}
 
 
+def is_dropped(client: socket.socket, drip: bytes) -> bool:
+    """Whether a client is disconnected although it sends something all the time."""
+    client.settimeout(0.02)
+    for _ in range(500):
+        try:
+            client.sendall(drip)
+            if client.recv(65_536) == b"":
+                return True
+        except TimeoutError:
+            continue
+        except OSError:
+            return True
+    return False
+
+
 def test_head_that_drips_is_dropped_all_the_same() -> None:
     with served() as address, sent(address, "GET / HTTP/1.1\nHost: localhost\n") as client:
-        client.settimeout(0.02)
-        for _ in range(500):
-            try:
-                client.sendall(b"X-More: 1\r\n")
-                if client.recv(1) == b"":
-                    return
-            except TimeoutError:
-                continue
-            except OSError:
-                return
-    raise AssertionError("it could go on")
+        assert is_dropped(client, b"X-More: 1\r\n")
 
 
 def test_idle_connection_is_closed() -> None:
@@ -193,7 +198,7 @@ def test_idle_connection_is_closed() -> None:
 def test_body_that_does_not_come_is_given_up(length: str) -> None:
     head = f"POST / HTTP/1.1\nHost: localhost\nContent-Type: {JSON}\n{length}\n\n"
     with served() as address:
-        assert status(sent(address, head)) == "HTTP/1.1 408"
+        assert status(sent(address, head)) == "HTTP/1.1 408 Request Timeout"
 
 
 def test_request_that_waits_is_not_cut_off() -> None:
@@ -212,9 +217,19 @@ def test_client_that_takes_nothing_is_dropped(capfd: pytest.CaptureFixture[str])
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_large_head_is_refused() -> None:
+@pytest.mark.parametrize(
+    "head", [f"GET / HTTP/1.1\nHost: localhost\nX: {'x' * 200_000}\n\n", "PRI * HTTP/2.0\n\nSM\n\n"]
+)
+def test_large_head_and_other_protocols_are_refused(head: str) -> None:
     with served() as address:
-        assert status(sent(address, f"GET / HTTP/1.1\nHost: localhost\nX: {'x' * 200_000}\n\n")) == "HTTP/1.1 431"
+        assert status(sent(address, head)) == "HTTP/1.1 400 Bad Request"
+
+
+def test_body_of_a_refused_request_is_not_read_for_long() -> None:
+    head = "POST / HTTP/1.1\nHost: localhost\nContent-Type: text/plain\nContent-Length: 1000000000\n\n"
+    with served() as address, sent(address, head) as client:
+        assert client.recv(12) == b"HTTP/1.1 415"
+        assert is_dropped(client, b"x")
 
 
 def test_requests_at_a_time_are_bounded() -> None:

@@ -127,10 +127,6 @@ class Rates:
         return 0.0
 
 
-class _Lost(Exception):
-    """The connection broke, or the system gave up a client that takes nothing."""
-
-
 class Gate:
     """The application behind its policy."""
 
@@ -151,9 +147,7 @@ class Gate:
         else:
             self._inside += 1
             try:
-                await self._app(scope, _in_time(receive, self._body_seconds), _to_client(send))
-            except _Lost:
-                pass  # nobody is left to answer
+                await self._app(scope, _in_time(receive, self._body_seconds), send)
             finally:
                 self._inside -= 1
 
@@ -185,18 +179,6 @@ def _in_time(receive: Receive, seconds: float) -> Receive:
         return message
 
     return received
-
-
-def _to_client(send: Send) -> Send:
-    """Messages to a client, whose faults are told from those of the application."""
-
-    async def sending(message: Message) -> None:
-        try:
-            await send(message)
-        except OSError as error:
-            raise _Lost from error
-
-    return sending
 
 
 async def _send(send: Send, refused: Refusal) -> None:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
 import resource
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from types import FrameType
 
-from hypercorn import asyncio as hypercorn
-from hypercorn.config import Config
+import uvicorn
 
 from headrace.errors import EnvironmentFault, UsageError
 from headrace.project.model import Http, Project
 from headrace.reading.topics import declared
+from headrace.serving import connections
 from headrace.serving.app import Service, application
 from headrace.serving.events import Recent
 from headrace.serving.feed import Feed
@@ -32,15 +30,9 @@ from headrace.serving.waiters import Waiters
 
 TOPIC = "shop-orders"
 
-HEAD_SECONDS = 5.0
-"""How long the head of a request may take, and how long a connection may be idle."""
-
 STALLED_SECONDS = 30.0
 """How long a client may take nothing of an answer."""
 
-_HEAD_BYTES = 16_384
-_SHUTDOWN_SECONDS = 5.0
-_STOP_SECONDS = 0.1
 _PLAIN_READERS = 2
 _FILTERING_READERS = 4
 _READS = 64
@@ -59,7 +51,10 @@ class Settings:
 
 
 def serve(project: Project, settings: Settings, log: Log, stopped: Callable[[], bool] = lambda: False) -> None:
-    """Answer HTTP until `stopped` says so. UsageError for an address that others reach, without a token."""
+    """Answer HTTP until a signal asks for an end; `stopped` returns whether one has already come.
+
+    UsageError for an address that others than this machine reach, without a token.
+    """
     policy = policy_of(project.target.http, settings)
     _allow_files()
     with listening(settings.host, settings.port) as listener:
@@ -82,47 +77,16 @@ async def _serve(
     waiters, layout = Waiters(limit), project.target.layout
     readers = [Readers(partial(reply, project, layout), most, _READS) for most in (_PLAIN_READERS, _FILTERING_READERS)]
 
-    async def asked_to_stop() -> None:
-        while not stopped():
-            await asyncio.sleep(_STOP_SECONDS)
-        waiters.close()  # so that requests that wait end
-
     async with _orders(project, waiters, log) as orders:
-        app = Gate(application(Service(layout, orders, *readers)), policy)
+        server = _Server(connections.config(Gate(application(Service(layout, orders, *readers)), policy)), waiters)
+        server.should_exit = stopped()
         log("serving", url=_url(listener), project=project.name, target=project.target.name)
         try:
-            await answer(app, listener, asked_to_stop)
+            await server.serve([listener])
         finally:
             for each in readers:
                 each.close()
     log("stopped")
-
-
-async def answer(
-    app: Any, listener: socket.socket, stop: Callable[[], Awaitable[None]], head_seconds: float = HEAD_SECONDS
-) -> None:
-    """Answer requests by an ASGI application until `stop` returns."""
-    asyncio.get_running_loop().set_exception_handler(_report)
-    await hypercorn.serve(app, _config(listener, head_seconds), shutdown_trigger=stop, mode="asgi")
-
-
-def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """A connection that breaks while it is closed is no fault of ours."""
-    if not ("transport" in context and isinstance(context.get("exception"), OSError)):
-        loop.default_exception_handler(context)
-
-
-def _config(listener: socket.socket, head_seconds: float) -> Config:
-    """The server's limits: a client that does not send a whole head in time is disconnected, as an idle one is."""
-    config = Config()
-    config.bind = [f"fd://{os.dup(listener.fileno())}"]  # which the server closes
-    config.keep_alive_timeout = head_seconds
-    config.h11_max_incomplete_size = _HEAD_BYTES
-    config.graceful_timeout = _SHUTDOWN_SECONDS
-    config.include_server_header = False
-    config.accesslog = None
-    config.errorlog = logging.getLogger("hypercorn.error")  # its warnings go to stderr
-    return config
 
 
 @asynccontextmanager
@@ -143,6 +107,22 @@ async def _orders(project: Project, waiters: Waiters, log: Log) -> AsyncIterator
         await asyncio.gather(*tasks, return_exceptions=True)
         for part in (feed, history, producer, recent):
             part.close()
+
+
+class _Server(uvicorn.Server):
+    """Wakes waiting requests at shutdown, so that they end."""
+
+    def __init__(self, config: uvicorn.Config, waiters: Waiters) -> None:
+        super().__init__(config)
+        self._waiters = waiters
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self._waiters.closed = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._waiters.close()
+        await super().shutdown(sockets)
 
 
 @contextmanager
