@@ -218,11 +218,18 @@ def test_client_that_takes_nothing_is_dropped(capfd: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize(
-    "head", [f"GET / HTTP/1.1\nHost: localhost\nX: {'x' * 200_000}\n\n", "PRI * HTTP/2.0\n\nSM\n\n"]
+    ("head", "code"),
+    [
+        (f"GET / HTTP/1.1\nHost: localhost\nX: {'x' * 200_000}\n\n", b"400"),
+        ("EHLO here\n\n", b"400"),
+        ("PRI * HTTP/2.0\n\nSM\n\n", b"421"),  # no Host
+    ],
+    ids=["large", "other", "http2"],
 )
-def test_large_head_and_other_protocols_are_refused(head: str) -> None:
-    with served() as address:
-        assert status(sent(address, head)) == "HTTP/1.1 400 Bad Request"
+def test_large_head_and_other_protocols_are_refused(head: str, code: bytes) -> None:
+    with served() as address, sent(address, head) as client:
+        assert client.recv(12) == b"HTTP/1.1 " + code
+        assert is_dropped(client, b"x")
 
 
 def test_body_of_a_refused_request_is_not_read_for_long() -> None:
