@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from headrace.errors import HeadraceError
+from headrace.secrets import hidden
 from headrace.serving import mail, manual, tables
 from headrace.serving.events import Event, decided
 from headrace.serving.order import InvalidOrder, Order, parse
@@ -168,7 +169,7 @@ def _refusals(app: FastAPI) -> None:
         return JSONResponse({"detail": "the body did not come in time"}, 408, {"Connection": "close"})
 
     async def unavailable(_: Request, error: Exception) -> Response:
-        return JSONResponse({"detail": str(error)}, 503, RETRY)
+        return JSONResponse({"detail": hidden(str(error))}, 503, RETRY)
 
     for kind in (NoRoom, Busy, Unreachable, HeadraceError):
         app.add_exception_handler(kind, unavailable)
