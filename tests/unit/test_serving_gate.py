@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import httpx
@@ -16,7 +16,7 @@ import uvicorn
 from headrace.errors import UsageError
 from headrace.project.model import Http
 from headrace.serving import server
-from headrace.serving.connections import Connection, config
+from headrace.serving.connections import Limits, config
 from headrace.serving.gate import Gate, Policy, Rates, refusal
 from headrace.serving.server import Settings, policy_of
 from tests.waiting import wait_for
@@ -131,14 +131,9 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 
 
 @contextmanager
-def served(policy: Policy | None = None, seconds: float = 0.3) -> Iterator[tuple[str, int]]:
+def served(policy: Policy | None = None, seconds: float = 0.3, connections: int = 1000) -> Iterator[tuple[str, int]]:
     """The address of a service whose limits of time are short."""
-
-    class Hasty(Connection):
-        pass
-
-    Hasty.seconds = seconds
-    service = uvicorn.Server(config(Gate(echo, policy or Policy(), seconds), Hasty))
+    service = uvicorn.Server(config(Gate(echo, policy or Policy(), seconds), Limits(seconds, connections)))
     with server.listening("127.0.0.1", 0, stalled_seconds=1) as listener:
         thread = threading.Thread(target=service.run, args=([listener],))
         thread.start()
@@ -158,8 +153,17 @@ def sent(address: tuple[str, int], text: str) -> socket.socket:
 
 def status(client: socket.socket) -> str:
     """The first line of the answer; empty if the server hangs up without one."""
-    with client, client.makefile("r") as answered:
+    with client, client.makefile("r") as answered, suppress(ConnectionResetError):
         return answered.readline().strip()
+    return ""
+
+
+def answers(address: tuple[str, int]) -> bool:
+    """Whether the service answers."""
+    try:
+        return httpx.get("http://{}:{}".format(*address)).status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def test_half_sent_requests_stop_nobody_and_are_dropped() -> None:
@@ -187,6 +191,14 @@ def is_dropped(client: socket.socket, drip: bytes) -> bool:
 def test_head_that_drips_is_dropped_all_the_same() -> None:
     with served() as address, sent(address, "GET / HTTP/1.1\nHost: localhost\n") as client:
         assert is_dropped(client, b"X-More: 1\r\n")
+
+
+def test_connections_are_bounded() -> None:
+    slow = "GET /slow HTTP/1.1\nHost: localhost\n\n"
+    with served(connections=1) as address, sent(address, slow) as held:
+        assert status(sent(address, slow)) == ""
+        held.close()
+        wait_for(lambda: answers(address), "an end of the one connection")
 
 
 def test_idle_connection_is_closed() -> None:

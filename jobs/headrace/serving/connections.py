@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import uvicorn
@@ -11,21 +13,30 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from headrace.secrets import hidden
 
-HEAD_SECONDS = 5.0
-"""How long the head of a request may take, and how long a connection may be idle."""
-
 _HEAD_BYTES = 16_384
 _SHUTDOWN_SECONDS = 5
 
 
-class Connection(H11Protocol):
+@dataclass(frozen=True)
+class Limits:
+    """How many seconds the head of a request may take and a connection may be idle, and how many connections."""
+
+    seconds: float = 5.0
+    connections: int = 10_000
+
+
+class _Connection(H11Protocol):
     """A connection with one deadline from its start, and from each answer, to the end of the next request's head."""
 
-    seconds = HEAD_SECONDS
-    _deadline: asyncio.TimerHandle | None = None
+    def __init__(self, limits: Limits, **options: Any) -> None:
+        super().__init__(**options)
+        self._limits = limits
+        self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        if len(self.connections) > self._limits.connections:
+            transport.abort()
         self._watch()
 
     def data_received(self, data: bytes) -> None:
@@ -45,7 +56,7 @@ class Connection(H11Protocol):
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop()
         elif self._deadline is None and not self.transport.is_closing():
-            self._deadline = self.loop.call_later(self.seconds, self.transport.abort)
+            self._deadline = self.loop.call_later(self._limits.seconds, self.transport.abort)
 
     def _stop(self) -> None:
         if self._deadline is not None:
@@ -60,13 +71,14 @@ class _Hiding(logging.Formatter):
         return hidden(super().format(record))
 
 
-def config(app: Any, connection: type[Connection] = Connection) -> uvicorn.Config:
+def config(app: Any, limits: Limits) -> uvicorn.Config:
     """How uvicorn serves an ASGI application: only HTTP/1.1, and only faults of ours on stderr."""
     handler = logging.StreamHandler()
     handler.setFormatter(_Hiding())
     logger = logging.getLogger("uvicorn.error")
     logger.handlers, logger.propagate = [handler], False
     logger.setLevel(logging.ERROR)
+    connection: Any = partial(_Connection, limits)
     return uvicorn.Config(
         app,
         http=connection,

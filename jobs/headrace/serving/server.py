@@ -18,6 +18,7 @@ from headrace.project.model import Http, Project
 from headrace.reading.topics import declared
 from headrace.serving import connections
 from headrace.serving.app import Service, application
+from headrace.serving.connections import Limits
 from headrace.serving.events import Recent
 from headrace.serving.feed import Feed
 from headrace.serving.gate import Gate, Policy, is_local, local_hosts
@@ -37,6 +38,8 @@ _PLAIN_READERS = 2
 _FILTERING_READERS = 4
 _READS = 64
 _FILES = 16_384
+_OWN_FILES = 256
+"""What the service opens itself, beside connections."""
 
 Log = Callable[..., None]
 
@@ -56,9 +59,9 @@ def serve(project: Project, settings: Settings, log: Log, stopped: Callable[[], 
     UsageError for an address that others than this machine reach, without a token.
     """
     policy = policy_of(project.target.http, settings)
-    _allow_files()
+    limits = Limits(connections=max(_allowed_files() - _OWN_FILES, _OWN_FILES))
     with listening(settings.host, settings.port) as listener:
-        asyncio.run(_serve(project, listener, settings.waiters, policy, log, stopped))
+        asyncio.run(_serve(project, listener, settings.waiters, policy, limits, log, stopped))
 
 
 def policy_of(http: Http, settings: Settings) -> Policy:
@@ -72,13 +75,20 @@ def policy_of(http: Http, settings: Settings) -> Policy:
 
 
 async def _serve(
-    project: Project, listener: socket.socket, limit: int, policy: Policy, log: Log, stopped: Callable[[], bool]
+    project: Project,
+    listener: socket.socket,
+    limit: int,
+    policy: Policy,
+    limits: Limits,
+    log: Log,
+    stopped: Callable[[], bool],
 ) -> None:
     waiters, layout = Waiters(limit), project.target.layout
     readers = [Readers(partial(reply, project, layout), most, _READS) for most in (_PLAIN_READERS, _FILTERING_READERS)]
 
     async with _orders(project, waiters, log) as orders:
-        server = _Server(connections.config(Gate(application(Service(layout, orders, *readers)), policy)), waiters)
+        app = Gate(application(Service(layout, orders, *readers)), policy)
+        server = _Server(connections.config(app, limits), waiters)
         server.should_exit = stopped()
         log("serving", url=_url(listener), project=project.name, target=project.target.name)
         try:
@@ -145,8 +155,9 @@ def _url(listener: socket.socket) -> str:
     return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
 
 
-def _allow_files() -> None:
-    """Each waiting request holds a socket: raise the limit of open files as far as allowed."""
+def _allowed_files() -> int:
+    """Each waiting request holds a socket: raise the limit of open files as far as allowed, and return it."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES if most < 0 else min(most, _FILES), most))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
