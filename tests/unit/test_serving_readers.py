@@ -81,6 +81,11 @@ def test_greedy_read_ends() -> None:
     assert '"where"' in greedy.body and "512 MiB" in greedy.body
 
 
+def test_fault_of_ours_is_told_from_a_greedy_read() -> None:
+    with readers() as made:
+        assert run(made.read(Read("broken", Asked()))).status == 500
+
+
 def test_reads_beyond_those_that_may_wait_are_refused() -> None:
     async def many(made: Readers) -> list[Any]:
         return await asyncio.gather(*(made.read(Read("endless", Asked())) for _ in range(4)), return_exceptions=True)

@@ -10,14 +10,17 @@ import asyncio
 import os
 import resource
 import signal
+import sys
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from headrace.secrets import hidden
 from headrace.serving.orders import Busy
 from headrace.serving.replies import Read, Reply, detail, parameter
 
@@ -37,6 +40,8 @@ class Readers:
     """At most some processes that read tables; `waiting` requests may wait for one."""
 
     def __init__(self, answer: Answer, most: int, waiting: int, seconds: float = SECONDS, memory: int = BYTES) -> None:
+        forkserver.set_forkserver_preload(["headrace.serving.replies"])
+        forkserver.ensure_running()  # what it imports takes a second, and nobody waits for it yet
         self._start = partial(_Reader, answer, seconds, memory)
         self._seconds = seconds
         self._memory = memory
@@ -100,7 +105,6 @@ class _Reader:
 
     def __init__(self, answer: Answer, seconds: float, memory: int) -> None:
         context = get_context("forkserver")
-        context.set_forkserver_preload(["headrace.serving.replies"])
         self._pipe, other_end = context.Pipe()
         self._process = context.Process(target=_serve, args=(other_end, answer, seconds, memory), daemon=True)
         self._process.start()
@@ -148,5 +152,8 @@ def _serve(pipe: Connection, answer: Answer, seconds: float, memory: int) -> Non
                 reply = answer(read)
             except MemoryError:
                 os._exit(1)
+            except Exception:
+                print(hidden(traceback.format_exc()), end="", file=sys.stderr, flush=True)
+                reply = detail(500, "an error of the service; its stderr has the traceback")
             signal.setitimer(signal.ITIMER_REAL, 0)
             pipe.send(reply)
