@@ -42,7 +42,7 @@ spark:
     spark.hadoop.fs.s3a.secret.key: env:S3A
     spark.hadoop.headrace.test.password: env:PLAIN
 """,
-    "sql/bronze/things.yml": "landing: things\ntopics:\n  quiet-things:\n    schema: {id: string}\n",
+    "sql/bronze/things.yml": "landing: things\ntopics:\n  things:\n    topic: quiet-things\n    schema: {id: string}\n",
     "sql/gold/things/kept.sql": """/*
 Things, one row per thing.
 
@@ -50,7 +50,7 @@ once_per: id
 publish: {topic: quiet-kept, key: id, value: {id: id}}
 */
 select data.id as id, _arrival
-from stream bronze.quiet_things
+from stream bronze.things
 """,
     "sql/gold/things/broken.sql": """/*
 Fails at its first row, one row per thing.
@@ -59,7 +59,7 @@ query: broken
 once_per: id
 */
 select data.id as id, cast(data.id as int) as number, _arrival
-from stream bronze.quiet_things
+from stream bronze.things
 """,
 }
 

@@ -139,7 +139,9 @@ _JAVA_OPTIONS = (
     # Up to here more classes are no reason for a full collection.
     "-XX:MetaspaceSize=200m -XX:MaxMetaspaceSize=400m "
     # Code that is generated may be longer than the 8,000 bytes up to which Java compiles a method by itself.
-    "-XX:-DontCompileHugeMethods"
+    "-XX:-DontCompileHugeMethods "
+    # An image of the memory would hold the secrets of the target; the crash report, which says why, holds none.
+    "-XX:-CreateCoredumpOnCrash"
 )
 
 
