@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
+from headrace.secrets import hidden
+
 
 class ExitCode(IntEnum):
     """Process exit codes, the same for every command."""
@@ -46,9 +48,12 @@ class Finding:
 
 
 class HeadraceError(Exception):
-    """A failure that is reported in one line, without a traceback."""
+    """A failure that is reported in one line, without a traceback; its words show no secret."""
 
     exit_code = ExitCode.FAILED
+
+    def __init__(self, *words: object) -> None:
+        super().__init__(*(hidden(word) if isinstance(word, str) else word for word in words))
 
 
 class UsageError(HeadraceError):

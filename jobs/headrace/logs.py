@@ -16,6 +16,7 @@ from typing import Any
 import structlog
 
 from headrace.errors import EnvironmentFault
+from headrace.secrets import hidden
 
 
 class Attempt:
@@ -58,14 +59,16 @@ def event_logger(folder: Path, quiet: bool = False, name: str = "headrace") -> C
     def show(event: str, **values: Any) -> None:
         if not quiet:
             with suppress(OSError):  # the reader may be gone, and that must not end the run
-                print(render(None, event, {"event": event, "timestamp": _now()[11:-1], **values}), file=sys.stderr)
+                line = str(render(None, event, {"event": event, "timestamp": _now()[11:-1], **values}))
+                print(hidden(line), file=sys.stderr)
 
     write = Attempt(file.emit, Path(file.baseFilename), show)
 
     def log(event: str, **values: Any) -> None:
         entry = {"timestamp": _now(), "event": event, **values}
         with lock:
-            write(logging.LogRecord("headrace", logging.INFO, "", 0, json.dumps(entry, default=str), None, None))
+            line = hidden(json.dumps(entry, default=str))
+            write(logging.LogRecord("headrace", logging.INFO, "", 0, line, None, None))
             show(event, **values)
 
     return log

@@ -108,9 +108,11 @@ def test_unforeseen_failure_is_one_line(error, message, monkeypatch, capsys):
     assert (code, stderr.count("\n"), stderr.startswith(message)) == (ExitCode.ENVIRONMENT, 1, True)
 
 
-def test_error_of_ours_has_its_traceback(monkeypatch):
-    with pytest.raises(ZeroDivisionError):
-        failing(monkeypatch, ZeroDivisionError())
+def test_error_of_ours_has_its_traceback(monkeypatch, capsys):
+    code = failing(monkeypatch, ZeroDivisionError("of ours"))
+    stderr = capsys.readouterr().err
+    assert (code, stderr.splitlines()[-1]) == (ExitCode.FAILED, "ZeroDivisionError: of ours")
+    assert stderr.startswith("Traceback")
 
 
 def test_gone_reader_is_no_failure():

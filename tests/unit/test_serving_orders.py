@@ -19,6 +19,7 @@ from headrace.serving.app import Service, application
 from headrace.serving.events import Event, Recent, states
 from headrace.serving.orders import Orders
 from headrace.serving.producer import Unreachable
+from headrace.serving.replies import Read, Reply, reply
 from headrace.serving.waiters import Waiters
 from headrace.store.layout import Layout
 
@@ -85,6 +86,17 @@ class Instance:
 
 
 @dataclass(frozen=True)
+class Here:
+    """Reads tables in this process."""
+
+    project: Project
+    layout: Layout
+
+    async def read(self, read: Read) -> Reply:
+        return reply(self.project, self.layout, read)
+
+
+@dataclass(frozen=True)
 class World:
     """The topic, the past, and the means to start instances."""
 
@@ -101,11 +113,10 @@ class World:
         self.topic.readers.append(recent)
         self.topic.release()
         orders = Orders(recent, waiters, self.past, self.topic)
-        service = Service(self.project, self.layout, orders)
+        service = Service(self.layout, orders, *[Here(self.project, self.layout)] * 2)
         transport = httpx.ASGITransport(application(service))
         async with httpx.AsyncClient(transport=transport, base_url="http://service") as client:
             yield Instance(client, waiters, recent, orders)
-        service.readers.shutdown()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from headrace.serving.app import Service, application
 from headrace.serving.events import Recent
 from headrace.serving.orders import Orders
 from headrace.serving.waiters import Waiters
-from tests.unit.test_serving_orders import Past, Topic
+from tests.unit.test_serving_orders import Here, Past, Topic
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Store
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def get(store: Store, path: str, **parameters: Any) -> httpx.Response:
     waiters = Waiters(1)
     orders = Orders(Recent(waiters.notify), waiters, Past(), Topic())
-    service = Service(store.project, store.layout, orders)
+    service = Service(store.layout, orders, *[Here(store.project, store.layout)] * 2)
 
     async def ask() -> httpx.Response:
         transport = httpx.ASGITransport(application(service))
@@ -32,9 +32,7 @@ def get(store: Store, path: str, **parameters: Any) -> httpx.Response:
             headers = {"If-None-Match": parameters.pop("known")} if "known" in parameters else {}
             return await client.get(f"/v1/tables/{path}?{urlencode(parameters)}", headers=headers)
 
-    answer = asyncio.run(ask())
-    service.readers.shutdown()
-    return answer
+    return asyncio.run(ask())
 
 
 def pages(store: Store, table: str, limit: int, **parameters: Any) -> list[list[dict[str, Any]]]:

@@ -156,3 +156,9 @@ def test_store_has_its_jars_and_its_keys_are_not_on_the_command_line(
     assert launched["spark.driver.extraClassPath"] == "/spark.jar:/s3.jar"
     assert "s3cret" not in str(launched)
     assert session._store_confs(Target("local", tmp_path)) == {}
+
+
+def test_command_line_of_the_jvm_has_no_secret(tmp_path: Path) -> None:
+    confs = {"spark.hadoop.fs.s3a.secret.key": "s3cret", "spark.harmless": "s3cret", "spark.driver.memory": "1g"}
+    target = Target("prod", tmp_path, spark_conf=confs)
+    assert session._shown(target, confs) == [("spark.driver.memory", "1g")]

@@ -328,3 +328,14 @@ def test_store_of_the_other_target_is_refused(tmp_path):
     (tmp_path / "conf" / "dev.yml").write_text("like: local\nstore: s3://lake/shop/", encoding="utf-8")
     with pytest.raises(InvalidProject, match=r"conf/dev.yml:2:8: bad-value: `store`: local keeps its tables there"):
         target.read(tmp_path, "dev", {})
+
+
+def test_token_is_a_reference_and_stays_unseen(conf):
+    read = conf("http: {token: env:T, hosts: [shop.example], rate: 5}", T="a-token-of-16-letters")
+    assert (read.http.token, read.http.hosts, read.http.rate) == ("a-token-of-16-letters", ("shop.example",), 5)
+    assert "a-token" not in repr(read)
+
+
+@pytest.mark.parametrize("token", ["a-token-of-16-letters", "env:SHORT", "'file:///run/secrets/token'"])
+def test_token_in_the_file_or_short_is_refused(conf, token):
+    assert findings(conf, f"http: {{token: {token}}}", SHORT="short") == [(1, 15, "bad-value")]

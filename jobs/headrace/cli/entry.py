@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import traceback
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import typer
 from headrace import faults
 from headrace.cli.application import app
 from headrace.errors import ExitCode, HeadraceError, InvalidProject
+from headrace.secrets import hidden
 
 _OBJECTS = 100_000
 """New objects between two garbage collections: reading a project makes very many at once, and keeps them."""
@@ -57,15 +59,16 @@ def _unanticipated(error: Exception) -> int:
         return ExitCode.FAILED  # nobody is left to read it
     line = faults.describe(error)
     if line is None:
-        raise error
+        _print_error("".join(traceback.format_exception(error)).rstrip())
+        return ExitCode.FAILED
     _print_error(f"headrace: {line}")
     return ExitCode.ENVIRONMENT
 
 
 def _print_error(line: str) -> None:
-    """Print why a command ends; if stderr cannot be written, the exit code must suffice."""
+    """Print why a command ends, without secrets; if stderr cannot be written, the exit code must suffice."""
     with suppress(OSError):
-        print(line, file=sys.stderr)
+        print(hidden(line), file=sys.stderr)
 
 
 def _flush_stdout() -> None:

@@ -20,6 +20,7 @@ from headrace.environment.broker import Broker
 from headrace.environment.java import VECTOR_MODULE, find_java, modules
 from headrace.errors import EnvironmentFault
 from headrace.project.kafka_options.client_properties import translated
+from headrace.secrets import hidden
 from headrace.store.layout import Layout
 from headrace.store.paths import ObjectPath, StorePath, check
 
@@ -115,7 +116,7 @@ def broker(facts: Facts) -> Check:
     own = Broker(Layout(facts.broker_of or facts.data_dir).broker)
     bootstrap = own.status().bootstrap if facts.bootstrap == "embedded" else facts.bootstrap
     fault = _fault(bootstrap, translated(facts.options or {}))
-    message = "" if fault is None else " ".join(fault.str().split())
+    message = "" if fault is None else hidden(" ".join(fault.str().split()))
     if fault is not None and fault.code() in _OF_OPTIONS:
         return Check("broker", False, f"`kafka.options` cannot be used: {message}", "Correct `kafka.options` in conf/.")
     if bootstrap and fault is None:

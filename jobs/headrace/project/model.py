@@ -340,6 +340,20 @@ class Mail:
 
 
 @dataclass(frozen=True)
+class Http:
+    """Who may ask the REST service: whoever has the token; `open` is to ask nobody for one.
+
+    `hosts` are names of the service beside those of the machine itself, `rate` the requests per second that one
+    address may send.
+    """
+
+    token: str | None = field(default=None, repr=False)
+    open: bool = False
+    hosts: tuple[str, ...] = ()
+    rate: float = 200.0
+
+
+@dataclass(frozen=True)
 class InputBounds:
     """How much of the sources a target reads: from where on, if it has not read before, and about how many records.
 
@@ -373,6 +387,7 @@ class Target:
     keep_history: float = 600.0
     vars: Mapping[str, Any] = field(default_factory=dict)
     mail: Mail | None = None
+    http: Http = Http()
     like: str | None = None
     suffix: str = ""
     input: InputBounds = InputBounds()

@@ -5,25 +5,23 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Annotated, Any, Literal
-from urllib.parse import quote, urlencode
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Protocol
+from urllib.parse import quote
 
 from fastapi import FastAPI, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
-from headrace.errors import HeadraceError, UsageError
-from headrace.project.model import Project
-from headrace.reading.rows import to_json
+from headrace.errors import HeadraceError
+from headrace.secrets import hidden
 from headrace.serving import mail, manual, tables
 from headrace.serving.events import Event, decided
 from headrace.serving.order import InvalidOrder, Order, parse
 from headrace.serving.orders import Busy, Orders, Taken, TimedOut
 from headrace.serving.producer import Unreachable
+from headrace.serving.replies import RETRY, Read, Reply
 from headrace.serving.waiters import NoRoom, Waiter
 from headrace.store.layout import Layout
 from headrace.version import __version__
@@ -35,9 +33,6 @@ BODY_BYTES = 900_000
 _LINE_END = re.compile("\r\n|\r|\n")
 """What ends a line of an event stream, and nothing else does (HTML standard, section 9.2.6)."""
 
-TABLE_READERS = 2
-TABLE_QUEUE = 64
-
 Timeout = Annotated[int, Query(ge=0, le=LONGEST_MS, description="Milliseconds to wait.")]
 _DEFAULT_MS = 10_000
 
@@ -45,15 +40,22 @@ Answers = dict[int | str, dict[str, Any]]
 """Descriptions of statuses on the OpenAPI page."""
 
 
-@dataclass
+class Readers(Protocol):
+    """What reads tables."""
+
+    async def read(self, read: Read) -> Reply:
+        """Answer a request for rows."""
+
+
+@dataclass(frozen=True)
 class Service:
     """What the routes work on."""
 
-    project: Project
     layout: Layout
     orders: Orders
-    readers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(TABLE_READERS, "tables"))
-    reading: int = 0
+    plain: Readers
+    """For reads without a condition of the user's, which so never wait for those with one."""
+    filtering: Readers
 
 
 class TooLarge(Exception):
@@ -118,6 +120,7 @@ def _table_routes(app: FastAPI, service: Service) -> None:
     tables_answers: Answers = {
         304: {"description": "Still the version of If-None-Match."},
         400: {"description": "What `where` holds is not known to mean here what it means to Spark."},
+        504: {"description": "The read took too long."},
     }
 
     @app.get("/v1/tables/{name}", responses=tables_answers)
@@ -130,26 +133,11 @@ def _table_routes(app: FastAPI, service: Service) -> None:
         after: Annotated[str | None, Query(description="`next` of the page before.")] = None,
     ) -> Response:
         """Rows of a stored table, in pages; the ETag is the table's version."""
+        known = tuple(tag.strip(' W/"') for tag in request.headers.get("if-none-match", "").split(","))
         asked = tables.Asked(key, where, limit, after)
-        known = [tag.strip(' W/"') for tag in request.headers.get("if-none-match", "").split(",")]
-        if service.reading >= TABLE_QUEUE:
-            raise Busy("too many requests read tables")
-        service.reading += 1
-        try:
-            work = partial(tables.page, service.project, service.layout, name, asked, known)
-            page = await asyncio.get_running_loop().run_in_executor(service.readers, work)
-        except UsageError as error:
-            return JSONResponse({"detail": str(error)}, 404)
-        finally:
-            service.reading -= 1
-        if isinstance(page, str):
-            return Response(status_code=304, headers={"ETag": f'"{page}"'})
-        answer = {"table": page.table, "version": page.version, "rows": page.rows, "next": page.after}
-        headers = {"ETag": f'"{page.version}"'}
-        if page.after is not None:
-            following = {**dict(request.query_params), "after": page.after}
-            headers["Link"] = f'<{request.url.path}?{urlencode(following)}>; rel="next"'
-        return Response(to_json(answer), 200, headers, "application/json")
+        read = Read(name, asked, known, request.url.path, dict(request.query_params))
+        reply = await (service.plain if where is None else service.filtering).read(read)
+        return Response(reply.body, reply.status, dict(reply.headers), "application/json" if reply.body else None)
 
     @app.get("/v1/mail")
     def mail_counts() -> dict[str, int]:
@@ -167,15 +155,6 @@ def _refusals(app: FastAPI) -> None:
     async def invalid(_: Request, error: InvalidOrder) -> Response:
         return wrong(error.findings)
 
-    @app.exception_handler(tables.LeftOut)
-    async def left_out(_: Request, error: tables.LeftOut) -> Response:
-        found = {"loc": ["query", error.name], "type": "not_known_to_agree", "msg": str(error)}
-        return JSONResponse({"detail": [found]}, 400)
-
-    @app.exception_handler(tables.BadParameter)
-    async def bad_parameter(_: Request, error: tables.BadParameter) -> Response:
-        return wrong([{"loc": ["query", error.name], "type": "bad_parameter", "msg": str(error)}])
-
     @app.exception_handler(Taken)
     async def taken(_: Request, error: Taken) -> Response:
         return JSONResponse({"detail": str(error)}, 409)
@@ -184,8 +163,13 @@ def _refusals(app: FastAPI) -> None:
     async def too_large(_: Request, error: TooLarge) -> Response:
         return JSONResponse({"detail": str(error)}, 413)
 
+    @app.exception_handler(ClientDisconnect)
+    async def too_slow(_: Request, __: ClientDisconnect) -> Response:
+        """It may not be gone: the gate reports a body that does not come in time in the same way."""
+        return JSONResponse({"detail": "the body did not come in time"}, 408, {"Connection": "close"})
+
     async def unavailable(_: Request, error: Exception) -> Response:
-        return JSONResponse({"detail": str(error)}, 503, {"Retry-After": "1"})
+        return JSONResponse({"detail": hidden(str(error))}, 503, RETRY)
 
     for kind in (NoRoom, Busy, Unreachable, HeadraceError):
         app.add_exception_handler(kind, unavailable)

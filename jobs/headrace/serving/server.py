@@ -8,25 +8,38 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 
 import uvicorn
 
-from headrace.errors import EnvironmentFault
-from headrace.project.model import Project
+from headrace.errors import EnvironmentFault, UsageError
+from headrace.project.model import Http, Project
 from headrace.reading.topics import declared
+from headrace.serving import connections
 from headrace.serving.app import Service, application
+from headrace.serving.connections import Limits
 from headrace.serving.events import Recent
 from headrace.serving.feed import Feed
+from headrace.serving.gate import Gate, Policy, is_local, local_hosts
 from headrace.serving.history import History
 from headrace.serving.orders import Orders
 from headrace.serving.producer import OrderProducer
+from headrace.serving.readers import Readers
+from headrace.serving.replies import reply
 from headrace.serving.waiters import Waiters
 
 TOPIC = "shop-orders"
 
-_SHUTDOWN_SECONDS = 5
+STALLED_SECONDS = 30.0
+"""How long a client may take nothing of an answer."""
+
+_PLAIN_READERS = 2
+_FILTERING_READERS = 4
+_READS = 64
 _FILES = 16_384
+_OWN_FILES = 256
+"""What the service opens itself, beside connections."""
 
 Log = Callable[..., None]
 
@@ -41,29 +54,48 @@ class Settings:
 
 
 def serve(project: Project, settings: Settings, log: Log, stopped: Callable[[], bool] = lambda: False) -> None:
-    """Answer HTTP until a signal asks for an end; `stopped` returns whether one has already come."""
-    _allow_files()
-    with _listening(settings.host, settings.port) as listener:
-        asyncio.run(_serve(project, listener, settings.waiters, log, stopped))
+    """Answer HTTP until a signal asks for an end; `stopped` returns whether one has already come.
+
+    UsageError for an address that others than this machine reach, without a token.
+    """
+    policy = policy_of(project.target.http, settings)
+    limits = Limits(connections=max(_allowed_files() - _OWN_FILES, _OWN_FILES))
+    with listening(settings.host, settings.port) as listener:
+        asyncio.run(_serve(project, listener, settings.waiters, policy, limits, log, stopped))
 
 
-async def _serve(project: Project, listener: socket.socket, limit: int, log: Log, stopped: Callable[[], bool]) -> None:
-    waiters = Waiters(limit)
+def policy_of(http: Http, settings: Settings) -> Policy:
+    """Who may ask: anybody on this machine; from elsewhere those with the token, or whoever `open` lets in."""
+    local = is_local(settings.host)
+    if not local and http.token is None and not http.open:
+        message = f"others than this machine reach {settings.host}: give `http.token` in conf/ as a reference"
+        raise UsageError(f"{message}, or `http.open: true` where something else asks who they are")
+    hosts = () if http.token is not None and not local and not http.hosts else local_hosts(settings.host, *http.hosts)
+    return Policy(hosts, http.token, http.rate, 2 * settings.waiters + 100)
+
+
+async def _serve(
+    project: Project,
+    listener: socket.socket,
+    limit: int,
+    policy: Policy,
+    limits: Limits,
+    log: Log,
+    stopped: Callable[[], bool],
+) -> None:
+    waiters, layout = Waiters(limit), project.target.layout
+    readers = [Readers(partial(reply, project, layout), most, _READS) for most in (_PLAIN_READERS, _FILTERING_READERS)]
+
     async with _orders(project, waiters, log) as orders:
-        service = Service(project, project.target.layout, orders)
-        config = uvicorn.Config(
-            application(service),
-            log_config=None,
-            access_log=False,
-            lifespan="off",
-            limit_concurrency=2 * limit + 100,
-            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
-        )
-        log("serving", url=_url(listener), project=project.name, target=project.target.name)
-        server = _Server(config, waiters)
+        app = Gate(application(Service(layout, orders, *readers)), policy)
+        server = _Server(connections.config(app, limits), waiters)
         server.should_exit = stopped()
-        await server.serve([listener])
-        service.readers.shutdown(wait=False, cancel_futures=True)
+        log("serving", url=_url(listener), project=project.name, target=project.target.name)
+        try:
+            await server.serve([listener])
+        finally:
+            for each in readers:
+                each.close()
     log("stopped")
 
 
@@ -104,7 +136,8 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
+def listening(host: str, port: int, stalled_seconds: float = STALLED_SECONDS) -> Iterator[socket.socket]:
+    """A socket at an address; the system drops a client that takes nothing for so long, where it can."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=2048)
@@ -112,6 +145,8 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         raise EnvironmentFault(f"cannot listen at {host}:{port}: {error}; choose another --port or --host") from None
     with listener:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else an answer in two parts takes 40 ms
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(stalled_seconds * 1000))
         yield listener
 
 
@@ -120,8 +155,9 @@ def _url(listener: socket.socket) -> str:
     return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
 
 
-def _allow_files() -> None:
-    """Each waiting request holds a socket: raise the limit of open files as far as allowed."""
+def _allowed_files() -> int:
+    """Each waiting request holds a socket: raise the limit of open files as far as allowed, and return it."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES if most < 0 else min(most, _FILES), most))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]

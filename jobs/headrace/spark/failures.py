@@ -9,6 +9,7 @@ from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from headrace.errors import EnvironmentFault, HeadraceError, Overtaken
+from headrace.secrets import hidden
 
 WAITS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds before the first, second, ... try; the last one repeats."""
@@ -79,7 +80,11 @@ def passes(error: BaseException) -> bool | None:
 
 
 def message_of(error: BaseException) -> str:
-    """The message of a failure in one line."""
+    """The message of a failure in one line, without secrets that Java or a broker may quote."""
+    return hidden(_message(error))
+
+
+def _message(error: BaseException) -> str:
     if isinstance(error, KafkaException):
         return str(error.args[0].str())
     if isinstance(error, Py4JJavaError):

@@ -20,7 +20,9 @@ from pyspark.sql import SparkSession
 from headrace.environment import classes, java
 from headrace.environment.jars import resolve
 from headrace.errors import EnvironmentFault, HeadraceError
+from headrace.project import secret_values
 from headrace.project.model import Macro, Target
+from headrace.secrets import is_secret
 from headrace.spark import mode
 from headrace.spark.failures import message_of
 from headrace.spark.jvm import java_class
@@ -138,7 +140,9 @@ _JAVA_OPTIONS = (
     # Up to here more classes are no reason for a full collection.
     "-XX:MetaspaceSize=200m -XX:MaxMetaspaceSize=400m "
     # Code that is generated may be longer than the 8,000 bytes up to which Java compiles a method by itself.
-    "-XX:-DontCompileHugeMethods"
+    "-XX:-DontCompileHugeMethods "
+    # An image of the memory would hold the secrets of the target; the crash report, which says why, holds none.
+    "-XX:-CreateCoredumpOnCrash"
 )
 
 
@@ -162,13 +166,22 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
     if submitted is not None and not submitted.contains("spark.jars"):
         confs["spark.jars"] = _jars_for_running_jvm(target)
     with _preserved_interrupt_handler(), _startup_errors():
-        if secret := _store_confs(target).keys() - target.spark_conf.keys():  # not for the JVM's command line
-            shown = [(key, value) for key, value in confs.items() if key not in secret]
+        if len(shown := _shown(target, confs)) < len(confs):
             SparkContext._ensure_initialized(conf=SparkConf().setAll(shown))
         SparkContext.getOrCreate(SparkConf().setAll([*confs.items()]))
         spark = SparkSession.builder.config(map=dict[str, Any](confs)).getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
     return spark
+
+
+def _shown(target: Target, confs: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The confs for the JVM's command line, which everybody on the machine sees and a crash report repeats."""
+    withheld, secret = _store_confs(target).keys() - target.spark_conf.keys(), secret_values.of(target)
+    return [
+        (key, value)
+        for key, value in confs.items()
+        if key not in withheld and not is_secret(key) and value not in secret
+    ]
 
 
 def _defaults(outside: bool) -> dict[str, str]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from headrace.errors import EnvironmentFault, Finding, InvalidProject, UsageError, did_you_mean
+from headrace.project import secret_values
 from headrace.project.declarations import documents, shapes
 from headrace.project.declarations.documents import Document, Keys, Shape, refuse
 from headrace.project.declarations.shapes import (
@@ -25,7 +26,8 @@ from headrace.project.declarations.shapes import (
 )
 from headrace.project.files import read_text
 from headrace.project.kafka_options import client_properties
-from headrace.project.model import Compiler, InputBounds, Kafka, Mail, SmallBatchMode, Target
+from headrace.project.model import Compiler, Http, InputBounds, Kafka, Mail, SmallBatchMode, Target
+from headrace.secrets import SHORTEST, remember
 from headrace.store import hadoop
 from headrace.store.paths import ObjectPath, path_of
 
@@ -84,6 +86,13 @@ class _Mail(Shape):
     timeout: Duration = Field(default="30s", validate_default=True)
 
 
+class _Http(Shape):
+    token: Annotated[str | None, Field(min_length=16)] = None
+    open: bool = False
+    hosts: tuple[str, ...] = ()
+    rate: Annotated[float, Field(gt=0)] = 200.0
+
+
 class _Input(Shape):
     start: Annotated[
         Literal["earliest", "latest"] | float | None, BeforeValidator(_start, json_schema_input_type=str | float | None)
@@ -113,11 +122,33 @@ class FileShape(Shape):
     trigger: _Trigger = Field(default_factory=_Trigger)
     keep_history: Annotated[Duration, AfterValidator(_keep_history)] = Field(default="10m", validate_default=True)
     mail: _Mail | None = None
+    http: _Http = Field(default_factory=_Http)
     vars: Vars = Field(default_factory=dict)
 
 
 def read(root: Path, name: str, environ: Mapping[str, str]) -> Target:
-    """Read one target; `environ` resolves `env:` references, and its HEADRACE_ variables override the file."""
+    """Read one target; `environ` resolves `env:` references, and its HEADRACE_ variables override the file.
+
+    Its secrets are shown nowhere from then on. A finding shows a reference as it is written, not what it refers to.
+    """
+    references: dict[str, str] = {}
+    try:
+        found = _read(root, name, environ, references)
+    except InvalidProject as error:
+        raise InvalidProject(_unresolved(finding, references) for finding in error.findings) from None
+    remember(secret_values.of(found))
+    return found
+
+
+def _unresolved(finding: Finding, references: Mapping[str, str]) -> Finding:
+    """A finding in the user's words: what was referred to may be a secret, at the wrong place."""
+    message = finding.message
+    for value in sorted(references, key=len, reverse=True):
+        message = message.replace(value, references[value])
+    return replace(finding, message=message)
+
+
+def _read(root: Path, name: str, environ: Mapping[str, str], references: dict[str, str]) -> Target:
     names = target_names(root)
     if name not in names:
         known = f" Targets here: {', '.join(names)}." if names else " There is no file in conf/ yet."
@@ -125,9 +156,9 @@ def read(root: Path, name: str, environ: Mapping[str, str]) -> Target:
     _check_environment(environ)
     path = f"conf/{name}.yml"
     own = documents.parse(read_text(root, path), path)
-    other = _other(root, own, names, environ)
+    other = _other(root, own, names, environ, references)
     document = _overridden(_completed(own, other), environ)
-    file = documents.validate(_resolved(document, root, environ), FileShape)
+    file = documents.validate(_resolved(document, root, environ, references), FileShape)
     data_dir = _data_dir(root, name, file)
     if other and environ.get(DATA_DIR_VARIABLE):
         data_dir = Path(f"{data_dir}-{name}")  # the folder itself is the other's
@@ -140,6 +171,7 @@ def read(root: Path, name: str, environ: Mapping[str, str]) -> Target:
         *_like_findings(own, file, data_dir, broker_of),
         *_option_findings(document, file),
         *_store_findings(document, file),
+        *_token_findings(document, file),
     ]
     if store is not None and store == store_of:
         message = f"`store`: {file.like} keeps its tables there; give another one, or leave it out"
@@ -160,6 +192,7 @@ def read(root: Path, name: str, environ: Mapping[str, str]) -> Target:
         keep_history=file.keep_history,
         vars=file.vars,
         mail=Mail(**file.mail.model_dump()) if file.mail else None,
+        http=Http(**file.http.model_dump()),
         like=file.like,
         suffix=file.suffix or (f"_{name}" if file.like else ""),
         input=InputBounds(file.input.start, file.input.max_records),
@@ -182,7 +215,9 @@ class _Other:
     file: FileShape
 
 
-def _other(root: Path, document: Document, names: list[str], environ: Mapping[str, str]) -> _Other | None:
+def _other(
+    root: Path, document: Document, names: list[str], environ: Mapping[str, str], references: dict[str, str]
+) -> _Other | None:
     name = document.value.get("like") if isinstance(document.value, Mapping) else None
     if not isinstance(name, str):
         return None
@@ -191,7 +226,7 @@ def _other(root: Path, document: Document, names: list[str], environ: Mapping[st
         raise InvalidProject([Finding(document.value_place("like"), "bad-value", message)])
     path = f"conf/{name}.yml"
     other = _overridden(documents.parse(read_text(root, path), path), environ)
-    file = documents.validate(_resolved(other, root, environ), FileShape)
+    file = documents.validate(_resolved(other, root, environ, references), FileShape)
     if file.like is not None:
         message = f"`like`: {name} is itself like {file.like}; name that one"
         raise InvalidProject([Finding(document.value_place("like"), "bad-value", message)])
@@ -277,6 +312,13 @@ def _option_findings(document: Document, file: FileShape) -> Iterator[Finding]:
         yield Finding(document.value_place("kafka", "options", name), "bad-value", message)
 
 
+def _token_findings(document: Document, file: FileShape) -> Iterator[Finding]:
+    """A token in a file of the project is a token in its history."""
+    if file.http.token is not None and not re.match("env:|file:(?!//)", document.value["http"]["token"]):
+        message = "`http.token`: give a reference, such as `env:HTTP_TOKEN` or `file:/run/secrets/http_token`"
+        yield Finding(document.value_place("http", "token"), "bad-value", message)
+
+
 def _check_environment(environ: Mapping[str, str]) -> None:
     checks = (
         (BOOTSTRAP_VARIABLE, shapes.bootstrap_fault),
@@ -308,8 +350,8 @@ def _overridden(document: Document, environ: Mapping[str, str]) -> Document:
     return replace(document, value=value)
 
 
-def _resolved(document: Document, root: Path, environ: Mapping[str, str]) -> Document:
-    """Replace each `env:NAME` and `file:/path` by what it refers to; `file:///...` stays a URI."""
+def _resolved(document: Document, root: Path, environ: Mapping[str, str], references: dict[str, str]) -> Document:
+    """Replace each `env:NAME` and `file:/path` by what it refers to, and note that; `file:///...` stays a URI."""
     found: list[Finding] = []
 
     def resolve(value: Any, keys: Keys) -> Any:
@@ -317,11 +359,16 @@ def _resolved(document: Document, root: Path, environ: Mapping[str, str]) -> Doc
             return {key: resolve(item, (*keys, key)) for key, item in value.items()}
         if isinstance(value, list):
             return [resolve(item, (*keys, index)) for index, item in enumerate(value)]
+        if not isinstance(value, str):
+            return value
         try:
-            return _referred(value, root, environ) if isinstance(value, str) else value
+            referred = _referred(value, root, environ)
         except LookupError as error:
             found.append(Finding(document.value_place(*keys), "missing-reference", str(error.args[0])))
             return value
+        if referred != value and len(referred) >= SHORTEST:
+            references[referred] = value
+        return referred
 
     value = resolve(document.value, ())
     if found:
