@@ -7,6 +7,7 @@ from typing import Any
 
 from deltalake import DeltaTable, Schema
 
+from headrace.store.commits import actions_of
 from headrace.store.paths import ObjectPath, StorePath, reached
 
 
@@ -20,6 +21,19 @@ def open_table(path: StorePath, version: int | None = None) -> DeltaTable:
     """Open a table; deltalake's TableNotFoundError if there is none."""
     with reached(path):
         return DeltaTable(str(path), version=version, storage_options=_options(path))
+
+
+def id_of(path: StorePath) -> str:
+    """A table's own id: a table that was dropped and made again has another."""
+    return id_in_log(path) or str(open_table(path).metadata().id)
+
+
+def id_in_log(path: StorePath) -> str | None:
+    """A table's id by the first entry of its log; None if that entry is gone."""
+    try:
+        return str(next(each["metaData"]["id"] for each in actions_of(path, 0) if "metaData" in each))
+    except FileNotFoundError:
+        return None
 
 
 def create_table(path: StorePath, schema: Schema, configuration: Mapping[str, Any]) -> None:

@@ -33,7 +33,7 @@ from headrace.store.commits import (
     newest_version,
     put_entry,
 )
-from headrace.store.delta_tables import create_table, is_table, open_table
+from headrace.store.delta_tables import create_table, id_in_log, is_table, open_table
 from headrace.store.history import History
 from headrace.store.parquet import BATCH_COLUMNS
 from headrace.store.paths import ObjectPath, StorePath, spark_uri
@@ -124,10 +124,7 @@ class CommitTable:
 
     def id(self) -> str:
         """The table's own id: a table that was dropped and made again has another."""
-        try:
-            return str(next(each["metaData"]["id"] for each in actions_of(self.path, 0) if "metaData" in each))
-        except FileNotFoundError:  # the log begins later
-            return self._stored_id
+        return id_in_log(self.path) or self._stored_id
 
     def commits(self, after: int) -> Iterator[Commit]:
         """Every commit newer than version `after`, oldest first, up to the newest now."""
