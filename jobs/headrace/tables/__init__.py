@@ -5,6 +5,7 @@
 - `state`: the current rows of an upsert, from its change log. The log is the truth; the copy changes after a commit.
 - `keys`: which keys are closed permanently (`once_per`, `close_when`).
 - `versions`, `validity`: since when each row of an upsert held, and until when.
+- `foreign`: what others commit: followed where only files change, else refused at the next commit.
 - `positions`: how far a reader has gone, compared with what exists of the table.
 - `current`, `diff`: for readers outside; `commit_cache`, `recent_output`: the newest commits, for
   whoever reads them next.
