@@ -202,7 +202,7 @@ def test_older_copy_of_the_table_is_refused(press: Press) -> None:
     press.add("b", "c")
     exhaust(press.publisher())
     press.restore(press.folder / "copy")
-    with pytest.raises(InvalidProject, match=r"publish-ahead: .* the 2 rows after that"):
+    with pytest.raises(InvalidProject, match=r"publish-ahead: .* 2 rows after that"):
         press.publisher().open()
 
 

@@ -71,7 +71,9 @@ def test_finding_names_the_other_and_the_choices() -> None:
     finding = standing(Progress("x", 5, 1, rows=9)).finding()
     assert finding is not None
     said = finding.message
-    assert all(word in said for word in ("the 5 rows", "node1", "/srv/shop", "--publish again", "--publish skip"))
+    assert all(
+        word in said for word in ("5 rows after that", "node1", "/srv/shop", "--publish again", "--publish skip")
+    )
 
 
 def test_rows_that_are_lost_are_counted() -> None:

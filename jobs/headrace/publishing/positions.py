@@ -17,7 +17,7 @@ Choice = Literal["again", "skip"]
 """What becomes of rows that were sent and that the table does not hold any more: they are sent again, or are not."""
 
 CHOICES = (
-    "`headrace restore --publish again` sends what is computed from now on, so {rows} may be seen twice; "
+    "`headrace restore --publish again` sends what is computed from now on, so that {rows} may be seen twice; "
     "`headrace restore --publish skip` does not send as many of the next rows again, which is right where they are "
     "computed again in the same order"
 )
@@ -78,7 +78,7 @@ class Standing:
 
     @property
     def _ahead(self) -> str:
-        lost = "the rows after that" if self.lost is None else f"the {self.lost} rows after that"
+        lost = "what came after that" if self.lost is None else f"{counted(self.lost)} after that"
         return (
             f"{self.model.table} ends at version {self.table.newest}, and was sent up to version "
             f"{self.recorded.progress.upto} by {self.recorded.source}: these data are an older copy. Restore a newer "
@@ -93,6 +93,11 @@ class Standing:
             "choose: `headrace restore --publish again` sends all rows of this table, "
             "`headrace restore --publish skip` only those that are computed from now on"
         )
+
+
+def counted(rows: int) -> str:
+    """A number of rows, in words."""
+    return f"{rows} row{'' if rows == 1 else 's'}"
 
 
 def rows_of(commits: Iterable[Commit]) -> int:

@@ -12,7 +12,7 @@ from headrace.environment import backup
 from headrace.errors import ExitCode, InvalidProject, UsageError
 from headrace.project.model import Project
 from headrace.publishing import settling
-from headrace.publishing.positions import Choice, Standing
+from headrace.publishing.positions import Choice, Standing, counted
 from headrace.publishing.progress import Recorded
 from headrace.store import lease
 from headrace.store.paths import ObjectPath, StorePath, path_of
@@ -104,4 +104,4 @@ def _line(standing: Standing, choice: Choice | None) -> str:
 
 
 def _rows(number: int | None) -> str:
-    return "rows" if number is None else f"{number} {'row' if number == 1 else 'rows'}"
+    return "rows" if number is None else counted(number)
