@@ -31,7 +31,7 @@ def id_of(path: StorePath) -> str:
 def id_in_log(path: StorePath) -> str | None:
     """A table's id by the first entry of its log; None if that entry is gone."""
     try:
-        return str(next(each["metaData"]["id"] for each in actions_of(path, 0) if "metaData" in each))
+        return next((str(each["metaData"]["id"]) for each in actions_of(path, 0) if "metaData" in each), None)
     except FileNotFoundError:
         return None
 
