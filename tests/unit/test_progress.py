@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from headrace.project import loader
+from headrace.project.model import Model, Publish
 from headrace.publishing.positions import Choice, Standing
 from headrace.publishing.progress import Progress, Recorded, Writer
 from headrace.store.commits import Commit
 from headrace.tables.positions import Extent
 
-ROOT = Path(__file__).parents[2]
+PUBLISH = Publish(key="name", value=(), topic="t")
+MODEL = Model("gold", "a", "n", "a.sql", "", "", "append", "micro_batch", "a", (), publish=PUBLISH)
 BY = Writer("node1", 7, "/srv/shop", "run")
 ROWS = (2, 3)
 
@@ -20,8 +19,7 @@ ROWS = (2, 3)
 def standing(progress: Progress, newest: int = 2, by: Writer | None = BY) -> Standing:
     """A record beside a table of two versions with rows, after the one that made it."""
     commits = [Commit(n + 1, {"batch": n, "rows": rows}) for n, rows in enumerate(ROWS)]
-    model = loader.load(ROOT, "test").model("gold.shipment_ready")
-    return Standing(model, Recorded(progress, by), Extent(newest, "x"), lambda: [Commit(0), *commits])
+    return Standing(MODEL, Recorded(progress, by), Extent(newest, "x"), lambda: [Commit(0), *commits])
 
 
 def code(progress: Progress, replaced: tuple[str, ...] | None = ()) -> str | None:
