@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from deltalake import DeltaTable, Field, QueryBuilder, TableFeatures, write_deltalake
+from deltalake.schema import PrimitiveType
 from pyspark.sql.types import StructType
 
 from headrace.errors import HeadraceError, Overtaken
@@ -159,6 +161,31 @@ def test_harm_of_others_is_noticed_by_the_next_commit(
     with pytest.raises(HeadraceError, match=f"somebody has .*{what}.* in version 2, .*headrace reset"):
         table.note(marked(1))
     assert table.newest_version() == 2
+
+
+TOOLS: list[tuple[str, Callable[[DeltaTable], object]]] = [
+    ("table features", lambda table: table.alter.add_feature(TableFeatures.DeletionVectors, True)),
+    ("its columns", lambda table: table.alter.add_columns(Field("more", PrimitiveType("string")))),
+    (
+        "removed rows",
+        lambda table: write_deltalake(table, QueryBuilder().execute("select 1::int as n"), mode="overwrite"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("what", "change"), TOOLS, ids=[what for what, _ in TOOLS])
+def test_what_another_tool_writes_is_understood(
+    tmp_path: Path, what: str, change: Callable[[DeltaTable], object]
+) -> None:
+    """A table without `appendOnly`, or the tool would refuse to remove rows by itself."""
+    table = CommitTable(cast(Any, None), tmp_path / "t", SCHEMA)
+    table.properties = {}
+    table.create()
+    write_deltalake(table.path, QueryBuilder().execute("select 1::int as n"), mode="append")
+    table.note(marked(0))
+    change(DeltaTable(table.path))
+    with pytest.raises(HeadraceError, match=what):
+        table.note(marked(1))
 
 
 def test_changes_of_files_and_names_by_others_are_followed(opened: Opened) -> None:
