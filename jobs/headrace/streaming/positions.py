@@ -32,7 +32,7 @@ def faults(
     """
     table, output = written
     begun = offset_log.newest_begun(checkpoint)
-    found = [checkpoint_is_older(query, table, newest_batch(output, query), begun)]
+    found = [checkpoint_is_older(query, table, newest_batch(output, table.partition(".")[2]), begun)]
     if noted := _noted(checkpoint, table):
         found.append(ahead_of_output(query, noted, Extent.of(output)))
     for name, (table_id, version) in (offset_log.read_of(checkpoint, begun) if begun >= 0 else {}).items():
