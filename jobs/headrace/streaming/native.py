@@ -70,6 +70,7 @@ class NativeQuery:
         self, spark: SparkSession, project: Project, layout: Layout, query: Query, schemas: Mapping[str, StructType]
     ) -> None:
         (self.model,) = query.models
+        self._name = query.name
         self.session = child(spark, query.name, project.macros)
         refs = [*stored_inputs(project, query)]
         self.sources = {source_name(project, ref) for ref in refs if ref.stream}
@@ -129,9 +130,8 @@ class NativeQuery:
         self._idle_note.unlink(missing_ok=True)
         offset_log.mend(self._checkpoint, _CONFS[offset_log.PARTITIONS])
         frame = self._frame()
-        for fault in positions.faults(
-            self.model.name, (self.model.table, self.table.path), self._checkpoint, self._read
-        ):
+        written = (self.model.table, self.table.path)
+        for fault in positions.faults(self._name, written, self._checkpoint, self._read):
             raise HeadraceError(fault)
         writer = frame.writeStream.foreachBatch(self._write).queryName(self.model.name)
         writer = writer.outputMode(self.model.output_mode).option("checkpointLocation", spark_uri(self._checkpoint))
