@@ -124,6 +124,24 @@ def test_backlog_is_cut_into_batches(pier: Pier) -> None:
     assert pier.landed == [(0, 0), (0, 1), (0, 2), (1, 3), (1, 4), (1, 5), (2, 6)]
 
 
+def test_topic_that_became_shorter_is_refused(pier: Pier, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a broker was restored from an older copy: what comes next would take offsets that count as read."""
+    pier.send(1, 2, 3)
+    landing, ends = pier.landing(), BrokerAdmin.ends
+    landing.step(EVERYTHING)
+
+    def shorter(admin: BrokerAdmin, partitions: Any, committed: bool) -> Any:
+        return {
+            topic: {p: end - 2 for p, end in found.items()}
+            for topic, found in ends(admin, partitions, committed).items()
+        }
+
+    monkeypatch.setattr(BrokerAdmin, "ends", shorter)
+    with pytest.raises(HeadraceError, match="ends at offset 1 in partition 0, but was read up to offset 3") as refused:
+        landing.step(EVERYTHING)
+    assert passes(refused.value) is False
+
+
 @pytest.mark.parametrize("lands_first", [False, True])
 def test_tick_claims_no_time_after_kafka_was_asked(
     pier: Pier, monkeypatch: pytest.MonkeyPatch, lands_first: bool

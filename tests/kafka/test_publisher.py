@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -13,11 +14,14 @@ from confluent_kafka import KafkaException, Producer
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from headrace.errors import InvalidProject
+from headrace.errors import HeadraceError, InvalidProject
 from headrace.project.model import Model, Publish
-from headrace.publishing import publisher
-from headrace.publishing.publisher import Outlet, Publisher
+from headrace.publishing import outlet, publisher
+from headrace.publishing.outlet import Outlet
+from headrace.publishing.positions import Choice
+from headrace.publishing.publisher import Publisher
 from headrace.spark.implementations import materialize, small_batches
+from headrace.store import trees
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable
 from tests.kafka.cluster import Cluster
@@ -66,13 +70,24 @@ class Press:
         name: str = "one",
         start: Literal["earliest", "latest"] | None = None,
         commit_cache: CommitCache | None = None,
+        replaced: Sequence[str] | None = None,
     ) -> Publisher:
         config = {"bootstrap.servers": self.cluster.bootstrap, "log_level": 0}
-        outlet = Outlet(config, f"{self.name}-progress", f"{self.name}.{name}")
+        out = Outlet(config, f"{self.name}-progress", f"{self.name}.{name}")
         publish = Publish(topic=self.name, key="name", value=(("text", "text"),), start=start)
         inputs: tuple[Any, ...] = ()
         model = Model("gold", name, "news", "news.sql", "", "", "append", "micro_batch", None, inputs, publish=publish)
-        return Publisher(self.spark, model, self.table, outlet, self.folder / "set_aside", commit_cache=commit_cache)
+        notes = self.folder / "set_aside"
+        return Publisher(self.spark, model, self.table, out, notes, commit_cache=commit_cache, replaced=replaced)
+
+    def restore(self, copy: Path | None) -> None:
+        """Put a copy of the table in its place, or a new one without rows; what is added is numbered on."""
+        self.former = self.table.id()
+        trees.remove(self.table.path)
+        if copy is not None:
+            trees.copy(copy, self.table.path)
+        self.table = CommitTable(self.spark, self.table.path, SCHEMA)
+        self.table.create()
 
     def add(self, *texts: str) -> None:
         """Append rows in one commit, out of their order."""
@@ -92,6 +107,13 @@ def press(spark: SparkSession, cluster: Cluster, tmp_path: Path) -> Press:
     return Press(spark, cluster, tmp_path)
 
 
+def settle(made: Publisher, choice: Choice) -> None:
+    """Record what is to become of rows that were sent and that the table does not hold."""
+    found = outlet.read_progress(made.outlet)
+    assert found is not None
+    made.outlet.move(made.standing(found).settled(choice))
+
+
 def exhaust(made: Publisher) -> Publisher:
     """Let a publisher send everything."""
     while made.step() is not None:
@@ -100,18 +122,20 @@ def exhaust(made: Publisher) -> Publisher:
 
 
 POINTS = {
-    "before the transaction": Point(Client, "begin_transaction", "before"),
-    "with rows on their way": Point(Client, "flush", "before"),
-    "before the commit": Point(Client, "commit_transaction", "before"),
-    "after the commit": Point(Client, "commit_transaction", "after"),
-    "before a later commit": Point(Client, "commit_transaction", "before", call=2),
-    "after a later commit": Point(Client, "commit_transaction", "after", call=2),
+    "before it has said who it is": Point(Client, "commit_transaction", "before"),
+    "before the transaction": Point(Client, "begin_transaction", "before", call=2),
+    "with rows on their way": Point(Client, "flush", "before", call=2),
+    "before the commit": Point(Client, "commit_transaction", "before", call=2),
+    "after the commit": Point(Client, "commit_transaction", "after", call=2),
+    "before a later commit": Point(Client, "commit_transaction", "before", call=3),
+    "after a later commit": Point(Client, "commit_transaction", "after", call=3),
 }
+"""The first transaction of a publisher has no rows: it records who publishes now."""
 
 
 @pytest.mark.parametrize("point", POINTS)
 def test_crash_repeats_and_loses_nothing(press: Press, monkeypatch: pytest.MonkeyPatch, point: str) -> None:
-    monkeypatch.setattr(publisher, "Producer", Client)
+    monkeypatch.setattr(outlet, "Producer", Client)
     monkeypatch.setattr(publisher, "CHUNK_ROWS", 2)
     press.add("a", "b", "c", "d", "e")
     press.add("f")
@@ -124,11 +148,11 @@ def test_crash_repeats_and_loses_nothing(press: Press, monkeypatch: pytest.Monke
 
 
 def test_failed_publisher_goes_on_itself(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publisher, "Producer", Client)
+    monkeypatch.setattr(outlet, "Producer", Client)
     press.add("a")
     made = press.publisher()
     with monkeypatch.context() as patch:
-        Point(Client, "commit_transaction", "after").arm(patch)
+        Point(Client, "commit_transaction", "after", call=2).arm(patch)
         with pytest.raises(Crash):
             made.step()
     made.close()
@@ -154,10 +178,70 @@ def test_zombie_is_fenced_off(press: Press) -> None:
     zombie, heir = exhaust(press.publisher()), press.publisher()
     exhaust(heir)
     press.add("b")
-    with pytest.raises(KafkaException):
+    with pytest.raises(HeadraceError, match="is published by another runner now, pid"):
         zombie.step()
     exhaust(heir)
     assert press.seen == ["a", "b"]
+
+
+def test_publisher_that_was_only_fenced_for_its_silence_goes_on(press: Press) -> None:
+    made = exhaust(press.publisher())
+    made.outlet.connect()  # as if the broker had ended a transaction of this one's that took too long
+    press.add("a")
+    with pytest.raises(KafkaException):
+        made.step()
+    made.close()
+    exhaust(made)
+    assert press.seen == ["a"]
+
+
+def test_older_copy_of_the_table_is_refused(press: Press) -> None:
+    """Otherwise what it gets next would take versions that count as sent."""
+    press.add("a")
+    trees.copy(press.table.path, press.folder / "copy")
+    press.add("b", "c")
+    exhaust(press.publisher())
+    press.restore(press.folder / "copy")
+    with pytest.raises(InvalidProject, match=r"publish-ahead: .* 2 rows after that"):
+        press.publisher().open()
+
+
+@pytest.mark.parametrize(
+    ("choice", "seen"), [("again", ["a", "b", "c", "b", "c", "d"]), ("skip", ["a", "b", "c", "d"])]
+)
+def test_older_copy_goes_on_as_chosen(press: Press, choice: Choice, seen: list[str]) -> None:
+    press.add("a")
+    trees.copy(press.table.path, press.folder / "copy")
+    press.add("b", "c")
+    exhaust(press.publisher())
+    press.restore(press.folder / "copy")
+    settle(press.publisher(), choice)
+    press.add("b")
+    press.add("c", "d")
+    exhaust(press.publisher())
+    exhaust(press.publisher())
+    assert press.seen == seen
+
+
+def test_table_of_another_data_directory_is_refused(press: Press) -> None:
+    press.add("a")
+    exhaust(press.publisher())
+    press.restore(None)
+    with pytest.raises(InvalidProject, match=r"publish-elsewhere: .* by pid"):
+        press.publisher(replaced=()).open()
+    exhaust(press.publisher(replaced=(press.former,)))
+
+
+@pytest.mark.parametrize(("choice", "seen"), [("again", ["a", "z", "b"]), ("skip", ["a", "b"])])
+def test_table_of_another_data_directory_goes_on_as_chosen(press: Press, choice: Choice, seen: list[str]) -> None:
+    press.add("a")
+    exhaust(press.publisher())
+    press.restore(None)
+    press.add("z")
+    settle(press.publisher(replaced=()), choice)
+    press.add("b")
+    exhaust(press.publisher(replaced=()))
+    assert press.seen == seen
 
 
 def test_open_transaction_of_another_hides_no_progress(press: Press) -> None:

@@ -15,8 +15,9 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from headrace.environment import swap
 from headrace.errors import HeadraceError
 from headrace.project.model import Model, Publish
-from headrace.publishing import publisher
-from headrace.publishing.publisher import Outlet, Publisher
+from headrace.publishing import outlet, publisher
+from headrace.publishing.outlet import Outlet
+from headrace.publishing.publisher import Publisher
 from headrace.publishing.sent import retired_tables
 from headrace.store.layout import Layout
 from headrace.tables.delta import CommitTable
@@ -59,12 +60,12 @@ class News:
         return of("gold.news")
 
     def publisher(self) -> Publisher:
-        outlet = Outlet(
+        out = Outlet(
             {"bootstrap.servers": self.cluster.bootstrap, "log_level": 0}, f"{self.topic}-progress", self.topic
         )
         table = CommitTable(self.spark, self.path, SCHEMA)
         find_retired = retired_tables(self.spark, self.layout, self.model)
-        return Publisher(self.spark, self.model, table, outlet, self.folder / "set_aside", find_retired=find_retired)
+        return Publisher(self.spark, self.model, table, out, self.folder / "set_aside", find_retired=find_retired)
 
     def write(self, path: Path, *batches: list[Told]) -> CommitTable:
         """Create a table, or continue it: a commit for each batch of names and texts."""
@@ -146,7 +147,7 @@ def test_last_message_of_each_key_comes_true(spark: SparkSession, cluster: Clust
 
 @pytest.mark.parametrize("point", POINTS)
 def test_crash_repeats_and_loses_nothing(news: News, monkeypatch: pytest.MonkeyPatch, point: str) -> None:
-    monkeypatch.setattr(publisher, "Producer", Client)
+    monkeypatch.setattr(outlet, "Producer", Client)
     monkeypatch.setattr(publisher, "CHUNK_ROWS", 1)
     news.write(news.path, [A, B])
     exhaust(news.publisher())
@@ -160,7 +161,7 @@ def test_crash_repeats_and_loses_nothing(news: News, monkeypatch: pytest.MonkeyP
 
 
 def test_second_swap_knows_what_the_first_has_sent(news: News, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publisher, "Producer", Client)
+    monkeypatch.setattr(outlet, "Producer", Client)
     monkeypatch.setattr(publisher, "CHUNK_ROWS", 1)
     news.write(news.path, [A])
     exhaust(news.publisher())

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from deltalake import DeltaTable, Field, QueryBuilder, TableFeatures, write_deltalake
+from deltalake.schema import PrimitiveType
 from pyspark.sql.types import StructType
 
-from headrace.errors import Overtaken
+from headrace.errors import HeadraceError, Overtaken
 from headrace.spark.failures import passes
 from headrace.store import durable
+from headrace.store.commits import actions_of, put_entry
 from headrace.tables import delta
-from headrace.tables.delta import CommitTable
+from headrace.tables.delta import CommitTable, ReplacedTable
 
 SCHEMA = StructType().add("n", "integer")
 
@@ -124,6 +127,81 @@ def test_own_commits_are_not_read_again(opened: Opened, monkeypatch: pytest.Monk
         table.note(marked(batch))
         newest = table.newest_marker("q")
         assert newest is not None and newest.batch == batch
+
+
+REMOVED = {"remove": {"path": "f", "deletionTimestamp": 1, "dataChange": True, "size": 1}}
+COMPACTED = {"remove": {**REMOVED["remove"], "dataChange": False}}
+RAISED = {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7}}
+WIDER = {"metaData": {"schemaString": StructType().add("n", "integer").add("more", "string").json()}}
+HARM = [(REMOVED, "removed rows"), (RAISED, "table features"), (WIDER, "its columns [(]more[)]")]
+
+
+@pytest.mark.parametrize("moment", ["before", "as the next version is written"])
+@pytest.mark.parametrize(("action", "what"), HARM)
+def test_harm_of_others_is_noticed_by_the_next_commit(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch, action: Any, what: str, moment: str
+) -> None:
+    table = opened()
+    table.note(marked(0))
+    write_new = durable.write_new
+
+    def harmed() -> None:
+        monkeypatch.setattr(durable, "write_new", write_new)
+        assert put_entry(table.path, 2, [action])
+
+    def writing(file: Path, text: str) -> None:
+        harmed()
+        write_new(file, text)
+
+    if moment == "before":
+        harmed()
+        assert table.newest_version() == 2  # somebody has read it since
+    else:
+        monkeypatch.setattr(durable, "write_new", writing)
+    with pytest.raises(HeadraceError, match=f"somebody has .*{what}.* in version 2, .*headrace reset"):
+        table.note(marked(1))
+    assert table.newest_version() == 2
+
+
+TOOLS: list[tuple[str, Callable[[DeltaTable], object]]] = [
+    ("table features", lambda table: table.alter.add_feature(TableFeatures.DeletionVectors, True)),
+    ("its columns", lambda table: table.alter.add_columns(Field("more", PrimitiveType("string")))),
+    (
+        "removed rows",
+        lambda table: write_deltalake(table, QueryBuilder().execute("select 1::int as n"), mode="overwrite"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("what", "change"), TOOLS, ids=[what for what, _ in TOOLS])
+def test_what_another_tool_writes_is_understood(
+    tmp_path: Path, what: str, change: Callable[[DeltaTable], object]
+) -> None:
+    """A table without `appendOnly`, or the tool would refuse to remove rows by itself."""
+    table = CommitTable(cast(Any, None), tmp_path / "t", SCHEMA)
+    table.properties = {}
+    table.create()
+    write_deltalake(table.path, QueryBuilder().execute("select 1::int as n"), mode="append")
+    table.note(marked(0))
+    change(DeltaTable(table.path))
+    with pytest.raises(HeadraceError, match=what):
+        table.note(marked(1))
+
+
+def test_changes_of_files_and_names_by_others_are_followed(opened: Opened) -> None:
+    table = opened()
+    table.note(marked(0))
+    (metadata,) = (each["metaData"] for each in actions_of(table.path, 0) if "metaData" in each)
+    put_entry(table.path, 2, [{"metaData": {**metadata, "name": "t"}}])
+    put_entry(table.path, 3, [COMPACTED])
+    assert table.note(marked(1)) == 4
+
+
+def test_rows_that_are_replaced_as_a_whole_may_be_removed_by_others(tmp_path: Path) -> None:
+    table = ReplacedTable(cast(Any, None), tmp_path / "t", SCHEMA)
+    table.create()
+    put_entry(table.path, 1, [{**REMOVED}])
+    assert table.note(marked(0)) == 2
 
 
 @pytest.mark.parametrize("error", [Overtaken("done"), RuntimeError("...\nheadrace.errors.Overtaken: done")])

@@ -29,7 +29,7 @@ def with_java(monkeypatch: pytest.MonkeyPatch, major: int, *names: str) -> None:
 def test_every_check_answers_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_java(monkeypatch, 17, "jdk.incubator.vector")
     names = [check.name for check in doctor.diagnose(Facts(tmp_path))]
-    assert names == ["python", "java", "jars", "ports", "broker", "store", "disk", "memory", "time zone"]
+    assert names == ["python", "java", "jars", "ports", "broker", "store", "positions", "disk", "memory", "time zone"]
 
 
 def test_what_is_not_right_has_a_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,6 +37,12 @@ def test_what_is_not_right_has_a_fix(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(jars, "user_cache_path", lambda name: tmp_path)
     checks = doctor.diagnose(Facts(tmp_path))
     assert {check.name for check in checks if check.ok is not True and not check.fix} == set()
+
+
+def test_positions_that_are_ahead_are_named(tmp_path: Path) -> None:
+    found = doctor.positions(Facts(tmp_path, ahead=("shipping has read too much",)))
+    assert (found.ok, found.detail) == (False, "shipping has read too much")
+    assert doctor.positions(Facts(tmp_path)).ok
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from headrace.store import data_files, durable, maintenance
+from headrace.store import data_files, durable, maintenance, parquet
 from headrace.store.commits import entry_path
 from headrace.store.history import History
 from headrace.store.maintenance import Maintenance, Policy
@@ -159,6 +159,40 @@ def test_commit_whose_answer_is_late_is_its_own(table: SyntheticTable, monkeypat
     Maintenance(table.path, AT_ONCE).step()
     monkeypatch.setattr(durable, "write_new", write)
     assert table.ids == ids(100)
+    assert len([*table.path.glob("compacted-*")]) == 1
+
+
+def test_files_that_others_took_before_the_commit_do_not_come_back(
+    table: SyntheticTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody compacts the table while the pass reads the rows: both would add them."""
+    table.append(100)
+    joined = parquet.joined
+
+    def compacting(files: Any) -> Any:
+        monkeypatch.setattr(parquet, "joined", joined)
+        DeltaTable(table.path).optimize.compact()
+        return joined(files)
+
+    monkeypatch.setattr(parquet, "joined", compacting)
+    Maintenance(table.path, AT_ONCE).step()
+    assert table.ids == ids(100)
+    assert not [*table.path.glob("compacted-*")]
+
+
+def test_change_of_other_files_does_not_end_the_pass(table: SyntheticTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    table.append(100)
+    gone = {"path": "batch-99/part-0.parquet", "deletionTimestamp": 1, "dataChange": True, "size": 1}
+    joined = parquet.joined
+
+    def removing(files: Any) -> Any:
+        monkeypatch.setattr(parquet, "joined", joined)
+        table.commit([{"remove": gone}], {})
+        return joined(files)
+
+    monkeypatch.setattr(parquet, "joined", removing)
+    Maintenance(table.path, AT_ONCE).step()
+    assert table.ids == [each for each in ids(100) if not each.startswith("é99-")]
     assert len([*table.path.glob("compacted-*")]) == 1
 
 

@@ -39,6 +39,8 @@ _COMMANDS: Mapping[str, Callable[..., int]] = {
     "sql": data.sql,
     "status": data.status,
     "maintain": data.maintain,
+    "backup": data.backup,
+    "restore": data.restore,
     "dead-letters": data.dead_letters,
     "lineage": project.lineage,
     "docs": project.docs,

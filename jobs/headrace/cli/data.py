@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -132,6 +132,40 @@ def maintain(
     from headrace.commands import upkeep
 
     return upkeep.maintain(context.obj, table, json)
+
+
+def backup(
+    context: typer.Context,
+    to: Annotated[str, typer.Argument(help="A folder or the URL of a prefix, where nothing is yet.")],
+) -> int:
+    """Copy tables, checkpoints and notes as of one moment.
+
+    The runner must be stopped, and the broker be up if anything is published.
+
+    Example: headrace backup /backup/monday
+    """
+    from headrace.commands.edits import backups
+
+    return backups.take(context.obj, to)
+
+
+def restore(
+    context: typer.Context,
+    source: Annotated[str | None, typer.Argument(metavar="FROM", help="A backup; none, if data are in place.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Remove what is stored now.")] = False,
+    publish: Annotated[
+        Literal["again", "skip"] | None, typer.Option(help="Rows that were sent since: send them again, or skip them.")
+    ] = None,
+) -> int:
+    """Put a backup in the place of what is stored, and say what was sent to Kafka since.
+
+    The runner must be stopped, and the broker be up if anything is published.
+
+    Example: headrace restore /backup/monday --replace --publish skip
+    """
+    from headrace.commands.edits import backups
+
+    return backups.put_back(context.obj, source, replace, publish)
 
 
 def reset(

@@ -16,7 +16,7 @@ from headrace.commands.workspace import Workspace
 from headrace.environment import classes, jars
 from headrace.environment.broker import Broker, BrokerState
 from headrace.environment.doctor import Check, Facts, diagnose
-from headrace.errors import ExitCode, HeadraceError, UsageError, did_you_mean
+from headrace.errors import EnvironmentFault, ExitCode, HeadraceError, UsageError, did_you_mean
 from headrace.logs import event_logger
 from headrace.project.model import Project
 from headrace.reading import printing
@@ -49,16 +49,25 @@ def _jar_sets(workspace: Workspace) -> tuple[jars.SetName, ...]:
 def doctor(workspace: Workspace, as_json: bool) -> int:
     """Check everything that headrace needs of its environment."""
     target = workspace.declared.target
-    kafka = target.kafka
-    checks = diagnose(
-        Facts(target.data_dir, kafka.bootstrap, kafka.options, target.broker_of, _jar_sets(workspace), target.store)
-    )
+    kafka, ahead = target.kafka, _ahead(workspace.declared)
+    found = (target.data_dir, kafka.bootstrap, kafka.options, target.broker_of, _jar_sets(workspace), target.store)
+    checks = diagnose(Facts(*found, ahead))
     if as_json:
         printing.write_lines(json.dumps(asdict(check)) for check in checks)
     else:
         for check in checks:
             Console().print(_line(check), soft_wrap=True)
     return ExitCode.ENVIRONMENT if any(check.ok is False for check in checks) else ExitCode.OK
+
+
+def _ahead(project: Project) -> tuple[str, ...]:
+    """The positions that are ahead of what exists; none where the store cannot be asked, which is found otherwise."""
+    from headrace.running import positions
+
+    try:
+        return tuple(finding.message for finding in positions.findings(project, project.target.layout))
+    except EnvironmentFault:
+        return ()
 
 
 def broker(workspace: Workspace, verb: str, data: Path | None, as_json: bool) -> int:

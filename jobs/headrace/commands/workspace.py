@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headrace.environment import backup
 from headrace.errors import EnvironmentFault, Locked
 from headrace.project import loader
 from headrace.project.loader import Survey
@@ -39,8 +40,9 @@ class Workspace:
 
     @property
     def layout(self) -> Layout:
-        """The data directory; an interrupted swap or reset is finished first."""
+        """The data directory; an interrupted swap or reset is finished first, an interrupted restore is refused."""
         layout = self.declared.target.layout
+        backup.refuse_half(layout)
         if layout.swap.is_file() or layout.reset.is_file():
             from headrace.environment import swap
             from headrace.project import resets

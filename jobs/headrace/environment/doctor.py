@@ -48,6 +48,8 @@ class Facts:
     broker_of: Path | None = None
     jar_sets: tuple[jars.SetName, ...] = jars.ALWAYS
     store: StorePath | None = None
+    ahead: tuple[str, ...] = ()
+    """The recorded positions that are ahead of what exists, in words."""
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,14 @@ def store(facts: Facts) -> Check:
     return Check("store", True, f"{facts.store} can be read and written")
 
 
+def positions(facts: Facts) -> Check:
+    """What is recorded as read or written exists."""
+    if not facts.ahead:
+        return Check("positions", True, "no query is ahead of its tables")
+    found = "; ".join(facts.ahead)
+    return Check("positions", False, found, "See `headrace restore` and `headrace reset`.")
+
+
 def memory(_: Facts) -> Check:
     """There is memory for Spark and the broker."""
     available = psutil.virtual_memory().available
@@ -184,4 +194,15 @@ def time_zone(_: Facts) -> Check:
     return Check("time zone", True, f"this machine: {time.tzname[0]}; headrace works in UTC throughout")
 
 
-CHECKS: tuple[Callable[[Facts], Check], ...] = (python, java, jar_files, ports, broker, store, disk, memory, time_zone)
+CHECKS: tuple[Callable[[Facts], Check], ...] = (
+    python,
+    java,
+    jar_files,
+    ports,
+    broker,
+    store,
+    positions,
+    disk,
+    memory,
+    time_zone,
+)

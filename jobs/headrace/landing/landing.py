@@ -41,6 +41,7 @@ from headrace.spark.session import SMALL_BATCH_ROWS, child, tune
 from headrace.store.layout import Layout
 from headrace.tables.commit_cache import CommitCache, SharedRows
 from headrace.tables.delta import CommitTable
+from headrace.tables.positions import beyond_topic
 
 _DEFAULTS = {
     "kafka.isolation.level": "read_committed",
@@ -144,7 +145,9 @@ class LandingQuery:
         if not self._ready:
             self._recover()
         self._land_seeds()
-        ranges = self._new(max_rows, upto or self.ends())
+        ends = upto or self.ends()
+        self._refuse_shorter(ends)
+        ranges = self._new(max_rows, ends)
         report = self._land(ranges) if ranges else None
         first, self._first = self._first, None
         return first if report is None else report.after(first)
@@ -166,6 +169,16 @@ class LandingQuery:
             max_rows = min(max_rows, self._bounds.max_records - self._total)
             self.lag = min(self.lag, max(max_rows, 0))
         return _share(behind, max_rows) if max_rows > 0 else {}
+
+    def _refuse_shorter(self, ends: Offsets) -> None:
+        """Refuse a topic that ends before what was read of it; a transaction that is open is no reason."""
+        beyond = [(t, p) for t, offsets in ends.items() for p, end in offsets.items() if self._next(t, p) > end]
+        if not beyond:
+            return
+        now = self._admin.ends({topic: [p for t, p in beyond if t == topic] for topic, _ in beyond}, committed=False)
+        for topic, p in beyond:
+            if (read := self._next(topic, p)) > now[topic][p]:
+                raise HeadraceError(beyond_topic(self.landing.query, topic, p, read, now[topic][p]))
 
     def settle(self) -> None:
         """Decide where topics begin that were never read: what is sent from now on is read, whatever dies when."""

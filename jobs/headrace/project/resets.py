@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from headrace.project.model import Query
 from headrace.store import durable, trees
+from headrace.store.delta_tables import id_of, is_table
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
 
@@ -21,10 +23,14 @@ Start = str | Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True)
 class ResetNote:
-    """`start` is for a landing; `barrier` is the version of each source up to which rows were sent before."""
+    """`start` is for a landing; `barrier` is the version of each source up to which rows were sent before.
+
+    `removed` are the ids of the tables that this reset and those before it have removed; None in an old note.
+    """
 
     start: Start | None = None
     barrier: Mapping[str, int] = field(default_factory=dict)
+    removed: tuple[str, ...] | None = ()
 
     def write(self, folder: StorePath) -> None:
         """Leave the note in a query's checkpoint folder."""
@@ -36,8 +42,11 @@ _NAME = "reset.json"
 
 def reset(layout: Layout, query: str, paths: Iterable[StorePath], note: ResetNote) -> None:
     """Remove folders, and leave a note in the query's checkpoint folder; the runner's lock must be held."""
-    removed = [str(path.relative_to(layout.root)) for path in paths]
-    _write(layout.reset, {"query": query, "paths": removed, "note": asdict(note)})
+    paths = [*paths]
+    gone = [str(path.relative_to(layout.root)) for path in paths]
+    ids = [*(read_note(layout.checkpoint(query)).removed or ()), *(id_of(path) for path in paths if is_table(path))]
+    note = replace(note, removed=tuple(dict.fromkeys(ids)))
+    _write(layout.reset, {"query": query, "paths": gone, "note": asdict(note)})
     finish(layout)
 
 
@@ -48,16 +57,21 @@ def finish(layout: Layout) -> None:
     begun = json.loads(layout.reset.read_text())
     for path in begun["paths"]:
         trees.remove(layout.root / path)
-    ResetNote(**begun["note"]).write(layout.checkpoint(begun["query"]))
+    _note(begun["note"]).write(layout.checkpoint(begun["query"]))
     layout.reset.unlink()
 
 
 def read_note(folder: StorePath) -> ResetNote:
     """The note in a query's checkpoint folder; an empty one if it was never reset."""
     try:
-        return ResetNote(**json.loads((folder / _NAME).read_text()))
+        return _note(json.loads((folder / _NAME).read_text()))
     except FileNotFoundError:
         return ResetNote()
+
+
+def _note(fields: Mapping[str, Any]) -> ResetNote:
+    removed = fields.get("removed")
+    return ResetNote(fields["start"], fields["barrier"], None if removed is None else tuple(removed))
 
 
 def stored(layout: Layout, query: Query) -> Iterator[StorePath]:

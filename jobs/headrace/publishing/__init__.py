@@ -4,9 +4,12 @@ A transaction holds a bounded number of rows, in order of arrival, and the recor
 fences off any other instance of the publisher and only then reads the progress.
 
 - `publisher`: the loop. `messages`, `routes`: a row's key, value, headers and topic; which topics may be written.
-- `progress`: the topic `headrace-progress`. `sent`: what was sent before, when a table is swapped for a rebuilt one.
+- `outlet`: the producer, and the topic `headrace-progress`. `progress`: how far a table was sent, and by whom.
+- `positions`: the progress, compared with its table. `settling`: rows that were sent and that a restored table does not
+  hold. `sent`: what was sent before, when a table is swapped for a rebuilt one.
 - `outstanding`: what a reset would leave unsent. `set_aside`: rows that Kafka rejects; the others are sent.
 
 Rules: consumers read with `isolation.level=read_committed`. What a table holds before it has any progress is not sent
-unless the model asks for it.
+unless the model asks for it. A progress that is ahead of its table, or over another one, is refused with the choices.
+A publisher that another one has fenced off ends.
 """

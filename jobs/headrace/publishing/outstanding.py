@@ -9,8 +9,9 @@ from typing import Any
 
 from headrace.project.model import Model, Project
 from headrace.project.resets import read_note
+from headrace.publishing.outlet import Outlet, read_progress
 from headrace.publishing.progress import Progress
-from headrace.publishing.publisher import Outlet, read_progress, was_sent_before
+from headrace.publishing.publisher import was_sent_before
 from headrace.reading.topics import existing
 from headrace.store.commits import MARKER
 from headrace.store.delta_tables import is_table, open_table
@@ -37,9 +38,10 @@ def sent_until(project: Project, layout: Layout, model: Model) -> int:
     path = layout.appended(model.table, model.materialized == "upsert")
     if not is_table(path) or outlet.progress_topic not in existing(project.target.kafka):
         return 0
-    progress = read_progress(outlet)
-    is_of_table = progress is not None and progress.table_id == _id(layout, model) and progress.replaced is None
-    return progress.version if progress is not None and is_of_table else 0
+    found = read_progress(outlet)
+    if found is None or found.progress.table_id != _id(layout, model) or found.progress.replaced is not None:
+        return 0
+    return found.progress.version
 
 
 def outstanding(project: Project, layout: Layout, model: Model) -> int:
@@ -47,10 +49,10 @@ def outstanding(project: Project, layout: Layout, model: Model) -> int:
     outlet = Outlet.of(project, model)
     if outlet.progress_topic not in existing(project.target.kafka):
         return 0  # nothing was ever published here, so these rows are history (see `publish.start`)
-    progress = read_progress(outlet)
+    found = read_progress(outlet)
     barrier = read_note(layout.checkpoint(model.query or model.name)).barrier
     left = (each for each in _written(layout, model) if not was_sent_before(each.marker, barrier))
-    return 0 if progress is None else sum(_unsent(each, progress, _id(layout, model)) for each in left)
+    return 0 if found is None else sum(_unsent(each, found.progress, _id(layout, model)) for each in left)
 
 
 def _unsent(commit: _Written, progress: Progress, table_id: str) -> int:

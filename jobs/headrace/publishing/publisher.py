@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Producer
 from pyspark.sql import Row, SparkSession
 
-from headrace.errors import EnvironmentFault, Finding, InvalidProject, Place
-from headrace.landing.broker_admin import BrokerAdmin
-from headrace.project.kafka_options.topic_names import progress_topic
-from headrace.project.model import Macro, Model, Project, Publish
+from headrace.errors import Finding, HeadraceError, InvalidProject, Place
+from headrace.project.model import Macro, Model, Publish
 from headrace.publishing.messages import as_json, message_rows, one_by_one
-from headrace.publishing.progress import Progress
-from headrace.publishing.routes import Routes, Rules
+from headrace.publishing.outlet import TIMEOUT, Outlet, is_fenced, read_progress
+from headrace.publishing.positions import Standing, rows_of
+from headrace.publishing.progress import Progress, Recorded
+from headrace.publishing.routes import Routes
 from headrace.publishing.sent import Find, Unsent
 from headrace.publishing.set_aside import Notes
-from headrace.reading.topics import client_options
 from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS, child
@@ -28,32 +28,12 @@ from headrace.store.commits import Commit
 from headrace.store.paths import StorePath
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable
+from headrace.tables.positions import Extent
 
 CHUNK_ROWS = 5_000
 CHUNK_BYTES = 16 << 20
 FEW_ROWS = 1_000
 _MESSAGE = Row("topic", "key", "value")
-TIMEOUT = 30.0
-
-
-@dataclass(frozen=True)
-class Outlet:
-    """Where a publisher sends: client configuration, the topic that holds progress, and its key there.
-
-    `rules` apply to topics that the rows themselves name.
-    """
-
-    config: dict[str, Any]
-    progress_topic: str
-    name: str
-    rules: Rules = field(default_factory=Rules)
-
-    @classmethod
-    def of(cls, project: Project, model: Model, rules: Rules | None = None) -> Outlet:
-        """The outlet of a model as a project's target names things."""
-        target = project.target
-        name = f"{project.name}.{target.identity}.{model.name}"
-        return cls(client_options(target.kafka), progress_topic(target), name, rules or Rules())
 
 
 @dataclass(frozen=True)
@@ -82,8 +62,12 @@ class Publisher:
         find_retired: Find = lambda _: None,
         commit_cache: CommitCache | None = None,
         macros: Iterable[Macro] = (),
+        replaced: Container[str] | None = None,
     ) -> None:
-        """`find_retired` finds a table that a swap has put aside; `macros` are those that the message may use."""
+        """`find_retired` finds a table that a swap has put aside; `macros` are those that the message may use.
+
+        `replaced` are the ids of the tables that resets have removed; None if they are not known.
+        """
         assert model.publish is not None
         self.model = model
         self.session = child(spark, f"publish_{model.name}", macros)
@@ -91,10 +75,11 @@ class Publisher:
         self.set_aside = 0
         self._publish: Publish = model.publish
         self._table = table
-        self._outlet = outlet
+        self.outlet = outlet
         self._notes = Notes(notes / f"{model.name}.ndjson")
         self._barrier = dict(barrier or {})
         self._find_retired = find_retired
+        self._replaced = replaced
         self._commit_cache = commit_cache or CommitCache()
         self._batches = small_batches(self.session)
         self._producer: Producer | None = None
@@ -105,16 +90,21 @@ class Publisher:
         """Send what has been committed since the last step; the number of rows, or None if there was nothing new."""
         if self._producer is None:
             self.open()
-        if self._progress.replaced is not None:
-            return self._send_unsent()
+        with self._naming_twin():
+            return self._send_unsent() if self._progress.replaced is not None else self._send_new()
+
+    def _send_new(self) -> int | None:
         commits = list(self._table.commits(self._progress.version - 1))
         if not commits:
             return None
         sent = 0
         for commit in commits:
-            if commit.batch >= 0 and not was_sent_before(commit.marker, self._barrier):
-                sent += self._send_commit(commit)
-            self._progress = replace(self._progress, version=commit.version + 1, position=0)
+            is_due = commit.batch >= 0 and not was_sent_before(commit.marker, self._barrier)
+            if is_due:
+                self._progress = self._progress.skipped(rows_of([commit]))
+            if self._progress.version == commit.version:
+                sent += self._send_commit(commit) if is_due else 0
+                self._progress = self._progress.passed(rows_of([commit]))
         self.sent += sent
         return sent
 
@@ -128,33 +118,67 @@ class Publisher:
         self._producer = None
 
     def open(self) -> None:
-        """Find where to resume; InvalidProject if it is not declared whether older rows are to be sent."""
-        self._producer, table_id = self._connect(), self._table.id()
-        self._routes = Routes(self._outlet.config, self._outlet.rules) if self._publish.topic_column else None
-        found = read_progress(self._outlet)
-        if found is None:
-            self._progress = self._first_progress(table_id)
-            self._try_send([], self._progress)
-        else:
-            self._progress = found if found.table_id == table_id else self._moved(found, table_id)
+        """Find where to resume, and record who does; InvalidProject if it cannot be known which rows are to be sent."""
+        with self._naming_twin():
+            self._producer = self.outlet.connect()
+            self._routes = Routes(self.outlet.config, self.outlet.rules) if self._publish.topic_column else None
+            found = read_progress(self.outlet)
+            self._progress = self._first_progress() if found is None else self._taken_up(found)
+            self._try_send([], self._progress)  # whoever is fenced off by this learns by whom
 
-    def _first_progress(self, table_id: str) -> Progress:
+    def finding(self, found: Recorded) -> Finding | None:
+        """Why nothing can be sent from a recorded progress on; nobody is fenced off to find out."""
+        if self._find_retired(found.progress.table_id) is not None:
+            return None
+        return self.standing(found).finding(self._replaced)
+
+    def standing(self, found: Recorded) -> Standing:
+        """A recorded progress beside the table."""
+        table = Extent(self._table.newest_version(), self._table.id())
+        return Standing(self.model, found, table, lambda: self._table.commits(-1))
+
+    def _first_progress(self) -> Progress:
         """Where a table that was never published begins; for one with rows the model must declare it."""
         history = [commit for commit in self._table.commits(-1) if commit.batch >= 0]
         if history and self._publish.start is None:
             raise InvalidProject([_history_finding(self.model, len(history))])
-        return Progress(table_id, history[-1].version + 1 if history and self._publish.start == "latest" else 0)
+        if not history or self._publish.start == "earliest":
+            return Progress(self._table.id())
+        return Progress(self._table.id(), history[-1].version + 1, rows=rows_of(history))
 
-    def _moved(self, found: Progress, table_id: str) -> Progress:
-        """Where another table begins: after a reset with all it has, after a swap with what was not sent before it.
+    def _taken_up(self, found: Recorded) -> Progress:
+        """Where to go on: after a reset with all the table has, after a swap with what was not sent before it.
 
-        The progress fixes what is compared before anything is sent.
+        After a swap the progress fixes what is compared before anything is sent.
         """
-        if self._find_retired(found.table_id) is None:
+        if finding := self.finding(found):
+            raise InvalidProject([finding])
+        progress, table_id = found.progress, self._table.id()
+        if progress.table_id == table_id:
+            return (
+                progress if progress.rows is not None else replace(progress, rows=self._rows_before(progress.version))
+            )
+        if self._find_retired(progress.table_id) is None:
             return Progress(table_id)
-        progress = Progress(table_id, self._table.newest_version() + 1, 0, found)
-        self._try_send([], progress)
-        return progress
+        version = self._table.newest_version() + 1
+        return Progress(table_id, version, 0, progress, self._rows_before(version))
+
+    def _rows_before(self, version: int) -> int:
+        return rows_of(commit for commit in self._table.commits(-1) if commit.version < version)
+
+    @contextmanager
+    def _naming_twin(self) -> Iterator[None]:
+        """End a publisher that another one has fenced off: if both went on, each would send what the other has sent."""
+        try:
+            yield
+        except KafkaException as error:
+            twin = read_progress(self.outlet) if is_fenced(error) else None
+            if twin and twin.by and twin.by.run != self.outlet.writer.run:
+                raise HeadraceError(
+                    f"{self.model.table} is published by another runner now, {twin.by}: stop one of both, or run one "
+                    "with a target of another name, as publishers are named after it"
+                ) from None
+            raise
 
     def _send_unsent(self) -> int:
         """Send what the table has beyond those that it has replaced; then its progress no longer refers to them."""
@@ -162,7 +186,7 @@ class Publisher:
         self._batches.begin(0, SMALL_BATCH_ROWS + 1)
         rows = Unsent(self.session, self.model, self._find, progress).messages()
         sent = self._send_rows(one_by_one(rows), progress)
-        self._progress = Progress(progress.table_id, progress.version)
+        self._progress = replace(progress, position=0, replaced=None)
         self._try_send([], self._progress)
         self.sent += sent
         return sent
@@ -174,13 +198,6 @@ class Publisher:
     def relies_on(self) -> frozenset[str]:
         """The ids of the tables needed to know what has been sent."""
         return self._progress.table_ids
-
-    def _connect(self) -> Producer:
-        """A producer; transactions that other instances left open are aborted, and those are fenced off."""
-        config = {**self._outlet.config, "transactional.id": self._outlet.name, "partitioner": "murmur2_random"}
-        producer = Producer({**config, "enable.idempotence": True, "linger.ms": 5, "transaction.timeout.ms": 60_000})
-        producer.init_transactions(TIMEOUT)
-        return producer
 
     def _send_commit(self, commit: Commit) -> int:
         position = self._progress.position if self._progress.version == commit.version else 0
@@ -242,12 +259,14 @@ class Publisher:
         try:
             for row in chunk:
                 self._produce(producer, row, lambda error, _: failed.append(error) if error else None)
-            producer.produce(self._outlet.progress_topic, after.to_json(), self._outlet.name, 0)
+            self.outlet.record(producer, after)
         except KafkaException as error:
             failed.append(error.args[0])
         producer.flush(TIMEOUT)
         if any(error.code() == KafkaError.MSG_SIZE_TOO_LARGE for error in failed):
-            self._producer = self._connect()  # this one's next transaction would fail for nothing (librdkafka 2.16)
+            self._producer = (
+                self.outlet.connect()
+            )  # this one's next transaction would fail for nothing (librdkafka 2.16)
             return False
         if failed:
             raise KafkaException(failed[0])
@@ -292,32 +311,3 @@ def _history_finding(model: Model, commits: int) -> Finding:
         "`start: earliest` to send them too, or `start: latest` to send only what comes from now on"
     )
     return Finding(model.header_places.get("publish", Place(model.path)), "publish-history", message)
-
-
-def read_progress(outlet: Outlet) -> Progress | None:
-    """The newest committed progress record of a publisher."""
-    settings = {"group.id": outlet.name, "isolation.level": "read_committed", "enable.auto.commit": False}
-    consumer = Consumer({**outlet.config, **settings, "auto.offset.reset": "earliest", "enable.partition.eof": True})
-    try:
-        consumer.assign([TopicPartition(outlet.progress_topic, 0, 0)])
-        return _newest_progress(consumer, outlet)
-    finally:
-        consumer.close()
-
-
-def _newest_progress(consumer: Consumer, outlet: Outlet) -> Progress | None:
-    """Read up to the topic's end: an open transaction of another publisher hides what was committed after it began."""
-    newest, topic = None, outlet.progress_topic
-    end = BrokerAdmin(outlet.config).ends({topic: [0]}, committed=False)[topic][0]
-    while True:
-        message = consumer.poll(TIMEOUT)
-        if message is None:
-            raise EnvironmentFault(f"topic {topic} could not be read to its end: a transaction in it is still open")
-        error = message.error()
-        if error is None:
-            if message.key() == outlet.name.encode():
-                newest = Progress.from_json(message.value() or b"")
-        elif error.code() != KafkaError._PARTITION_EOF:
-            raise KafkaException(error)
-        elif (message.offset() or 0) >= end:
-            return newest

@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 from headrace.errors import HeadraceError
 from headrace.project.model import Project, Query
 from headrace.project.resets import read_note
+from headrace.queries import positions
 from headrace.queries.batch_tests import QueryTests
 from headrace.queries.inputs import InputLog, Inputs
 from headrace.queries.outputs import Output, UpsertOutput, commit, output_for
@@ -33,6 +34,7 @@ from headrace.store import durable
 from headrace.store.commits import Commit
 from headrace.store.layout import Layout
 from headrace.tables.commit_cache import CommitCache
+from headrace.tables.positions import Position
 
 LOG_ROWS = 20
 
@@ -74,6 +76,8 @@ class Group:
             m.table: output_for(self.batches, layout, m, schemas[m.table], project.macros) for m in query.models
         }
         self._project = project
+        self._layout = layout
+        self._ids: Mapping[str, str] = {}
         self.tests = QueryTests(self.batches, layout, query)
         self._checkpoint = layout.checkpoint(query.name)
         self._idle_note = self._checkpoint / "idle"
@@ -141,6 +145,9 @@ class Group:
         A batch of which everything is committed is not run again: its models may have another text by now.
         """
         self._idle_note.unlink(missing_ok=True)
+        for fault in positions.faults(self._project, self._layout, self.query):
+            raise HeadraceError(fault)
+        self._ids = {table: output.table.id() for table, output in self.outputs.items()}
         last = self._last_inputs()
         is_finished = last is not None and self._inputs.is_finished(last.batch)
         self._next = last.batch + is_finished if last else 0
@@ -266,7 +273,7 @@ class Group:
         counts = {table: rows.count for table, rows in added.items()}
         failed = self._commit(added, inputs, done, replay)
         lines = tuple(self.lines(added))  # others wait for rows, but not for lines
-        self._inputs.finish(inputs.batch)
+        self._inputs.finish(inputs.batch, self._written())
         self.settle(added)
         for name, (_, upto) in inputs.ranges.items():
             self.sources[name].done = upto
@@ -331,6 +338,10 @@ class Group:
                 if version is not None:
                     self.commit_cache.put(output.table.path, version, rows)
         return failed
+
+    def _written(self) -> Iterator[Position]:
+        """The newest versions of the outputs that this query has seen."""
+        return (Position(name, output.table.version(), self._ids.get(name)) for name, output in self.outputs.items())
 
     def _last_inputs(self) -> Inputs | None:
         """The newest recorded inputs: by the input log or, if that was lost, by what a commit says of them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from headrace.queries.poison import Poison
 from headrace.queries.redelivery import NONE_YET, Redelivery, Requested
 from headrace.store import durable
 from headrace.store.paths import StorePath
+from headrace.tables.positions import Position
 
 KEEP = 20
 
@@ -75,9 +76,18 @@ class InputLog:
         revisions = [revision for batch, revision in self._files if batch == inputs.batch]
         self._write((inputs.batch, max(revisions, default=-1) + 1), inputs)
 
-    def finish(self, batch: int) -> None:
-        """Note that all of a batch is committed; a note that is lost only makes it run again."""
-        durable.note(self._finished, str(batch))
+    def finish(self, batch: int, written: Iterable[Position] = ()) -> None:
+        """Note that all of a batch is committed; a note that is lost only makes it run again.
+
+        `written` are the newest versions of the query's tables.
+        """
+        tables = {each.table: [each.id, each.upto] for each in written}
+        durable.note(self._finished, json.dumps({"batch": batch, "tables": tables}))
+
+    def written(self) -> tuple[Position, ...]:
+        """The newest versions of the query's tables after the last finished batch; none in the note of an old run."""
+        tables = self._note().get("tables", {})
+        return tuple(Position(table, int(version), table_id) for table, (table_id, version) in tables.items())
 
     def is_finished(self, batch: int) -> bool:
         """Whether all of a batch is committed."""
@@ -119,10 +129,14 @@ class InputLog:
         return self._folder / "finished"
 
     def _last_number(self) -> int:
+        return int(self._note().get("batch", -1))
+
+    def _note(self) -> Mapping[str, Any]:
         try:
-            return int(self._finished.read_text())
+            found = json.loads(self._finished.read_text())
         except FileNotFoundError:
-            return -1
+            return {}
+        return found if isinstance(found, Mapping) else {"batch": found}  # once it was the number alone
 
     def _file(self, at: Recorded) -> StorePath:
         batch, revision = at

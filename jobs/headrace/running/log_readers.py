@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from headrace.project import graph, rebuilds
 from headrace.project.model import Project, Query
 from headrace.queries.inputs import InputLog
+from headrace.queries.positions import source_path
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
 from headrace.streaming import offset_log, source_names
@@ -40,7 +41,7 @@ def _needed(project: Project, layout: Layout) -> Iterator[Version]:
 def _as_of(project: Project, layout: Layout, query: Query) -> Iterator[Version]:
     newest = InputLog(layout.checkpoint(query.name)).newest()
     for table, version in (newest.snapshots if newest else {}).items():
-        if (path := path_of(project, layout, table)) is not None:
+        if (path := source_path(project, layout, table)) is not None:
             yield path, max(version, 0)
 
 
@@ -51,29 +52,19 @@ def _streamed(project: Project, layout: Layout, query: Query) -> Iterator[Versio
     done = offset_log.newest_commit(checkpoint)
     until = offset_log.read_until(checkpoint, done) if done >= 0 else {}
     for key, name in source_names.known(checkpoint).items():
-        for path in _paths_of(project, layout, source_names.table_of(key)):
+        for path in paths_of(project, layout, source_names.table_of(key)):
             yield path, until.get(name, 0)
 
 
-def _paths_of(project: Project, layout: Layout, stream: str) -> Iterator[StorePath]:
+def paths_of(project: Project, layout: Layout, stream: str) -> Iterator[StorePath]:
     """The tables behind a stream; that of the ticks of a table's landing is called after the table."""
     known = graph.by_table(project.models)
     table = stream if stream in known or stream in _sources(project) else stream.removesuffix("_ticks")
     is_view = table in known and known[table].materialized == "view"
     for name in {read.table for read in graph.reads(known[table], known)} if is_view else {table}:
-        if (path := path_of(project, layout, name)) is not None:
+        if (path := source_path(project, layout, name)) is not None:
             yield path
 
 
 def _sources(project: Project) -> set[str]:
     return {f"bronze.{topic.name}" for landing in project.landings for topic in landing.relations}
-
-
-def path_of(project: Project, layout: Layout, table: str) -> StorePath | None:
-    """Where the rows of a table are appended; None for one that the project has no more."""
-    try:
-        if table.startswith("bronze."):
-            return layout.landing(project.topic(table.split(".")[1])[0].name)
-        return layout.appended(table, project.model(table).materialized == "upsert")
-    except KeyError:
-        return None

@@ -27,7 +27,8 @@ from headrace.project import dag, resets
 from headrace.project.kafka_options.topic_names import progress_topic
 from headrace.project.model import Input, Model, Project
 from headrace.project.rules.duration_rules import IDLE_TICK
-from headrace.publishing.publisher import Outlet, Publisher
+from headrace.publishing.outlet import Outlet, read_all
+from headrace.publishing.publisher import Publisher
 from headrace.publishing.routes import Rules
 from headrace.publishing.sent import retired_tables
 from headrace.queries.group import Group
@@ -36,7 +37,7 @@ from headrace.queries.snapshot import SnapshotQuery
 from headrace.queries.sources import Tables, stored
 from headrace.reading.status import ProjectStatus, QueryKind, RunnerState, RunnerStatus
 from headrace.reading.topics import ensure
-from headrace.running import factory, log_readers
+from headrace.running import factory, log_readers, positions
 from headrace.running.supervisor import Failure, Supervised, Supervisor, wait_until
 from headrace.running.tasks import (
     CommitSignals,
@@ -103,6 +104,8 @@ class Run:
         """Check the project with Spark, then create topics and tables; nothing is started before all of it holds."""
         swap.finish(self.layout)
         resets.finish(self.layout)
+        if findings := [*positions.findings(self.project, self.layout)]:
+            raise InvalidProject(findings)
         self._schemas = schemas = verdict.schemas(self._spark, self.project)
         spark, project, layout = self._spark, self.project, self.layout
         source = KafkaSource.of(project.target.kafka, f"headrace-{project.name}-{project.target.identity}")
@@ -122,11 +125,12 @@ class Run:
         for landed in self._landings:
             landed.clocks.clocks = clocks_of(spark, named, landed.landing, looked_up)
         self._create_topics()
-        self._settle()
         for model in running:
             if model.publish and model.table not in self._unopened:
                 with self._isolated(f"publish_{model.name}", "publisher"):
                     self._publishers.append(self._publisher(model, schemas))
+        self._refuse_unfit()
+        self._settle()
         self._open_publishers()
 
     def start(self) -> None:
@@ -285,6 +289,14 @@ class Run:
                 landing.settle()
                 landing.seed()
 
+    def _refuse_unfit(self) -> None:
+        """Refuse publishers whose progress does not fit their table, before anything lands or is fenced off."""
+        outlets = {publisher.outlet.name: publisher for publisher in self._publishers}
+        recorded = read_all(self._publishers[0].outlet, outlets) if outlets else {}
+        findings = [finding for name, found in recorded.items() if (finding := outlets[name].finding(found))]
+        if findings:
+            raise InvalidProject(findings)
+
     def _open_publishers(self) -> None:
         """Let every publisher find its position, concurrently as each waits for the broker; then report findings."""
         with ThreadPoolExecutor(len(self._publishers) or 1) as pool:
@@ -309,10 +321,10 @@ class Run:
     def _publisher(self, model: Model, schemas: Mapping[str, StructType]) -> Publisher:
         outlet = Outlet.of(self.project, model, self._rules())
         table = stored(self._spark, self.layout, model, schemas[model.table])
-        barrier = resets.read_note(self.layout.checkpoint(model.query or model.name)).barrier
+        reset = resets.read_note(self.layout.checkpoint(model.query or model.name))
         find_retired, notes = retired_tables(self._spark, self.layout, model), self.layout.root / "set_aside"
-        named = macros_of(self.project, [model])
-        return Publisher(self._spark, model, table, outlet, notes, barrier, find_retired, self._commit_cache, named)
+        shared = (self._commit_cache, macros_of(self.project, [model]), reset.removed)
+        return Publisher(self._spark, model, table, outlet, notes, reset.barrier, find_retired, *shared)
 
     def _rules(self) -> Rules:
         """The rules for topics that rows name: none may be a source, or another model's topic."""

@@ -88,6 +88,18 @@ def actions_of(table: StorePath, version: int) -> list[dict[str, Any]]:
     return [json.loads(line) for line in entry_path(table, version).read_text("utf-8").splitlines()]
 
 
+def newest_batch(table: StorePath, query: str) -> int:
+    """The newest batch of a query that a table holds; -1 if there is none. Maintenance leaves its entry in the log."""
+    for version in range(newest_version(table), -1, -1):
+        try:
+            marker = marker_of(actions_of(table, version))
+        except FileNotFoundError:  # the log begins later
+            return -1
+        if marker.get("query") == query:
+            return int(marker.get("batch", -1))
+    return -1
+
+
 def put_entry(table: StorePath, version: int, actions: Iterable[Mapping[str, Any]]) -> bool:
     """Write the entry that makes a version, whole or not at all; False if somebody else has made the version.
 

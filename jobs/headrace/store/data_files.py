@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
+from deltalake import DeltaTable
 
 from headrace.store import durable, parquet
 from headrace.store.delta_tables import open_table
@@ -27,9 +28,9 @@ class ActiveFile:
     last: int = -1
 
 
-def active_files(path: StorePath) -> Iterator[ActiveFile]:
-    """The data files of the newest version."""
-    found = pa.table(open_table(path).get_add_actions(flatten=True))
+def active_files(table: DeltaTable) -> Iterator[ActiveFile]:
+    """The data files of the version as of which a table was opened."""
+    found = pa.table(table.get_add_actions(flatten=True))
     names = found.column("path").to_pylist()
     sizes = found.column("size_bytes").to_pylist()
     for number, (name, size) in enumerate(zip(names, sizes, strict=True)):
@@ -67,7 +68,7 @@ class Removals:
         due = [name for each in noted if each["at"] <= before for name in each["files"]]
         if not due:
             return 0
-        gone = {*due} - {each.name for each in active_files(table)}
+        gone = {*due} - {each.name for each in active_files(open_table(table))}
         for name in sorted(gone):
             _delete(table, unquote(name))
         self._write([each for each in noted if each["at"] > before])

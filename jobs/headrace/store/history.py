@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from headrace.store import durable
-from headrace.store.commits import Commit
+from headrace.store.commits import Commit, actions_of, commit_of, newest_version
 from headrace.store.paths import StorePath
 
 SEGMENTS = 10
@@ -80,6 +80,17 @@ class History:
     def _commits(self) -> Mapping[int, Commit]:
         rows = chain.from_iterable(map(self._rows, self._segments))
         return {version: Commit(version, json.loads(marker), (), size, is_past=True) for version, size, marker in rows}
+
+
+def commits_of(table: StorePath) -> Iterator[Commit]:
+    """Every commit of a table, oldest first, from its log or its history."""
+    past = History(table)
+    for version in range(newest_version(table) + 1):
+        try:
+            yield commit_of(version, actions_of(table, version))
+        except FileNotFoundError:
+            if (found := past.find(version)) is not None:
+                yield found
 
 
 def _marker(commit: Commit, is_whole: bool) -> Mapping[str, object]:

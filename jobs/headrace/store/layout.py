@@ -82,6 +82,11 @@ class Layout:
         return self.root / "reset.json"
 
     @property
+    def restore(self) -> StorePath:
+        """The journal of a restore in progress."""
+        return self.root / "restore.json"
+
+    @property
     def checkpoints(self) -> StorePath:
         """The progress of every query."""
         return self.root / "checkpoints"

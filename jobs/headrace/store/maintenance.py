@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -130,20 +130,22 @@ class Maintenance:
         """Make one file of small ones that no later commit has added; the number of files that went."""
         batch = max((commit.batch for commit in commits), default=-1)
         known = {name for commit in commits for name in commit.files}
+        table = open_table(self.path)
         small = [
             each
-            for each in active_files(self.path)
+            for each in active_files(table)
             if each.size < SMALL and (each.name in known or 0 <= each.last <= batch)
         ]
         in_order = sorted(small, key=lambda each: (each.first, each.name))
-        return sum(self._replace(group) for group in groups(in_order))
+        return sum(self._replace(group, table.version()) for group in groups(in_order))
 
-    def _replace(self, group: Sequence[ActiveFile]) -> int:
+    def _replace(self, group: Sequence[ActiveFile], read: int) -> int:
+        """Make one file of those that were read as of a version."""
         name = f"compacted-{uuid.uuid4().hex}.parquet"
         rows = parquet.joined([self.path / unquote(each.name) for each in group])
         self._removals.add([each.name for each in group], time.time())
         written = parquet.write(self.path, name, rows)
-        if _commit(self.path, written, group):
+        if _commit(self.path, written, group, read):
             return len(group)
         (self.path / name).unlink()
         return 0
@@ -177,8 +179,12 @@ def groups(small: Iterable[ActiveFile]) -> Iterator[Sequence[ActiveFile]]:
         yield group
 
 
-def _commit(path: StorePath, added: DataFile, removed: Sequence[ActiveFile]) -> bool:
-    """Replace files by one, in a version after all others; False if somebody has changed more than files meanwhile."""
+def _commit(path: StorePath, added: DataFile, removed: Sequence[ActiveFile], read: int) -> bool:
+    """Replace files by one, in a version after all others.
+
+    False if somebody has taken one of them since the version as of which they were read, or has changed columns or
+    features: their rows would be there twice.
+    """
     now = int(time.time() * 1000)
     marker = json.dumps({MARKER: {UPKEEP: "compaction"}})
     info = {"timestamp": now, "operation": "OPTIMIZE", "operationParameters": {}, "userMetadata": marker}
@@ -187,19 +193,23 @@ def _commit(path: StorePath, added: DataFile, removed: Sequence[ActiveFile]) -> 
         for each in removed
     ]
     actions = [{"commitInfo": {**info, "txnId": uuid.uuid4().hex}}, *gone, added.to_add(data_change=False)]
-    first = newest_version(path) + 1
+    names, first = frozenset(each.name for each in removed), newest_version(path) + 1
+    if not all(_is_harmless(actions_of(path, version), names) for version in range(read + 1, first)):
+        return False
     for version in range(first, first + _ATTEMPTS):
         if put_entry(path, version, actions):
             return True
-        if not _is_harmless(actions_of(path, version)):
+        if not _is_harmless(actions_of(path, version), names):
             return False
     return False
 
 
-def _is_harmless(actions: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a commit only adds: it has taken none of the files, and left columns and features as they were."""
-    actions = [*actions]
-    return not any("remove" in each or "metaData" in each or "protocol" in each for each in actions)
+def _is_harmless(actions: Iterable[Mapping[str, Any]], files: Container[str]) -> bool:
+    """Whether a commit has taken none of some files, and left columns and features as they were."""
+    return not any(
+        "metaData" in each or "protocol" in each or ("remove" in each and each["remove"]["path"] in files)
+        for each in actions
+    )
 
 
 def _oldest(path: StorePath) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -33,16 +34,42 @@ def remove(folder: StorePath) -> None:
 
 
 def copy(folder: StorePath, to: StorePath) -> None:
-    """Copy all files below a folder; `to` is a folder of the same store."""
-    if isinstance(folder, Path):
-        assert isinstance(to, Path)
+    """Copy all files below a folder, also to a folder of another store."""
+    if isinstance(folder, Path) and isinstance(to, Path):
         shutil.copytree(folder, to)
         return
-    assert isinstance(folder, ObjectPath) and isinstance(to, ObjectPath)
-    for file in folder.files():
+    for file in files(folder):
         # What is listed may be no object, but Hadoop's marker of a folder.
-        with suppress(FileNotFoundError), folder.bucket.reached():
-            obstore.copy(folder.bucket.client, file.key, (to / str(file.relative_to(folder))).key)
+        with suppress(FileNotFoundError):
+            _copy_file(file, to / str(file.relative_to(folder)))
+
+
+def files(folder: StorePath) -> Iterator[StorePath]:
+    """All files below a folder."""
+    if isinstance(folder, ObjectPath):
+        yield from folder.files()
+    else:
+        assert isinstance(folder, Path)
+        yield from (file for file in sorted(folder.rglob("*")) if file.is_file())
+
+
+def _copy_file(file: StorePath, to: StorePath) -> None:
+    if isinstance(file, ObjectPath) and isinstance(to, ObjectPath) and file.bucket == to.bucket:
+        with file.bucket.reached():
+            obstore.copy(file.bucket.client, file.key, to.key)
+    elif isinstance(to, ObjectPath):
+        with to.bucket.reached():
+            obstore.put(to.bucket.client, to.key, file.read_bytes())
+    else:
+        assert isinstance(to, Path)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        to.write_bytes(file.read_bytes())
+
+
+def sync(folder: StorePath) -> None:
+    """Wait until what was copied to a folder outlasts a power cut; an object store has answered for itself."""
+    if isinstance(folder, Path):
+        os.sync()
 
 
 def move(folder: StorePath, to: StorePath) -> None:

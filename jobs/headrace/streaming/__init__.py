@@ -6,6 +6,7 @@ first one after a start is looked up, so a repeated batch is not added twice.
 - `native`: the query: its sources, its ticks, its table.
 - `source_names`: the name of each read in the checkpoint, which edits do not change. `offset_log`: how far each was
   read.
+- `positions`: the checkpoint, compared with the tables it reads and the one it writes.
 - `late`: rows that came too late, stored in `bronze.late_rows` before the batch's own rows.
 - `remedies`: Spark's refusals, explained.
 

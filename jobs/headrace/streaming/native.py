@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
+from headrace.errors import HeadraceError
 from headrace.landing.clocks import key_of
 from headrace.landing.ticks import guarded, watermarked, with_ticks
 from headrace.project.model import Input, Project, Query
@@ -33,12 +34,13 @@ from headrace.spark.streaming.batch_plan import BatchPlan, SourceTime
 from headrace.store import durable
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath, spark_uri
-from headrace.streaming import offset_log, source_names
+from headrace.streaming import offset_log, positions, source_names
 from headrace.streaming.late import LateRows
 from headrace.streaming.source_names import Read
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.current import CurrentTable
 from headrace.tables.delta import CommitTable
+from headrace.tables.positions import Position
 from headrace.tables.recent_output import RecentOutput
 
 _CONFS: Mapping[str, str] = {
@@ -71,6 +73,7 @@ class NativeQuery:
         self, spark: SparkSession, project: Project, layout: Layout, query: Query, schemas: Mapping[str, StructType]
     ) -> None:
         (self.model,) = query.models
+        self._name = query.name
         self.session = child(spark, query.name, project.macros)
         refs = [*stored_inputs(project, query)]
         self.sources = {source_name(project, ref) for ref in refs if ref.stream}
@@ -92,6 +95,7 @@ class NativeQuery:
         self._watermarked = {found.ref: found for found in watermarked(self.model)}
         self._recent_output: RecentOutput | None = None
         self._streams: dict[str, str] = {}
+        self._read: dict[str, StorePath] = {}
         self._names = view_names(self.model)
         self._source_names: Mapping[str, str] = {}
         self._met: list[Read] = []
@@ -99,6 +103,7 @@ class NativeQuery:
         """The tables that it looks up, and the version as of which Spark does until it starts again."""
         self._moved: dict[str, tuple[int, float]] = {}
         self._views: dict[str, str] = {}
+        self._id: str | None = None
         self._replays = True
         self._stops = False
         self._started = threading.Event()
@@ -115,6 +120,7 @@ class NativeQuery:
         self.table.create()
         self.late.table.create()
         self.tests.create()
+        self._id = self.table.id()
         if self.current:
             self.current.create()
 
@@ -128,6 +134,9 @@ class NativeQuery:
         offset_log.mend(self._checkpoint, _CONFS[offset_log.PARTITIONS])
         self.session.conf.set(offset_log.STATE_FORMAT, offset_log.state_format(self._checkpoint))
         frame = self._frame()
+        written = (self.model.table, self.table.path)
+        for fault in positions.faults(self._name, written, self._checkpoint, self._read):
+            raise HeadraceError(fault)
         writer = frame.writeStream.foreachBatch(self._write).queryName(self.model.name)
         writer = writer.outputMode(self.model.output_mode).option("checkpointLocation", spark_uri(self._checkpoint))
         trigger = writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime="0 seconds")
@@ -265,6 +274,7 @@ class NativeQuery:
         own = self._source_names[numbered.key]
         self._streams[own] = source_name(self._project, ref)
         table = self._tables.of(ref)
+        self._read[own] = table.path
         reader = self.session.readStream.format("delta")
         if table.begins_at_first:  # else it reads what is there, and then what comes
             reader = reader.option("startingVersion", "0")
@@ -330,6 +340,7 @@ class NativeQuery:
             if accepted.count <= SMALL_BATCH_ROWS:
                 accepted = self._batches.put("rows", accepted)
             version = self.table.append(accepted, marker)
+            positions.note_written(self._checkpoint, Position(self.model.table, version, self._id))
             self.commit_cache.put(self.table.path, version, accepted)
             if self._recent_output:
                 self._recent_output.add(version)

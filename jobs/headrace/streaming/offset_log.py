@@ -25,11 +25,16 @@ def mend(checkpoint: StorePath, partitions: str) -> None:
 
 def read_until(checkpoint: StorePath, batch: int) -> dict[str, int]:
     """The last version of its Delta table that a batch reads, by the name of the source."""
+    return {name: version for name, (_, version) in read_of(checkpoint, batch).items()}
+
+
+def read_of(checkpoint: StorePath, batch: int) -> dict[str, tuple[str | None, int]]:
+    """The id of the Delta table that a batch reads, and the last version of it, by the name of the source."""
     _, _, *offsets = (checkpoint / "offsets" / str(batch)).read_text().split("\n")
     parts = [line.partition(":") for line in offsets]
     read = {name: json.loads(offset) for name, _, offset in parts if offset.startswith("{")}  # "-": nothing read yet
     # An index below 0 is the place before the first file of a version.
-    return {name: at["reservoirVersion"] - (at["index"] < 0) for name, at in read.items()}
+    return {name: (at.get("reservoirId"), at["reservoirVersion"] - (at["index"] < 0)) for name, at in read.items()}
 
 
 def newest_commit(checkpoint: StorePath) -> int:
@@ -47,6 +52,11 @@ def state_format(checkpoint: StorePath) -> str:
         return "2"
     version, _, _ = (checkpoint / "commits" / str(newest)).read_text().partition("\n")
     return version.removeprefix("v")
+
+
+def newest_begun(checkpoint: StorePath) -> int:
+    """The newest batch whose offsets are recorded; -1 before the first."""
+    return _newest(checkpoint / "offsets")
 
 
 def _newest(folder: StorePath) -> int:

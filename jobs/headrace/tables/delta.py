@@ -34,14 +34,14 @@ from headrace.store.commits import (
     newest_version,
     put_entry,
 )
-from headrace.store.delta_tables import create_table, is_table, open_table
+from headrace.store.delta_tables import create_table, id_in_log, is_table, open_table
 from headrace.store.history import History
 from headrace.store.parquet import BATCH_COLUMNS
 from headrace.store.paths import ObjectPath, StorePath, spark_uri
 from headrace.tables.checksum import Checksum
+from headrace.tables.foreign import WRITER_VERSION, harm
 
 CHECKPOINT_INTERVAL = 100
-_WRITER_VERSION = 2
 _UNTOUCHED = 50
 """So many of the newest commits maintenance leaves as they are, so a reader of them need not look into the history."""
 
@@ -69,12 +69,14 @@ class CommitTable:
     """
 
     properties: Mapping[str, str] = _APPENDS
+    is_replaced = False
 
     def __init__(self, spark: SparkSession, path: StorePath, schema: StructType) -> None:
         self.spark = spark
         self.path = path
         self.schema = schema
         self._newest = -1
+        self._known = -1  # up to this version nobody has done what this writer cannot go on with
         self._marked: dict[str, tuple[int, Commit | None]] = {}  # each query's newest commit as of a version
         self._summed: tuple[int, Checksum | None] = (-1, None)
         self._past: tuple[float, History | None] = (0.0, None)
@@ -91,6 +93,7 @@ class CommitTable:
             self._sum_up([])
         else:
             self._evolve()
+        self._known = self.newest_version()
 
     def append(self, rows: DataFrame | Materialized, marker: Mapping[str, Any]) -> int:
         """Append rows in one commit with this marker; return its version."""
@@ -125,10 +128,7 @@ class CommitTable:
 
     def id(self) -> str:
         """The table's own id: a table that was dropped and made again has another."""
-        try:
-            return str(next(each["metaData"]["id"] for each in actions_of(self.path, 0) if "metaData" in each))
-        except FileNotFoundError:  # the log begins later
-            return self._stored_id
+        return id_in_log(self.path) or self._stored_id
 
     def commits(self, after: int) -> Iterator[Commit]:
         """Every commit newer than version `after`, oldest first, up to the newest now."""
@@ -242,7 +242,7 @@ class CommitTable:
 
     def _evolve(self) -> None:
         table = open_table(self.path)
-        if table.protocol().min_writer_version > _WRITER_VERSION:
+        if table.protocol().min_writer_version > WRITER_VERSION:
             raise HeadraceError(
                 f"{self.path}: somebody has given the table features that headrace does not write "
                 f"(writer version {table.protocol().min_writer_version}); make it anew with `headrace reset`"
@@ -274,17 +274,31 @@ class CommitTable:
         """Write the next entry of the log, whole or not at all; Overtaken if the batch is there already."""
         if self._newest < 0:
             self.newest_version()
+        self._refuse_harm()
         self._refuse_done(marker, again)
         while not put_entry(self.path, self._newest + 1, whole := [*actions, *self._replaced()]):
             self.newest_version()
+            self._refuse_harm()
             self._refuse_done(marker, again)
         self._newest += 1
+        self._known = self._newest
         self._marked[str(marker.get("query"))] = (self._newest, commit_of(self._newest, whole))
         self._sum_up(whole)
 
     def _replaced(self) -> Iterator[Mapping[str, Any]]:
         """The log's entries for what a commit behind the newest version removes."""
         return iter(())
+
+    def _refuse_harm(self) -> None:
+        """Refuse to go on after what others have done to the table since this writer looked last."""
+        first = self._known + 1 if self._known >= 0 else self._newest + 1
+        for version in range(first, self._newest + 1):
+            if what := harm(actions_of(self.path, version), self.schema, self.is_replaced):
+                raise HeadraceError(
+                    f"{self.path}: somebody {what} in version {version}, and nothing was written after that; restore "
+                    "it from a backup with `headrace restore`, or run `headrace reset` for its query"
+                )
+        self._known = self._newest
 
     def _refuse_done(self, marker: Mapping[str, Any], again: bool) -> None:
         """Refuse a batch that its query has committed, or has left behind."""
@@ -335,6 +349,7 @@ class ReplacedTable(CommitTable):
     """A Delta table whose rows are replaced by others, all at once."""
 
     properties = _COMMON
+    is_replaced = True
 
     def replace(self, rows: DataFrame | Materialized, marker: Mapping[str, Any]) -> int:
         """Put rows in the place of all there are, in one commit with this marker; return its version."""

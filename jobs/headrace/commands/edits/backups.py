@@ -1,0 +1,107 @@
+"""Backup and restore: one consistent set of tables, checkpoints and notes, and what Kafka was sent since."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+
+from headrace.commands.workspace import Workspace
+from headrace.environment import backup
+from headrace.errors import ExitCode, InvalidProject, UsageError
+from headrace.project.model import Project
+from headrace.publishing import settling
+from headrace.publishing.positions import Choice, Standing, counted
+from headrace.publishing.progress import Recorded
+from headrace.store import lease
+from headrace.store.paths import ObjectPath, StorePath, path_of
+
+
+def take(workspace: Workspace, to: str) -> int:
+    """Copy what is stored to an empty folder or prefix; no runner may run."""
+    layout, place = workspace.layout, _place(workspace, to)
+    with lease.held(layout), _connected(workspace) as project:
+        found = settling.recorded(project)
+        names = (project.name, project.target.identity)
+        made = backup.take(layout, place, names, {table: _fields(each) for table, each in found.items()})
+    print(f"{len(made.tables)} tables with their checkpoints and notes are in {place}", file=sys.stderr)
+    return ExitCode.OK
+
+
+def put_back(workspace: Workspace, source: str | None, replace: bool, choice: Choice | None) -> int:
+    """Replace what is stored by a backup, and let publishers go on as chosen; no runner may run.
+
+    Without a source, the data were put in place by other means, and only publishers are set.
+    """
+    if source is None and choice is None:
+        raise UsageError(
+            "name the folder of a backup, or `--publish again` or `--publish skip` for data that are in place"
+        )
+    layout = workspace.declared.target.layout
+    place = None if source is None else _place(workspace, source)
+    if place is None:
+        backup.refuse_half(layout)
+    else:
+        _refuse(workspace, place, replace)
+    with lease.held(layout), _connected(workspace) as project:
+        standings = [
+            *settling.unfit(project, layout if place is None else layout.within(place), settling.recorded(project))
+        ]
+        if standings and choice is None:
+            raise InvalidProject(finding for each in standings if (finding := each.finding()))
+        if choice is not None:
+            settling.refuse_unknown(standings, choice)
+        if place is not None:
+            backup.put_back(layout, place)
+        if choice is not None:
+            settling.settle(project, standings, choice)
+    for line in _lines(standings, choice):
+        print(line, file=sys.stderr)
+    return ExitCode.OK
+
+
+def _refuse(workspace: Workspace, place: StorePath, replace: bool) -> None:
+    """Refuse a backup of another project, and data that would be lost unless they are to be replaced."""
+    layout, found = workspace.declared.target.layout, backup.manifest(place)
+    if found.project != workspace.declared.name:
+        raise UsageError(f"{place} is a backup of the project {found.project}, and this is {workspace.declared.name}")
+    if not replace and (there := backup.stored(layout)):
+        raise UsageError(f"{layout.root} is not empty: it has {', '.join(there)}; `--replace` removes them")
+
+
+def _connected(workspace: Workspace) -> AbstractContextManager[Project]:
+    """The project with its broker, if anything of it is published."""
+    has_publishers = any(model.publish for model in workspace.declared.models)
+    return workspace.with_broker() if has_publishers else nullcontext(workspace.declared)
+
+
+def _place(workspace: Workspace, text: str) -> StorePath:
+    """The folder or prefix that is named; a bucket is reached by the options of the project's store."""
+    store = workspace.declared.target.store
+    return path_of(text, store.bucket.options if isinstance(store, ObjectPath) else None)
+
+
+def _fields(record: Recorded) -> Mapping[str, object]:
+    fields: Mapping[str, object] = json.loads(record.progress.to_json(record.by))
+    return fields
+
+
+def _lines(standings: list[Standing], choice: Choice | None) -> list[str]:
+    """What becomes of rows that were sent since."""
+    if not standings:
+        return ["nothing that is published was sent beyond what the tables hold"]
+    return [_line(standing, choice) for standing in standings]
+
+
+def _line(standing: Standing, choice: Choice | None) -> str:
+    table = standing.model.table
+    if standing.is_elsewhere:
+        return f"{table}: {'all rows are' if choice == 'again' else 'only rows from now on are'} sent"
+    if choice == "again":
+        return f"{table}: {_rows(standing.lost)} were sent that it does not hold; they are sent again"
+    return f"{table}: {_rows(standing.lost)} were sent that it does not hold; as many of the next rows are not sent"
+
+
+def _rows(number: int | None) -> str:
+    return "rows" if number is None else counted(number)

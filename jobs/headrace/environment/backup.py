@@ -1,0 +1,104 @@
+"""A backup: all that a project has stored, copied as of one moment, with a manifest of what it holds.
+
+Tables, checkpoints and notes belong together: a table that is older than its checkpoint has lost rows, and one that is
+newer gets some twice. So they are taken while no runner is at work, and put back together. The manifest is written
+last, so a backup without one is not whole. A restore leaves a journal until it is whole as well.
+
+What tells of the world outside stays as it is: letters that were sent, the broker, logs, locks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+from headrace.errors import HeadraceError, UsageError
+from headrace.store import durable, trees
+from headrace.store.commits import newest_version
+from headrace.store.delta_tables import id_of
+from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
+
+FOLDERS = ("tables", "checkpoints", "declared", "rebuild", "retired", "set_aside")
+_MANIFEST = "backup.json"
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a backup holds: id and newest version of each table by its path, and how far publishers had sent theirs."""
+
+    project: str
+    target: str
+    made_at: str
+    tables: Mapping[str, tuple[str, int]]
+    sent: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    format: int = _FORMAT
+
+
+def take(layout: Layout, to: StorePath, names: tuple[str, str], sent: Mapping[str, Mapping[str, Any]]) -> Manifest:
+    """Copy what is stored to a folder that is empty; the lease must be held.
+
+    `names` are those of the project and its target, `sent` the records of its publishers.
+    """
+    if next(trees.files(to), None) is not None:
+        raise UsageError(f"{to} is not empty; name a folder that is not there yet")
+    for name in FOLDERS:
+        if (layout.root / name).is_dir():
+            trees.copy(layout.root / name, to / name)
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    made = Manifest(*names, now, dict(_tables(layout.root)), sent)
+    trees.sync(to)
+    durable.write(to / _MANIFEST, json.dumps(asdict(made), indent=1))
+    return made
+
+
+def manifest(folder: StorePath) -> Manifest:
+    """What a backup says it holds; UsageError if there is no whole one."""
+    try:
+        found = json.loads((folder / _MANIFEST).read_text("utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"{folder} holds no whole backup: it has no {_MANIFEST}, which is written last") from None
+    if found["format"] != _FORMAT:
+        raise UsageError(f"{folder} was written by a newer headrace; restore it with that one")
+    tables = {path: (str(table_id), int(version)) for path, (table_id, version) in found["tables"].items()}
+    return Manifest(found["project"], found["target"], found["made_at"], tables, found["sent"])
+
+
+def stored(layout: Layout) -> list[str]:
+    """What a restore would replace."""
+    return [name for name in FOLDERS if (layout.root / name).is_dir()]
+
+
+def put_back(layout: Layout, backup: StorePath) -> None:
+    """Replace what is stored by a backup; the lease must be held. A restore that was interrupted can be repeated."""
+    wanted = manifest(backup)
+    durable.write(layout.restore, json.dumps({"from": str(backup)}))
+    for name in FOLDERS:
+        trees.remove(layout.root / name)
+        if (backup / name).is_dir():
+            trees.copy(backup / name, layout.root / name)
+    for journal in (layout.swap, layout.reset, layout.maintenance):
+        journal.unlink(missing_ok=True)
+    if dict(_tables(layout.root)) != dict(wanted.tables):
+        raise HeadraceError(f"{backup} does not hold what its {_MANIFEST} says; restore another backup")
+    trees.sync(layout.root)
+    layout.restore.unlink()
+
+
+def refuse_half(layout: Layout) -> None:
+    """Refuse data that a restore has left half replaced."""
+    if layout.restore.is_file():
+        source = json.loads(layout.restore.read_text("utf-8"))["from"]
+        raise HeadraceError(
+            f"a restore from {source} was interrupted: run `headrace restore {source} --replace` to complete it"
+        )
+
+
+def _tables(root: StorePath) -> Iterator[tuple[str, tuple[str, int]]]:
+    for log in root.glob("tables/*/*/_delta_log"):
+        table = log.parent
+        yield str(table.relative_to(root)), (id_of(table), newest_version(table))

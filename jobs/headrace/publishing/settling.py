@@ -1,0 +1,63 @@
+"""Publishers whose tables were restored: what was sent that the tables do not hold, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from headrace.environment import swap
+from headrace.errors import UsageError
+from headrace.project.model import Model, Project
+from headrace.project.resets import read_note
+from headrace.publishing.outlet import Outlet, read_all
+from headrace.publishing.positions import Choice, Standing
+from headrace.publishing.progress import Recorded
+from headrace.reading.topics import existing
+from headrace.store.delta_tables import id_of
+from headrace.store.history import commits_of
+from headrace.store.layout import Layout
+from headrace.tables.positions import Extent
+
+
+def recorded(project: Project) -> Mapping[str, Recorded]:
+    """The newest record of each publisher, by its model's table; the project's broker must be up."""
+    outlets = {outlet.name: (outlet, model) for model in project.models if (outlet := _outlet(project, model))}
+    if not outlets:
+        return {}
+    first, _ = next(iter(outlets.values()))
+    if first.progress_topic not in existing(project.target.kafka):
+        return {}
+    return {outlets[name][1].table: found for name, found in read_all(first, outlets).items()}
+
+
+def unfit(project: Project, layout: Layout, found: Mapping[str, Recorded]) -> Iterator[Standing]:
+    """The publishers that cannot go on over the tables of a layout without a choice."""
+    retired = {id_of(log.parent) for folder in swap.retired(layout) for log in folder.glob("tables/*/*/_delta_log")}
+    for table, record in found.items():
+        model = project.model(table)
+        path = layout.appended(table, model.materialized == "upsert")
+        removed = read_note(layout.checkpoint(model.query or model.name)).removed
+        replaced = None if removed is None else {*removed, *retired}
+        standing = Standing(model, record, Extent.of(path), partial(commits_of, path))
+        if standing.table.id is not None and standing.finding(replaced):
+            yield standing
+
+
+def refuse_unknown(standings: list[Standing], choice: Choice) -> None:
+    """UsageError if rows are to be skipped of which nobody knows how many there are."""
+    for standing in standings if choice == "skip" else ():
+        if standing.lost is None and not standing.is_elsewhere:
+            raise UsageError(
+                f"an older headrace has recorded what was sent of {standing.model.table}, and not how many rows; "
+                "choose `--publish again`"
+            )
+
+
+def settle(project: Project, standings: list[Standing], choice: Choice) -> None:
+    """Record for each publisher where it goes on; one that is at work is fenced off."""
+    for standing in standings:
+        Outlet.of(project, standing.model).move(standing.settled(choice))
+
+
+def _outlet(project: Project, model: Model) -> Outlet | None:
+    return Outlet.of(project, model) if model.publish is not None else None

@@ -1,0 +1,51 @@
+"""The positions of a streaming query: Spark's checkpoint, compared with the tables that it reads and the one it writes.
+
+Spark's checkpoint does not say what was written. So the newest commit of the table is noted beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from headrace.store import durable
+from headrace.store.commits import newest_batch
+from headrace.store.paths import StorePath
+from headrace.streaming import offset_log
+from headrace.tables.positions import Extent, Position, ahead_of_output, ahead_of_source, checkpoint_is_older
+
+_WRITTEN = "written.json"
+
+
+def note_written(checkpoint: StorePath, written: Position) -> None:
+    """Note the newest commit that a query has made; a note that is lost is one that was not compared."""
+    durable.note(checkpoint / _WRITTEN, json.dumps({"id": written.id, "version": written.upto}))
+
+
+def faults(
+    query: str, written: tuple[str, StorePath], checkpoint: StorePath, sources: Mapping[str, StorePath]
+) -> Iterator[str]:
+    """What is wrong with a checkpoint.
+
+    `written` is the query's table, and where its batches are appended. `sources` are the tables behind its streams, by
+    the names of the streams in the checkpoint.
+    """
+    table, output = written
+    begun = offset_log.newest_begun(checkpoint)
+    found = [checkpoint_is_older(query, table, newest_batch(output, table.partition(".")[2]), begun)]
+    if noted := _noted(checkpoint, table):
+        found.append(ahead_of_output(query, noted, Extent.of(output)))
+    for name, (table_id, version) in (offset_log.read_of(checkpoint, begun) if begun >= 0 else {}).items():
+        if name in sources:
+            source = sources[name]
+            position = Position(f"{source.parent.name}.{source.name}", version, table_id)
+            found.append(ahead_of_source(query, position, Extent.of(source)))
+    return (fault for fault in found if fault)
+
+
+def _noted(checkpoint: StorePath, table: str) -> Position | None:
+    try:
+        noted = json.loads((checkpoint / _WRITTEN).read_text("utf-8"))
+    except FileNotFoundError:
+        return None
+    return Position(table, int(noted["version"]), noted["id"])

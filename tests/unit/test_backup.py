@@ -1,0 +1,171 @@
+"""A backup is one set that is put back whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.commands.edits import backups
+from headrace.commands.workspace import Workspace
+from headrace.environment import backup
+from headrace.errors import HeadraceError, UsageError
+from headrace.project.declarations.target import DATA_DIR_VARIABLE
+from headrace.store import durable, trees
+from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
+from tests import buckets
+
+ROOT = Path(__file__).parents[2]
+SENT = {"gold.a": {"table": "x", "version": 3, "position": 0}}
+SET = ("checkpoints/q/offsets/0", "declared/q.json", "set_aside/a.ndjson", "tables/gold/a/f.parquet")
+OUTSIDE = ("broker/log", "mail/letters.sqlite", "locks/lease.json")
+PLACES = {"disk to disk": "dd", "bucket to bucket": "bb", "disk to bucket": "db", "bucket to disk": "bd"}
+
+
+class Died(Exception):
+    """The process dies here."""
+
+
+def entry(number: int, **action: Any) -> tuple[str, str]:
+    return f"tables/gold/a/_delta_log/{number:020}.json", json.dumps(action)
+
+
+def fill(root: StorePath, **words: str) -> None:
+    """What a project has stored, with a word of one's own in some files."""
+    log = [entry(0, metaData={"id": "x"}), entry(1, commitInfo={})]
+    for name, text in [*((name, words.get("text", "old")) for name in (*SET, *OUTSIDE)), *log]:
+        durable_write(root, name, text)
+
+
+def durable_write(root: StorePath, name: str, text: str) -> None:
+    file = root / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    durable.write(file, text)
+
+
+def content(root: StorePath) -> dict[str, str]:
+    return {str(file.relative_to(root)): file.read_text("utf-8") for file in trees.files(root)}
+
+
+@pytest.fixture(params=PLACES.values(), ids=PLACES)
+def places(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Layout, StorePath]:
+    """Where the data are, and where the backup goes."""
+    of = {"d": lambda name: tmp_path / name, "b": lambda _: buckets.in_memory()}
+    one, other = (of[kind](name) for name, kind in zip(("one", "other"), request.param, strict=True))
+    return Layout(tmp_path / "local", one / "data"), other / "backup"
+
+
+def taken(layout: Layout, to: StorePath) -> backup.Manifest:
+    return backup.take(layout, to, ("shop", "prod"), SENT)
+
+
+def test_set_is_put_back_and_the_world_outside_stays(places: tuple[Layout, StorePath]) -> None:
+    layout, to = places
+    fill(layout.root)
+    before = content(layout.root)
+    taken(layout, to)
+    fill(layout.root, text="new")
+    durable_write(layout.root, *entry(2, commitInfo={}))
+    durable_write(layout.root, "tables/gold/later/f.parquet", "new")
+    backup.put_back(layout, to)
+    assert content(layout.root) == {**before, **dict.fromkeys(OUTSIDE, "new")}
+
+
+def test_manifest_says_what_there_is(places: tuple[Layout, StorePath]) -> None:
+    layout, to = places
+    fill(layout.root)
+    made, found = taken(layout, to), backup.manifest(to)
+    assert made == found
+    assert (found.project, found.target, dict(found.tables), found.sent) == (
+        "shop",
+        "prod",
+        {"tables/gold/a": ("x", 1)},
+        SENT,
+    )
+
+
+def test_backup_is_not_mixed_with_another(places: tuple[Layout, StorePath]) -> None:
+    layout, to = places
+    durable_write(to, "file", "")
+    with pytest.raises(UsageError, match="is not empty"):
+        taken(layout, to)
+
+
+@pytest.mark.parametrize("files", [0, 3])
+def test_backup_that_died_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: int) -> None:
+    layout, to = Layout(tmp_path / "data"), tmp_path / "backup"
+    fill(layout.root)
+    die(monkeypatch, files)
+    with pytest.raises(Died):
+        taken(layout, to)
+    monkeypatch.undo()
+    with pytest.raises(UsageError, match="no whole backup"):
+        backup.put_back(layout, to)
+    assert content(layout.root)[SET[0]] == "old"
+
+
+def test_restore_that_died_is_refused_until_it_is_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    layout, to = Layout(tmp_path / "data"), tmp_path / "backup"
+    fill(layout.root)
+    before = content(layout.root)
+    taken(layout, to)
+    die(monkeypatch, 2)
+    with pytest.raises(Died):
+        backup.put_back(layout, to)
+    monkeypatch.undo()
+    monkeypatch.setenv(DATA_DIR_VARIABLE, str(layout.root))
+    with pytest.raises(HeadraceError, match=f"headrace restore {to} --replace"):
+        _ = Workspace(ROOT, "test").layout
+    backup.put_back(layout, to)
+    assert content(layout.root) == before
+    assert Workspace(ROOT, "test").layout == layout
+
+
+def test_backup_that_was_changed_is_not_taken_for_whole(tmp_path: Path) -> None:
+    layout, to = Layout(tmp_path / "data"), tmp_path / "backup"
+    fill(layout.root)
+    taken(layout, to)
+    durable_write(to, *entry(2, commitInfo={}))
+    with pytest.raises(HeadraceError, match="does not hold what"):
+        backup.put_back(layout, to)
+    with pytest.raises(HeadraceError, match="interrupted"):
+        backup.refuse_half(layout)
+
+
+REFUSED = [
+    (("shop", True, None), "a backup of the project shop"),
+    (("headrace_demo", False, None), "is not empty: it has tables, checkpoints, declared, set_aside; `--replace`"),
+]
+
+
+@pytest.mark.parametrize(("asked", "why"), REFUSED)
+def test_what_would_be_lost_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: tuple[str, bool, None], why: str
+) -> None:
+    project, replace, choice = asked
+    layout, to = Layout(tmp_path / "data"), tmp_path / "backup"
+    fill(layout.root)
+    backup.take(layout, to, (project, "test"), {})
+    monkeypatch.setenv(DATA_DIR_VARIABLE, str(layout.root))
+    with pytest.raises(UsageError, match=why):
+        backups.put_back(Workspace(ROOT, "test"), str(to), replace, choice)
+    assert content(layout.root)[SET[0]] == "old"
+
+
+def test_restore_without_a_folder_needs_a_choice() -> None:
+    with pytest.raises(UsageError, match="--publish again"):
+        backups.put_back(Workspace(ROOT, "test"), None, False, None)
+
+
+def die(monkeypatch: pytest.MonkeyPatch, files: int) -> None:
+    """Let the process die after some of the files of the first folder were copied."""
+
+    def copytree(folder: Path, to: Path) -> None:
+        for file in [file for file in sorted(folder.rglob("*")) if file.is_file()][:files]:
+            durable_write(to, str(file.relative_to(folder)), file.read_text())
+        raise Died
+
+    monkeypatch.setattr(trees.shutil, "copytree", copytree)

@@ -1,0 +1,103 @@
+"""A publisher's progress: what its record says, and whether it fits the table that it is about."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.project.model import Model, Publish
+from headrace.publishing.positions import Choice, Standing
+from headrace.publishing.progress import Progress, Recorded, Writer
+from headrace.store.commits import Commit
+from headrace.tables.positions import Extent
+
+PUBLISH = Publish(key="name", value=(), topic="t")
+MODEL = Model("gold", "a", "n", "a.sql", "", "", "append", "micro_batch", "a", (), publish=PUBLISH)
+BY = Writer("node1", 7, "/srv/shop", "run")
+ROWS = (2, 3)
+
+
+def standing(progress: Progress, newest: int = 2, by: Writer | None = BY) -> Standing:
+    """A record beside a table of two versions with rows, after the one that made it."""
+    commits = [Commit(n + 1, {"batch": n, "rows": rows}) for n, rows in enumerate(ROWS)]
+    return Standing(MODEL, Recorded(progress, by), Extent(newest, "x"), lambda: [Commit(0), *commits])
+
+
+def code(progress: Progress, replaced: tuple[str, ...] | None = ()) -> str | None:
+    finding = standing(progress).finding(replaced)
+    return finding.code if finding else None
+
+
+@pytest.mark.parametrize(
+    "progress",
+    [
+        Progress("x"),
+        Progress("x", 4, 7, Progress("y", 2, 1), 5),
+        Progress("x", 3, 0, rows=5, skip=4),
+        Progress("x", 3, 0, rows=None),
+    ],
+)
+def test_record_says_the_same_again(progress: Progress) -> None:
+    assert Recorded.from_json(progress.to_json(BY)) == Recorded(progress, BY)
+
+
+def test_record_of_an_old_run_is_read() -> None:
+    old = Recorded.from_json('{"table": "x", "version": 3, "position": 1}')
+    assert old == Recorded(Progress("x", 3, 1, rows=None), None)
+
+
+@pytest.mark.parametrize(
+    ("progress", "found"),
+    [
+        (Progress("x", 3, rows=5), None),
+        (Progress("x", 2, 3, rows=2), None),
+        (Progress("x", 3, 1, rows=5), "publish-ahead"),
+        (Progress("x", 4, rows=5), "publish-ahead"),
+        (Progress("x", 3, 9, Progress("y"), 5), None),  # its position counts what the swapped table had not sent
+        (Progress("y", 1), "publish-elsewhere"),
+    ],
+)
+def test_progress_ahead_or_of_another_table_is_refused(progress: Progress, found: str | None) -> None:
+    assert code(progress) == found
+
+
+@pytest.mark.parametrize("replaced", [("y",), None])
+def test_table_that_a_reset_removed_is_no_other(replaced: tuple[str, ...] | None) -> None:
+    assert code(Progress("y", 1), replaced) is None
+
+
+def test_finding_names_the_other_and_the_choices() -> None:
+    finding = standing(Progress("x", 5, 1, rows=9)).finding()
+    assert finding is not None
+    said = finding.message
+    assert all(
+        word in said for word in ("5 rows after that", "node1", "/srv/shop", "--publish again", "--publish skip")
+    )
+
+
+def test_rows_that_are_lost_are_counted() -> None:
+    assert standing(Progress("x", 4, 2, rows=9, skip=1)).lost == 7
+
+
+def test_old_record_cannot_count_them() -> None:
+    assert standing(Progress("x", 4, rows=None)).lost is None
+
+
+CHOSEN = [
+    (Progress("x", 5, 1, rows=9), "again", Progress("x", 3, rows=5)),
+    (Progress("x", 5, 1, rows=9), "skip", Progress("x", 3, rows=5, skip=5)),
+    (Progress("y", 5), "again", Progress("x")),
+    (Progress("y", 5), "skip", Progress("x", 3, rows=5)),
+]
+
+
+@pytest.mark.parametrize(("progress", "choice", "settled"), CHOSEN)
+def test_choice_settles_it(progress: Progress, choice: Choice, settled: Progress) -> None:
+    assert standing(progress).settled(choice) == settled
+    assert code(settled) is None
+
+
+def test_rows_to_skip_may_lie_in_several_versions() -> None:
+    begun = Progress("x", 3, rows=5, skip=4)
+    second = begun.skipped(3)
+    assert second == Progress("x", 4, rows=8, skip=1)
+    assert second.skipped(3) == Progress("x", 4, 1, rows=8)

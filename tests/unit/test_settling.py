@@ -1,0 +1,72 @@
+"""Which publishers need a choice after a restore, by the tables as they lie there and by the records in Kafka."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headrace.errors import UsageError
+from headrace.project import loader, resets
+from headrace.project.model import Project
+from headrace.project.resets import ResetNote
+from headrace.publishing import settling
+from headrace.publishing.positions import Standing
+from headrace.publishing.progress import Progress, Recorded
+from headrace.store.delta_tables import id_of
+from headrace.store.layout import Layout
+from tests.unit.synthetic_table import SyntheticTable
+
+ROOT = Path(__file__).parents[2]
+TABLE = "gold.shipment_ready"
+
+
+@pytest.fixture(scope="module")
+def project() -> Project:
+    return loader.load(ROOT, "test")
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    """A table of two commits with two rows each."""
+    layout = Layout(tmp_path)
+    write(layout)
+    return layout
+
+
+def write(layout: Layout) -> None:
+    path = layout.table(TABLE)
+    assert isinstance(path, Path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    SyntheticTable.at(path).append(2)
+
+
+def unfit(project: Project, layout: Layout, progress: Progress) -> list[Standing]:
+    return [*settling.unfit(project, layout, {TABLE: Recorded(progress)})]
+
+
+def test_what_was_sent_beyond_the_table_is_counted(project: Project, layout: Layout) -> None:
+    table_id = id_of(layout.table(TABLE))
+    assert unfit(project, layout, Progress(table_id, 3, rows=4)) == []
+    (standing,) = unfit(project, layout, Progress(table_id, 4, 1, rows=6))
+    assert (standing.rows, standing.lost) == (4, 3)
+
+
+def test_table_that_is_not_there_needs_no_choice(project: Project, tmp_path: Path) -> None:
+    assert unfit(project, Layout(tmp_path), Progress("x", 4)) == []
+
+
+def test_table_after_a_reset_is_not_another_one(project: Project, layout: Layout) -> None:
+    sent = Progress(id_of(layout.table(TABLE)), 3, rows=4)
+    for _ in range(2):  # also after a second one, before anything was sent of the first one's table
+        resets.reset(layout, "shipping", [layout.table(TABLE), layout.checkpoint("shipping")], ResetNote())
+        write(layout)
+        assert unfit(project, layout, sent) == []
+    assert len(unfit(project, layout, Progress("another", 1))) == 1
+
+
+def test_rows_that_an_old_record_does_not_count_cannot_be_skipped(project: Project, layout: Layout) -> None:
+    found = unfit(project, layout, Progress(id_of(layout.table(TABLE)), 9, rows=None))
+    settling.refuse_unknown(found, "again")
+    with pytest.raises(UsageError, match="--publish again"):
+        settling.refuse_unknown(found, "skip")
