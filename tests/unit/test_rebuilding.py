@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from headrace import cli
-from headrace.environment.lock import file_lock
-from headrace.errors import ExitCode
+from headrace.commands.edits.rebuilding import rebuilding
+from headrace.errors import ExitCode, Locked
 from headrace.project import rebuilds
 from headrace.project.declarations.target import DATA_DIR_VARIABLE
 from headrace.project.rebuilds import Rebuild
 from headrace.queries.inputs import InputLog, Inputs
+from headrace.store import lease, object_lease
 from headrace.store.layout import Beside, Layout
+from tests import buckets
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,9 +57,20 @@ def test_misuse_is_code_2(
 
 def test_query_is_rebuilt_by_one_process(layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     Rebuild(("sales",), "2026-01-01T10:00:00+00:00").write(layout)
-    with file_lock(layout.locks / "rebuild-sales" / "rebuild.lock", "no"):
+    with lease.exclusive(rebuilding(layout, "sales")):
         code, said = run(capsys, "rebuild", "sales", "--drop")
     assert (code, "another process rebuilds sales" in said) == (ExitCode.INVALID, True)
+
+
+def test_query_is_rebuilt_by_one_of_two_machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "POLL", 0.01)
+    monkeypatch.setattr(object_lease, "RENEW", 0.02)
+    store = buckets.in_memory()
+    one, other = (rebuilding(Layout(tmp_path / name, store), "sales") for name in ("one", "other"))
+    with lease.exclusive(one), pytest.raises(Locked, match="another process rebuilds sales: pid "):
+        lease.exclusive(other).__enter__()
+    with lease.exclusive(other):
+        pass
 
 
 def test_dropped_rebuild_is_gone(layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.commands.edits import differences
 from headrace.commands.running import Stopped, stop_on_signals
 from headrace.commands.workspace import Workspace
 from headrace.environment import swap as swaps
-from headrace.environment.lock import file_lock
 from headrace.errors import ExitCode, Finding, InvalidProject, UsageError
 from headrace.logs import event_logger
 from headrace.planning import declared, plan
@@ -40,7 +39,11 @@ def fill(workspace: Workspace, name: str) -> int:
     project, layout = workspace.declared, workspace.layout
     rebuild = _wanted(project, layout, name)
     _refuse_unfit(project, layout, rebuild)
-    with _held(layout, rebuild), stop_on_signals() as stopped, _spark(project, layout, rebuild) as (spark, schemas):
+    with (
+        stop_on_signals() as stopped,
+        _held(layout, rebuild, stopped.event),
+        _spark(project, layout, rebuild) as (spark, schemas),
+    ):
         _refuse_edited_sources(project, layout, rebuild, _types(schemas))
         _begin(project, layout, rebuild, _types(schemas))
         filled = _refill(spark, project, rebuild, schemas, stopped)
@@ -54,8 +57,8 @@ def swap(workspace: Workspace, name: str, days: float) -> int:
     project, layout = workspace.declared, workspace.layout
     rebuild = _found(project, layout, name)
     with (
-        _held(layout, rebuild),
         stop_on_signals() as stopped,
+        _held(layout, rebuild, stopped.event),
         lease.held(layout, stopped.event),
         _spark(project, layout, rebuild, also_runner=True) as (spark, schemas),
     ):
@@ -223,17 +226,18 @@ def _swap(project: Project, layout: Layout, rebuild: Rebuild, days: float) -> st
 
 
 @contextmanager
-def _held(layout: Layout, rebuild: Rebuild) -> Iterator[None]:
-    """Hold the locks of all queries of a rebuild."""
+def _held(layout: Layout, rebuild: Rebuild, stop: threading.Event | None = None) -> Iterator[None]:
+    """Hold the leases of all queries of a rebuild; `stop` is set if one is lost."""
     with ExitStack() as held:
         for query in sorted(rebuild.queries):
-            refusal = f"another process rebuilds {query}; wait for it or end it first"
-            held.enter_context(file_lock(_lock(layout, query) / "rebuild.lock", refusal))
+            held.enter_context(lease.exclusive(rebuilding(layout, query), stop))
         yield
 
 
-def _lock(layout: Layout, query: str) -> Path:
-    return layout.locks / f"rebuild-{query}"
+def rebuilding(layout: Layout, query: str) -> lease.Work:
+    """The work of making a query anew."""
+    folder = layout.locks / f"rebuild-{query}"
+    return lease.Work(folder, f"the rebuild of {query}", f"another process rebuilds {query}")
 
 
 @contextmanager
@@ -246,9 +250,9 @@ def _spark(
 
     with ExitStack() as held:
         spark = held.enter_context(session.start(project.target, layout.spark_log()))
-        held.enter_context(jvm_lock.held(spark, _lock(layout, rebuild.queries[0])))
+        held.enter_context(jvm_lock.beside_lease(spark, rebuilding(layout, rebuild.queries[0]).folder))
         if also_runner:
-            held.enter_context(jvm_lock.beside_lease(spark, layout))
+            held.enter_context(jvm_lock.beside_lease(spark, layout.locks))
         yield spark, verdict.schemas(spark, project)
 
 
