@@ -1,19 +1,33 @@
-"""Whole folders of a store: removed, copied, moved."""
+"""Whole folders of a store: removed, copied, moved.
+
+On an object store that is done object by object, several at a time, and may be broken off anywhere. A table then never
+looks whole unless it is: its data files are copied before its log, and the entries of the log before those by which a
+reader finds its beginning; they are removed in the opposite order.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
+from typing import TypeVar
 
 import obstore
 
 from headrace.store.paths import ObjectPath, StorePath
 
-_AT_ONCE = 1000
+_Item = TypeVar("_Item")
+
+_KEYS = 1000
 """How many objects one request deletes at most."""
+
+_REQUESTS = 16
+"""How many requests are under way at once."""
 
 
 def remove(folder: StorePath) -> None:
@@ -26,23 +40,19 @@ def remove(folder: StorePath) -> None:
             shutil.rmtree(folder)
         return
     assert isinstance(folder, ObjectPath)
-    keys = (file.key for file in folder.files())
-    while some := [*islice(keys, _AT_ONCE)]:
-        with folder.bucket.reached():
-            obstore.delete(folder.bucket.client, some)
+    for files in reversed([*_stages(folder.files())]):
+        _at_once(_delete, _pages(files))
 
 
 def copy(folder: StorePath, to: StorePath) -> None:
-    """Copy all files below a folder; `to` is a folder of the same store."""
+    """Copy all files below a folder; `to` is a folder of the same store. What was copied stays if a file fails."""
     if isinstance(folder, Path):
         assert isinstance(to, Path)
         shutil.copytree(folder, to)
         return
     assert isinstance(folder, ObjectPath) and isinstance(to, ObjectPath)
-    for file in folder.files():
-        # What is listed may be no object, but Hadoop's marker of a folder.
-        with suppress(FileNotFoundError), folder.bucket.reached():
-            obstore.copy(folder.bucket.client, file.key, (to / str(file.relative_to(folder))).key)
+    for files in _stages(folder.files()):
+        _at_once(lambda file: _copy(file, to / str(file.relative_to(folder))), files)
 
 
 def move(folder: StorePath, to: StorePath) -> None:
@@ -64,3 +74,50 @@ def link(file: StorePath, to: StorePath) -> None:
     assert isinstance(file, ObjectPath) and isinstance(to, ObjectPath)
     with file.bucket.reached():
         obstore.copy(file.bucket.client, file.key, to.key)
+
+
+def _stages(files: Iterable[ObjectPath]) -> Iterator[list[ObjectPath]]:
+    """Data files and all that is in no table; then entries of logs; then what a reader of a log begins with."""
+    return (list(stage) for _, stage in groupby(sorted(files, key=_stage), key=_stage))
+
+
+def _stage(file: ObjectPath) -> int:
+    if "_delta_log" not in (file.parent.name, file.parent.parent.name):
+        return 0
+    return 2 if ".checkpoint" in file.name or file.name in ("_last_checkpoint", f"{0:020}.json") else 1
+
+
+def _pages(files: Iterable[ObjectPath]) -> Iterator[list[ObjectPath]]:
+    rest = iter(files)
+    while page := [*islice(rest, _KEYS)]:
+        yield page
+
+
+def _at_once(work: Callable[[_Item], None], items: Iterable[_Item]) -> None:
+    """Do the same to all items, some at a time; after a failure nothing more is begun, and it is raised."""
+    failed = threading.Event()
+
+    def begin(item: _Item) -> None:
+        if failed.is_set():
+            return
+        try:
+            work(item)
+        except BaseException:
+            failed.set()
+            raise
+
+    with ThreadPoolExecutor(_REQUESTS, "tree") as pool:
+        for _ in pool.map(begin, items):
+            pass
+
+
+def _copy(file: ObjectPath, to: ObjectPath) -> None:
+    # What is listed may be no object, but Hadoop's marker of a folder.
+    with suppress(FileNotFoundError), file.bucket.reached():
+        obstore.copy(file.bucket.client, file.key, to.key)
+
+
+def _delete(files: list[ObjectPath]) -> None:
+    bucket = files[0].bucket
+    with bucket.reached():
+        obstore.delete(bucket.client, [file.key for file in files])
