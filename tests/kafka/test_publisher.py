@@ -16,7 +16,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from headrace.errors import InvalidProject
 from headrace.project.model import Model, Publish
 from headrace.publishing import publisher
-from headrace.publishing.publisher import Outlet, Publisher
+from headrace.publishing.outlet import Outlet
+from headrace.publishing.publisher import Publisher
 from headrace.spark.implementations import materialize, small_batches
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable

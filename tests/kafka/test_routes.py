@@ -14,7 +14,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from headrace.project.model import Model, Publish
 from headrace.publishing import publisher
-from headrace.publishing.publisher import Outlet, Publisher
+from headrace.publishing.outlet import Outlet
+from headrace.publishing.publisher import Publisher
 from headrace.publishing.routes import Rules
 from headrace.tables.delta import CommitTable
 from tests.kafka.cluster import Cluster

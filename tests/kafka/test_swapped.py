@@ -16,7 +16,8 @@ from headrace.environment import swap
 from headrace.errors import HeadraceError
 from headrace.project.model import Model, Publish
 from headrace.publishing import publisher
-from headrace.publishing.publisher import Outlet, Publisher
+from headrace.publishing.outlet import Outlet
+from headrace.publishing.publisher import Publisher
 from headrace.publishing.sent import retired_tables
 from headrace.store.layout import Layout
 from headrace.tables.delta import CommitTable

@@ -18,6 +18,7 @@ from headrace.environment.broker import Broker, BrokerState
 from headrace.environment.doctor import Check, Facts, diagnose
 from headrace.errors import ExitCode, HeadraceError, UsageError, did_you_mean
 from headrace.logs import event_logger
+from headrace.project.kafka_options.topic_names import progress_topic
 from headrace.project.model import Project
 from headrace.reading import printing
 from headrace.store import lease
@@ -49,10 +50,16 @@ def _jar_sets(workspace: Workspace) -> tuple[jars.SetName, ...]:
 def doctor(workspace: Workspace, as_json: bool) -> int:
     """Check everything that headrace needs of its environment."""
     target = workspace.declared.target
-    kafka = target.kafka
-    checks = diagnose(
-        Facts(target.data_dir, kafka.bootstrap, kafka.options, target.broker_of, _jar_sets(workspace), target.store)
+    facts = Facts(
+        target.data_dir,
+        target.kafka.bootstrap,
+        target.kafka.options,
+        target.broker_of,
+        _jar_sets(workspace),
+        target.store,
+        progress_topic(target),
     )
+    checks = diagnose(facts)
     if as_json:
         printing.write_lines(json.dumps(asdict(check)) for check in checks)
     else:

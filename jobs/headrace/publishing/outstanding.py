@@ -9,8 +9,9 @@ from typing import Any
 
 from headrace.project.model import Model, Project
 from headrace.project.resets import read_note
+from headrace.publishing.outlet import Outlet, read_progress
 from headrace.publishing.progress import Progress
-from headrace.publishing.publisher import Outlet, read_progress, was_sent_before
+from headrace.publishing.publisher import was_sent_before
 from headrace.reading.topics import existing
 from headrace.store.commits import MARKER
 from headrace.store.delta_tables import is_table, open_table

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Producer
 from pyspark.sql import Row, SparkSession
 
-from headrace.errors import EnvironmentFault, Finding, InvalidProject, Place
-from headrace.landing.broker_admin import BrokerAdmin
-from headrace.project.kafka_options.topic_names import progress_topic
-from headrace.project.model import Macro, Model, Project, Publish
+from headrace.errors import Finding, InvalidProject, Place
+from headrace.project.model import Macro, Model, Publish
 from headrace.publishing.messages import as_json, message_rows, one_by_one
+from headrace.publishing.outlet import Outlet, read_progress
 from headrace.publishing.progress import Progress
-from headrace.publishing.routes import Routes, Rules
+from headrace.publishing.routes import Routes
 from headrace.publishing.sent import Find, Unsent
 from headrace.publishing.set_aside import Notes
-from headrace.reading.topics import client_options
 from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS, child
@@ -37,31 +35,20 @@ TIMEOUT = 30.0
 
 
 @dataclass(frozen=True)
-class Outlet:
-    """Where a publisher sends: client configuration, the topic that holds progress, and its key there.
-
-    `rules` apply to topics that the rows themselves name.
-    """
-
-    config: dict[str, Any]
-    progress_topic: str
-    name: str
-    rules: Rules = field(default_factory=Rules)
-
-    @classmethod
-    def of(cls, project: Project, model: Model, rules: Rules | None = None) -> Outlet:
-        """The outlet of a model as a project's target names things."""
-        target = project.target
-        name = f"{project.name}.{target.identity}.{model.name}"
-        return cls(client_options(target.kafka), progress_topic(target), name, rules or Rules())
-
-
-@dataclass(frozen=True)
 class Message:
     """A row to send, and its place in the table's history."""
 
     row: Row
     place: Progress
+
+    @property
+    def noted_as(self) -> tuple[str, int, int]:
+        """What identifies the row in the notes of those that were set aside."""
+        return (self.place.table_id, -1 if self.place.replaced else self.place.version, self.place.position)
+
+    def details(self, reason: str) -> dict[str, Any]:
+        """What such a note says of it."""
+        return {"topic": self.row.topic, "key": self.row.key, "bytes": len(self.row.value or ""), "reason": reason}
 
 
 class Publisher:
@@ -200,9 +187,7 @@ class Publisher:
     def _routed(self, chunk: Sequence[Message]) -> Sequence[Message]:
         """Those rows whose topic can be written; the others are set aside."""
         refused = self._routes.refusals(message.row.topic for message in chunk) if self._routes else {}
-        for message in chunk if refused else ():
-            if message.row.topic in refused:
-                self._set_aside(message, refused[message.row.topic])
+        self._set_aside([(message, refused[message.row.topic]) for message in chunk if message.row.topic in refused])
         return [message for message in chunk if message.row.topic not in refused]
 
     def _messages(self, commit: Commit) -> Iterator[Row]:
@@ -227,7 +212,7 @@ class Publisher:
         if self._try_send([message.row for message in chunk], after):
             return len(chunk)
         if len(chunk) == 1:
-            self._set_aside(chunk[0], "too_large")
+            self._set_aside([(chunk[0], "too_large")])
             self._try_send([], after)
             return 0
         half = len(chunk) // 2
@@ -262,12 +247,10 @@ class Publisher:
             except BufferError:
                 producer.poll(1.0)
 
-    def _set_aside(self, message: Message, reason: str) -> None:
-        self.set_aside += 1
-        row, place = message.row, message.place
-        details = {"topic": row.topic, "key": row.key, "bytes": len(row.value or ""), "reason": reason}
-        version = -1 if place.replaced else place.version
-        self._notes.add((place.table_id, version, place.position), details)
+    def _set_aside(self, rejected: Sequence[tuple[Message, str]]) -> None:
+        """Count rows, each with the reason why it is not sent, and note them."""
+        self.set_aside += len(rejected)
+        self._notes.add({message.noted_as: message.details(reason) for message, reason in rejected})
 
 
 def _chunk(messages: Iterator[Message]) -> Iterator[Message]:
@@ -292,32 +275,3 @@ def _history_finding(model: Model, commits: int) -> Finding:
         "`start: earliest` to send them too, or `start: latest` to send only what comes from now on"
     )
     return Finding(model.header_places.get("publish", Place(model.path)), "publish-history", message)
-
-
-def read_progress(outlet: Outlet) -> Progress | None:
-    """The newest committed progress record of a publisher."""
-    settings = {"group.id": outlet.name, "isolation.level": "read_committed", "enable.auto.commit": False}
-    consumer = Consumer({**outlet.config, **settings, "auto.offset.reset": "earliest", "enable.partition.eof": True})
-    try:
-        consumer.assign([TopicPartition(outlet.progress_topic, 0, 0)])
-        return _newest_progress(consumer, outlet)
-    finally:
-        consumer.close()
-
-
-def _newest_progress(consumer: Consumer, outlet: Outlet) -> Progress | None:
-    """Read up to the topic's end: an open transaction of another publisher hides what was committed after it began."""
-    newest, topic = None, outlet.progress_topic
-    end = BrokerAdmin(outlet.config).ends({topic: [0]}, committed=False)[topic][0]
-    while True:
-        message = consumer.poll(TIMEOUT)
-        if message is None:
-            raise EnvironmentFault(f"topic {topic} could not be read to its end: a transaction in it is still open")
-        error = message.error()
-        if error is None:
-            if message.key() == outlet.name.encode():
-                newest = Progress.from_json(message.value() or b"")
-        elif error.code() != KafkaError._PARTITION_EOF:
-            raise KafkaException(error)
-        elif (message.offset() or 0) >= end:
-            return newest

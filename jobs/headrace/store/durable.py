@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -45,15 +45,16 @@ def write_new(file: StorePath, text: str) -> None:
         _put(file, text.encode(), "create")
 
 
-def append(file: StorePath, line: str) -> None:
-    """Add a line at the end of a file; it is made, with its folder, where it is missing."""
+def append(file: StorePath, lines: Iterable[str]) -> None:
+    """Add lines at the end of a file; it is made, with its folder, where it is missing."""
+    text = "".join(f"{line}\n" for line in lines)
     if isinstance(file, Path):
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("a", encoding="utf-8") as out:
-            out.write(f"{line}\n")
+            out.write(text)
     else:
         before = file.read_text("utf-8") if file.is_file() else ""
-        file.write_text(f"{before}{line}\n", "utf-8")
+        file.write_text(f"{before}{text}", "utf-8")
 
 
 def note(file: StorePath, text: str) -> None:
