@@ -14,9 +14,10 @@ import obstore
 import pytest
 
 from headrace.errors import EnvironmentFault, Locked
-from headrace.store import lease, object_lease
+from headrace.store import lease
 from headrace.store.layout import Layout
-from headrace.store.object_lease import EXPIRES, RENEW, ObjectLease
+from headrace.store.leases import object_store as object_lease
+from headrace.store.leases.object_store import EXPIRES, RENEW, ObjectLease
 from headrace.store.paths import ObjectPath
 from tests import buckets
 

@@ -128,6 +128,8 @@ def _tables_json(done: Mapping[str, Upkeep]) -> Iterator[str]:
 def _table_lines(done: Mapping[str, Upkeep]) -> Iterator[str]:
     for name, found in done.items():
         now = f"{found.files} files, {found.bytes:,} bytes, log from version {found.horizon} to {found.newest}"
-        yield f"{name}: {found.commits} commits noted, {found.compacted} files made one, {found.removed} removed; {now}"
+        left = f", {found.retired} left by `keep`" if found.retired else ""
+        files = f"{found.compacted} files made one, {found.removed} removed{left}"
+        yield f"{name}: {found.commits} commits noted, {files}; {now}"
     if not done:
         yield "nothing to do"

@@ -6,6 +6,8 @@ Most readers need no log: commits that left it are in the table's history (`stor
 - a query whose newest batch looked up a table as of a version: it may have to be run again;
 - a query in the streaming engine that looks up a table: Spark reads it as of the query's start;
 - a publisher: what it has not sent.
+
+Rows that leave a table by its `keep` are needed by more: by every query that has begun and has not read them yet.
 """
 
 from __future__ import annotations
@@ -30,6 +32,35 @@ def bounds(project: Project, layout: Layout, others: Mapping[StorePath, int]) ->
     for path, version in (each for around in (layout, *besides) for each in _needed(project, around)):
         found[path] = min(version, found.get(path, version))
     return found
+
+
+def unread(project: Project, layout: Layout) -> Mapping[StorePath, int]:
+    """The first version of each table that a query which has begun has still to read, also beside the live ones."""
+    besides = [rebuilds.beside(layout, found, project.queries) for found in rebuilds.known(layout)]
+    found = dict[StorePath, int]()
+    for path, version in (each for around in (layout, *besides) for each in _unread(project, around)):
+        found[path] = min(version, found.get(path, version))
+    return found
+
+
+def _unread(project: Project, layout: Layout) -> Iterator[Version]:
+    """Where each group of models is: behind its newest batch, or before it as long as that may have to run again."""
+    for query in project.queries:
+        log = InputLog(layout.checkpoint(query.name))
+        newest = log.newest() if query.engine == "micro_batch" else None
+        if newest is not None:
+            is_done = log.is_finished(newest.batch)
+            for source, (after, upto) in newest.ranges.items():
+                if (path := _path_of_source(project, layout, source)) is not None:
+                    yield path, (upto if is_done else after) + 1
+
+
+def _path_of_source(project: Project, layout: Layout, source: str) -> StorePath | None:
+    """Where the table behind the name of a group's source is."""
+    landing = source.removeprefix("_landing.")
+    if landing == source:
+        return path_of(project, layout, source)
+    return layout.landing(landing) if any(each.name == landing for each in project.landings) else None
 
 
 def _needed(project: Project, layout: Layout) -> Iterator[Version]:

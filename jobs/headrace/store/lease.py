@@ -3,8 +3,8 @@
 They are for clear words and a quick take-over. No row depends on them: a commit or a recorded input never replaces
 what another process has written.
 
-- On a disk the lease is a file lock, which the system releases when its process ends (`disk_lease`).
-- On an object store it is an object, which its holder renews every few seconds (`object_lease`).
+- On a disk the lease is a file lock, which the system releases when its process ends (`leases.disk`).
+- On an object store it is an object, which its holder renews every few seconds (`leases.object_store`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Protocol
 
 from headrace.errors import EnvironmentFault, Locked
-from headrace.store.disk_lease import DiskLease
 from headrace.store.layout import Layout
-from headrace.store.object_lease import ObjectLease
+from headrace.store.leases.disk import DiskLease
+from headrace.store.leases.object_store import ObjectLease
 from headrace.store.paths import ObjectPath, StorePath
 
 POLL = 1.0

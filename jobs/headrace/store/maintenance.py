@@ -8,6 +8,9 @@ A pass takes the commits that are neither among the newest `KEPT` nor wanted by 
 4. removes what comes before the newest checkpoint that no reader of the log is behind;
 5. removes files that were replaced longer ago than `keep_history`.
 
+Where a table has `keep`, files whose rows are all older leave it by a commit of their own (`retention`), as long as no
+reader has still to read them; they too are removed after `keep_history`.
+
 Each step can be broken off: the next pass begins where the stored files say. It needs no lock: a batch that commits
 at the same time takes the next version, and a foreign change in between ends the pass.
 """
@@ -18,12 +21,12 @@ import json
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
+from itertools import chain, groupby
 from typing import Any
 from urllib.parse import unquote
 
-from headrace.store import parquet
+from headrace.store import parquet, retention
 from headrace.store.commits import (
     MARKER,
     UPKEEP,
@@ -38,6 +41,7 @@ from headrace.store.delta_tables import is_table, open_table
 from headrace.store.history import History
 from headrace.store.parquet import DataFile
 from headrace.store.paths import StorePath
+from headrace.store.retention import Ages, Mark
 
 KEPT = 100
 """The newest commits, which stay as they are: for readers that are a little behind, here and elsewhere."""
@@ -55,11 +59,15 @@ _CHECKSUMS = 20
 
 @dataclass(frozen=True)
 class Upkeep:
-    """What a pass has done to a table, and how large it is now: its files with their bytes, its oldest log entry."""
+    """What a pass has done to a table, and how large it is now: its files with their bytes, its oldest log entry.
+
+    `retired` are files whose rows have left the table.
+    """
 
     commits: int = 0
     compacted: int = 0
     removed: int = 0
+    retired: int = 0
     files: int = 0
     bytes: int = 0
     horizon: int = 0
@@ -70,10 +78,11 @@ class Upkeep:
 class Policy:
     """How a table is kept: seconds until what was replaced is removed, and commits that stay or are worth a pass.
 
-    `whole_markers` keeps all that commits say of themselves.
+    `whole_markers` keeps all that commits say of themselves. `keep` is how many seconds rows stay, None for all time.
     """
 
     keep_history: float
+    keep: float | None = None
     kept: int = KEPT
     worth: int = WORTH
     whole_markers: bool = False
@@ -87,12 +96,26 @@ class Maintenance:
         self._policy = policy
         self._removals = Removals(path / "_history" / "removed.json")
         self._passed = -1
+        self._ages: Ages | None = None
 
-    def step(self, bound: int | None = None, worth: int | None = None) -> Upkeep | None:
+    @property
+    def keep(self) -> float | None:
+        """For how many seconds rows stay; None for all time."""
+        return self._policy.keep
+
+    def step(self, bound: int | None = None, worth: int | None = None, unread: int | None = None) -> Upkeep | None:
         """A pass, if there is enough to do; `bound` is the version from which on a reader needs the log itself.
 
-        `worth` says in the place of the policy how many commits are enough.
+        `worth` says in the place of the policy how many commits are enough. `unread` is the first version that some
+        reader has still to read.
         """
+        retired = self._retire([each for each in (bound, unread) if each is not None], worth is not None)
+        found = self._maintain(bound, worth)
+        if found is None and retired:
+            found = self._sizes(Upkeep(horizon=_oldest(self.path)))
+        return replace(found, retired=retired) if found else None
+
+    def _maintain(self, bound: int | None, worth: int | None) -> Upkeep | None:
         newest, history = newest_version(self.path), History(self.path)
         upto = newest - self._policy.kept if bound is None else min(newest - self._policy.kept, bound - 1)
         old, enough = max(self._passed, history.upto), self._policy.worth if worth is None else worth
@@ -109,13 +132,61 @@ class Maintenance:
             self._removals.add_removed(chain.from_iterable(entries.values()))
             history = history.add(commits, self._policy.whole_markers)
         compacted = self._compact(commits)
-        table = open_table(self.path)
-        table.create_checkpoint()
+        open_table(self.path).create_checkpoint()
         horizon = self._trim(min(upto, history.upto + 1))
         removed = self._removals.remove(self.path, time.time() - self._policy.keep_history)
         self._passed = upto
+        return self._sizes(Upkeep(len(commits), compacted, removed, horizon=horizon))
+
+    def _sizes(self, done: Upkeep) -> Upkeep:
+        """What was done, with how large the table is now."""
+        table = open_table(self.path)
         sizes = table.get_add_actions().column("size_bytes").to_pylist()
-        return Upkeep(len(commits), compacted, removed, len(sizes), sum(sizes), horizon, table.version())
+        return replace(done, files=len(sizes), bytes=sum(sizes), newest=table.version())
+
+    def _retire(self, needed: Sequence[int], at_once: bool) -> int:
+        """Let files leave whose rows are all older than `keep`; the number of files that left.
+
+        A file stays as long as a version that is needed may have added it, or the log still names it for those who
+        walk through all of it.
+        """
+        keep, now = self._policy.keep, time.time()
+        if keep is None or not is_table(self.path):
+            return 0
+        self._ages = ages = self._ages or retention.read(self.path)
+        if ages.is_due(now, keep):
+            self._note_ages(ages := ages.marked(Mark(now, self._batch_before(newest_version(self.path) + 1))))
+        elif not at_once:
+            return 0
+        mark = ages.leaving(now - keep, self._batch_before(min([_oldest(self.path), *needed])))
+        if mark is None:
+            return 0
+        old = [each for each in active_files(self.path) if 0 <= each.last <= mark.batch]
+        if old and not self._remove(old, now):
+            return 0
+        self._note_ages(ages.without(mark))
+        return len(old)
+
+    def _remove(self, old: Sequence[ActiveFile], now: float) -> bool:
+        """Let files leave the table with their rows."""
+        table = open_table(self.path)
+        if table.metadata().configuration.get("delta.appendOnly") == "true":
+            table.alter.set_table_properties({"delta.appendOnly": "false"})
+        self._removals.add([each.name for each in old], now)
+        return _commit(self.path, None, old)
+
+    def _note_ages(self, ages: Ages) -> None:
+        retention.write(self.path, ages)
+        self._ages = ages
+
+    def _batch_before(self, version: int) -> int:
+        """The newest batch of the versions before one; -1 if there is none."""
+        oldest, history = _oldest(self.path), History(self.path)
+        for each in range(version - 1, -1, -1):
+            found = commit_of(each, actions_of(self.path, each)) if each >= oldest else history.find(each)
+            if found is not None and found.batch >= 0:
+                return found.batch
+        return -1
 
     def _newest_batch(self, newest: int, old: int) -> int:
         """The newest version that is a batch of its writer."""
@@ -136,7 +207,9 @@ class Maintenance:
             if each.size < SMALL and (each.name in known or 0 <= each.last <= batch)
         ]
         in_order = sorted(small, key=lambda each: (each.first, each.name))
-        return sum(self._replace(group) for group in groups(in_order))
+        ages = self._ages if self._policy.keep is not None else None
+        same_age = groupby(in_order, key=lambda each: ages.period(each.last) if ages else 0)
+        return sum(self._replace(group) for _, some in same_age for group in groups(some))
 
     def _replace(self, group: Sequence[ActiveFile]) -> int:
         name = f"compacted-{uuid.uuid4().hex}.parquet"
@@ -177,16 +250,21 @@ def groups(small: Iterable[ActiveFile]) -> Iterator[Sequence[ActiveFile]]:
         yield group
 
 
-def _commit(path: StorePath, added: DataFile, removed: Sequence[ActiveFile]) -> bool:
-    """Replace files by one, in a version after all others; False if somebody has changed more than files meanwhile."""
-    now = int(time.time() * 1000)
-    marker = json.dumps({MARKER: {UPKEEP: "compaction"}})
-    info = {"timestamp": now, "operation": "OPTIMIZE", "operationParameters": {}, "userMetadata": marker}
+def _commit(path: StorePath, added: DataFile | None, removed: Sequence[ActiveFile]) -> bool:
+    """Replace files by one, or by nothing and so remove their rows, in a version after all others.
+
+    False if somebody has changed more than files meanwhile.
+    """
+    now, loses_rows = int(time.time() * 1000), added is None
+    marker = json.dumps({MARKER: {UPKEEP: "retention" if loses_rows else "compaction"}})
+    operation = "DELETE" if loses_rows else "OPTIMIZE"
+    info = {"timestamp": now, "operation": operation, "operationParameters": {}, "userMetadata": marker}
     gone = [
-        {"remove": {"path": each.name, "deletionTimestamp": now, "dataChange": False, "size": each.size}}
+        {"remove": {"path": each.name, "deletionTimestamp": now, "dataChange": loses_rows, "size": each.size}}
         for each in removed
     ]
-    actions = [{"commitInfo": {**info, "txnId": uuid.uuid4().hex}}, *gone, added.to_add(data_change=False)]
+    new: list[Mapping[str, Any]] = [] if added is None else [added.to_add(data_change=False)]
+    actions = [{"commitInfo": {**info, "txnId": uuid.uuid4().hex}}, *gone, *new]
     first = newest_version(path) + 1
     for version in range(first, first + _ATTEMPTS):
         if put_entry(path, version, actions):

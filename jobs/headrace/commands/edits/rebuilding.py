@@ -23,9 +23,10 @@ from headrace.project import graph, rebuilds, resets, selection
 from headrace.project.model import Project, Query
 from headrace.project.rebuilds import Rebuild
 from headrace.reading import printing
-from headrace.store import lease, trees
+from headrace.store import lease, retention, trees
 from headrace.store.delta_tables import is_table
 from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,6 +40,7 @@ def fill(workspace: Workspace, name: str) -> int:
     project, layout = workspace.declared, workspace.layout
     rebuild = _wanted(project, layout, name)
     _refuse_unfit(project, layout, rebuild)
+    _tell_what_is_kept(project, layout, rebuild)
     with (
         stop_on_signals() as stopped,
         _held(layout, rebuild, stopped.event),
@@ -139,18 +141,36 @@ def _members(project: Project, rebuild: Rebuild) -> tuple[Query, ...]:
 
 
 def _refuse_unfit(project: Project, layout: Layout, rebuild: Rebuild) -> None:
-    """Refuse what cannot be rebuilt: a snapshot, or a query without stored input."""
-    members, known = _members(project, rebuild), graph.by_table(project.models)
-    for query in members:
+    """Refuse what cannot be rebuilt: a snapshot, rows that were sent and are not known any more, no stored input."""
+    for query in _members(project, rebuild):
         if query.engine == "snapshot":
             raise UsageError(f"{query.name} is a snapshot of what is there now; its past cannot be made anew")
+        for model in query.models:
+            if model.publish is not None and retention.kept_since(layout.table(model.table)) is not None:
+                raise UsageError(
+                    f"{model.table} has lost rows to its `keep`, so a swap could not tell which rows were sent before; "
+                    f"`headrace reset {query.name}` begins again and sends none of them"
+                )
+    for table, path in _sources(project, layout, rebuild):
+        if not is_table(path):
+            raise UsageError(f"nothing has been stored for {table} yet, so there is nothing to fill from")
+
+
+def _sources(project: Project, layout: Layout, rebuild: Rebuild) -> Iterator[tuple[str, StorePath]]:
+    """The stored tables that a rebuild is filled from."""
+    members, known = _members(project, rebuild), graph.by_table(project.models)
     own = {model.table for query in members for model in query.models}
     reads = {read.table for query in members for model in query.models for read in graph.reads(model, known)}
     for table in sorted(reads - own):
         landing = project.topic(table.split(".")[1])[0].name if table.startswith("bronze.") else None
-        path = layout.landing(landing) if landing else layout.table(table)
-        if not is_table(path):
-            raise UsageError(f"nothing has been stored for {table} yet, so there is nothing to fill from")
+        yield table, layout.landing(landing) if landing else layout.table(table)
+
+
+def _tell_what_is_kept(project: Project, layout: Layout, rebuild: Rebuild) -> None:
+    """Say from when on the rows are there that a rebuild is made of."""
+    for table, path in _sources(project, layout, rebuild):
+        if (since := retention.kept_since(path)) is not None:
+            _print(f"{table} has only rows that arrived after {since:%Y-%m-%d %H:%M} UTC, by its `keep`")
 
 
 def _refuse_edited_sources(project: Project, layout: Layout, rebuild: Rebuild, types: Schemas) -> None:
