@@ -107,8 +107,8 @@ class Publisher:
 
     @property
     def version(self) -> int:
-        """Every version before this one has been sent."""
-        return self._progress.version
+        """Every version before this one has been sent; 0 while nobody knows which of a table that was swapped in."""
+        return 0 if self._progress.replaced else self._progress.version
 
     def close(self) -> None:
         """Drop the producer; the next step opens another and reads the progress again."""

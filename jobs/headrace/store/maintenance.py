@@ -6,7 +6,7 @@ A pass takes the commits that are neither among the newest `KEPT` nor wanted by 
 2. makes one file of their small ones, in arrival order, by a commit that changes no rows (`dataChange: false`);
 3. writes a checkpoint of the log;
 4. removes what comes before the newest checkpoint that no reader of the log is behind;
-5. removes files that were replaced longer ago than `keep_history`.
+5. removes files that were replaced longer ago than `keep_history`, once no reader needs a version that has them.
 
 Where a table has `keep`, files whose rows are all older leave it by a commit of their own (`retention`), as long as no
 reader has still to read them; they too are removed after `keep_history`.
@@ -121,20 +121,23 @@ class Maintenance:
         old, enough = max(self._passed, history.upto), self._policy.worth if worth is None else worth
         if upto - old >= max(enough, 1) and is_table(self.path):
             upto = min(upto, self._newest_batch(newest, old) - 1)  # its writer goes on from what it says
-            return self._pass(history, upto) if upto > old else None
-        self._removals.remove(self.path, time.time() - self._policy.keep_history)
+            return self._pass(history, upto, bound) if upto > old else None
+        self._remove_replaced(bound)
         return None
 
-    def _pass(self, history: History, upto: int) -> Upkeep:
+    def _remove_replaced(self, bound: int | None) -> int:
+        return self._removals.remove(self.path, time.time() - self._policy.keep_history, bound)
+
+    def _pass(self, history: History, upto: int, bound: int | None) -> Upkeep:
         entries = dict(self._entries(history.upto, upto))
         commits = [commit_of(version, actions) for version, actions in entries.items()]
         if commits:
-            self._removals.add_removed(chain.from_iterable(entries.values()))
+            self._removals.add_removed(chain.from_iterable(entries.values()), upto)
             history = history.add(commits, self._policy.whole_markers)
         compacted = self._compact(commits)
         open_table(self.path).create_checkpoint()
         horizon = self._trim(min(upto, history.upto + 1))
-        removed = self._removals.remove(self.path, time.time() - self._policy.keep_history)
+        removed = self._remove_replaced(bound)
         self._passed = upto
         return self._sizes(Upkeep(len(commits), compacted, removed, horizon=horizon))
 
@@ -172,8 +175,7 @@ class Maintenance:
         table = open_table(self.path)
         if table.metadata().configuration.get("delta.appendOnly") == "true":
             table.alter.set_table_properties({"delta.appendOnly": "false"})
-        self._removals.add([each.name for each in old], now)
-        return _commit(self.path, None, old)
+        return self._commit(None, old, now)
 
     def _note_ages(self, ages: Ages) -> None:
         retention.write(self.path, ages)
@@ -214,12 +216,20 @@ class Maintenance:
     def _replace(self, group: Sequence[ActiveFile]) -> int:
         name = f"compacted-{uuid.uuid4().hex}.parquet"
         rows = parquet.joined([self.path / unquote(each.name) for each in group])
-        self._removals.add([each.name for each in group], time.time())
         written = parquet.write(self.path, name, rows)
-        if _commit(self.path, written, group):
+        if self._commit(written, group, time.time()):
             return len(group)
         (self.path / name).unlink()
         return 0
+
+    def _commit(self, added: DataFile | None, removed: Sequence[ActiveFile], now: float) -> bool:
+        """Replace files by one, or by nothing; that they go is noted first, so that none is forgotten."""
+        latest = newest_version(self.path) + 1 + _ATTEMPTS
+        self._removals.add([each.name for each in removed], now, latest)
+        version = _commit(self.path, added, removed)
+        if version is not None:
+            self._removals.made(version)
+        return version is not None
 
     def _trim(self, upto: int) -> int:
         """Remove the log before the newest checkpoint up to a version; the first version that is left."""
@@ -250,10 +260,10 @@ def groups(small: Iterable[ActiveFile]) -> Iterator[Sequence[ActiveFile]]:
         yield group
 
 
-def _commit(path: StorePath, added: DataFile | None, removed: Sequence[ActiveFile]) -> bool:
-    """Replace files by one, or by nothing and so remove their rows, in a version after all others.
+def _commit(path: StorePath, added: DataFile | None, removed: Sequence[ActiveFile]) -> int | None:
+    """Replace files by one, or by nothing and so remove their rows; return the version that does so.
 
-    False if somebody has changed more than files meanwhile.
+    None if somebody has changed more than files meanwhile.
     """
     now, loses_rows = int(time.time() * 1000), added is None
     marker = json.dumps({MARKER: {UPKEEP: "retention" if loses_rows else "compaction"}})
@@ -268,10 +278,10 @@ def _commit(path: StorePath, added: DataFile | None, removed: Sequence[ActiveFil
     first = newest_version(path) + 1
     for version in range(first, first + _ATTEMPTS):
         if put_entry(path, version, actions):
-            return True
+            return version
         if not _is_harmless(actions_of(path, version)):
-            return False
-    return False
+            return None
+    return None
 
 
 def _is_harmless(actions: Iterable[Mapping[str, Any]]) -> bool:

@@ -58,6 +58,7 @@ def swap(workspace: Workspace, name: str, days: float) -> int:
     """Let the rebuild catch up while no runner is active, and swap it in."""
     project, layout = workspace.declared, workspace.layout
     rebuild = _found(project, layout, name)
+    _refuse_unfit(project, layout, rebuild)
     with (
         stop_on_signals() as stopped,
         _held(layout, rebuild, stopped.event),
