@@ -7,12 +7,14 @@ Most readers need no log: commits that left it are in the table's history (`stor
 - a query in the streaming engine that looks up a table: Spark reads it as of the query's start;
 - a publisher: what it has not sent.
 
+A query that this run does not select needs as much as one that runs.
+
 Rows that leave a table by its `keep` are needed by more: by every query that has begun and has not read them yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from headrace.project import graph, rebuilds
 from headrace.project.model import Project, Query
@@ -27,25 +29,27 @@ Version = tuple[StorePath, int]
 
 def bounds(project: Project, layout: Layout, others: Mapping[StorePath, int]) -> Mapping[StorePath, int]:
     """The first version that is needed of each table that anybody reads; `others` are those known of otherwise."""
-    besides = [rebuilds.beside(layout, found, project.queries) for found in rebuilds.known(layout)]
+    queries = graph.queries(project.models)
+    besides = [rebuilds.beside(layout, found, queries) for found in rebuilds.known(layout)]
     found = dict(others)
-    for path, version in (each for around in (layout, *besides) for each in _needed(project, around)):
+    for path, version in (each for around in (layout, *besides) for each in _needed(project, around, queries)):
         found[path] = min(version, found.get(path, version))
     return found
 
 
 def unread(project: Project, layout: Layout) -> Mapping[StorePath, int]:
     """The first version of each table that a query which has begun has still to read, also beside the live ones."""
-    besides = [rebuilds.beside(layout, found, project.queries) for found in rebuilds.known(layout)]
+    queries = graph.queries(project.models)
+    besides = [rebuilds.beside(layout, found, queries) for found in rebuilds.known(layout)]
     found = dict[StorePath, int]()
-    for path, version in (each for around in (layout, *besides) for each in _unread(project, around)):
+    for path, version in (each for around in (layout, *besides) for each in _unread(project, around, queries)):
         found[path] = min(version, found.get(path, version))
     return found
 
 
-def _unread(project: Project, layout: Layout) -> Iterator[Version]:
+def _unread(project: Project, layout: Layout, queries: Iterable[Query]) -> Iterator[Version]:
     """Where each group of models is: behind its newest batch, or before it as long as that may have to run again."""
-    for query in project.queries:
+    for query in queries:
         log = InputLog(layout.checkpoint(query.name))
         newest = log.newest() if query.engine == "micro_batch" else None
         if newest is not None:
@@ -63,8 +67,8 @@ def _path_of_source(project: Project, layout: Layout, source: str) -> StorePath 
     return layout.landing(landing) if any(each.name == landing for each in project.landings) else None
 
 
-def _needed(project: Project, layout: Layout) -> Iterator[Version]:
-    for query in project.queries:
+def _needed(project: Project, layout: Layout, queries: Iterable[Query]) -> Iterator[Version]:
+    for query in queries:
         yield from _streamed(project, layout, query) if query.engine == "streaming" else _as_of(project, layout, query)
 
 

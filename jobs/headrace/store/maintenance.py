@@ -158,7 +158,8 @@ class Maintenance:
             return 0
         self._ages = ages = self._ages or retention.read(self.path)
         if ages.is_due(now, keep):
-            self._note_ages(ages := ages.marked(Mark(now, self._batch_before(newest_version(self.path) + 1))))
+            batch = self._batch_before(newest_version(self.path) + 1)
+            self._note_ages(ages := ages.marked(Mark(time.time(), batch)))
         elif not at_once:
             return 0
         mark = ages.leaving(now - keep, self._batch_before(min([_oldest(self.path), *needed])))
