@@ -101,7 +101,7 @@ def test_commands_read_the_store(started: Site, moved: Machine) -> None:
 def test_commands_with_spark_read_the_store(started: Site, moved: Machine) -> None:
     elsewhere = started.machine("other")
     assert elsewhere.rows("dead-letters", "replay") == [{"replayed": 0, "refused": {"not_json": 1}, "next_run": {}}]
-    assert "gold.shipment_ready: " in elsewhere.done("export", "sdp", "pipeline")
+    assert "gold.sales_per_minute: streaming table" in elsewhere.done("export", "sdp", "pipeline")
 
 
 def test_rebuild_takes_the_place_of_what_runs(started: Site, moved: Machine) -> None:
