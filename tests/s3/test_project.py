@@ -98,8 +98,16 @@ def test_commands_read_the_store(started: Site, moved: Machine) -> None:
     assert "store" in elsewhere.done("doctor")
 
 
+def test_commands_with_spark_read_the_store(started: Site, moved: Machine) -> None:
+    elsewhere = started.machine("other")
+    assert elsewhere.rows("dead-letters", "replay") == [{"replayed": 0, "refused": {"not_json": 1}, "next_run": {}}]
+    assert "gold.sales_per_minute: streaming table" in elsewhere.done("export", "sdp", "pipeline")
+
+
 def test_rebuild_takes_the_place_of_what_runs(started: Site, moved: Machine) -> None:
     moved.done("rebuild", "shipping")
+    (difference,) = moved.rows("diff", "gold.shipment_ready")
+    assert (difference["rows_running"], difference["same"]) == (3, True)
     moved.done("rebuild", "shipping", "--swap", "--keep", "0")
     assert shipped(moved) == ["a", "b", "c"]
     started.cluster.send([order("d", 1), made("d", 1)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,11 @@ from pyspark.sql import SparkSession
 from headrace.queries.sources import Source, records_in
 from headrace.running import log_readers
 from headrace.spark.implementations import small_batches
-from headrace.store import trees
+from headrace.store import maintenance, trees
 from headrace.store.commits import entry_path
 from headrace.store.layout import Layout
 from headrace.store.maintenance import KEPT, Maintenance, Policy
+from headrace.streaming.native import stream_of
 from headrace.tables import delta
 from headrace.tables.delta import CommitTable
 from headrace.testing.cases import case as cases
@@ -107,6 +109,34 @@ def test_stream_that_begins_late_reads_every_row_once(
     table.append(300)
     run()
     assert sorted(seen) == ids(BATCHES + 300)
+
+
+def test_rows_that_leave_are_no_news(
+    spark: SparkSession, tmp_path: Path, by_history: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, seen, now = SyntheticTable.at(tmp_path / "t"), list[str](), [time.time()]
+    monkeypatch.setattr(maintenance.time, "time", lambda: now[0])
+    work = Maintenance(table.path, Policy(keep_history=0.0, keep=3600.0, kept=1, worth=1))
+
+    def run() -> None:
+        writer = stream_of(spark, opened(spark, table)).load(str(table.path)).writeStream
+        writer = writer.foreachBatch(lambda rows, _: seen.extend(row.id for row in rows.select("id").collect()))
+        writer.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True).start().awaitTermination()
+
+    table.append(5)
+    run()
+    for _ in range(3):
+        work.step()
+        table.append(5)
+        now[0] += 1800
+    assert sum(found.retired for found in [work.step(), work.step(worth=1)] if found) > 0
+    table.append(1)
+    run()
+    assert sorted(seen) == ids(21)
+    stored, source = opened(spark, table), Source(opened(spark, table))
+    upto, _ = source.next_range(1000)
+    rows = stored.rows(spark, *source.commits(source.done, upto)).collect()
+    assert sorted(row.id for row in rows) == table.ids != ids(21)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from headrace.project.declarations.target import BOOTSTRAP_VARIABLE, DATA_DIR_VA
 from headrace.project.loader import load
 from headrace.project.model import Kind, Landing, Layer, Model, Project, Target, Topic
 from headrace.store.layout import Layout
+from headrace.store.paths import ObjectPath, StorePath
 
 hypothesis.settings.register_profile("no deadline on a busy machine", deadline=None)
 hypothesis.settings.load_profile("no deadline on a busy machine")
@@ -82,10 +83,17 @@ class Store:
         marker = {"userMetadata": json.dumps({"headrace": {"query": "shipping", "batch": batch}})} if marked else {}
         path = self.layout.table("silver.open_orders")
         without = QueryBuilder().execute(f"select * except (_deleted) from ({_open_orders(batch, rows)})")
-        write_deltalake(path, without, mode="overwrite", commit_properties=CommitProperties(custom_metadata=marker))
+        properties = CommitProperties(custom_metadata=marker)
+        write_rows(path, without, mode="overwrite", commit_properties=properties)
 
-    def _append(self, path: Path, sql: str, **options: Any) -> None:
-        write_deltalake(path, QueryBuilder().execute(sql), mode="append", **options)
+    def _append(self, path: StorePath, sql: str, **options: Any) -> None:
+        write_rows(path, QueryBuilder().execute(sql), mode="append", **options)
+
+
+def write_rows(path: StorePath, rows: Any, **options: Any) -> None:
+    """Write rows to a Delta table, wherever it is."""
+    reached = dict(path.bucket.options) if isinstance(path, ObjectPath) else None
+    write_deltalake(str(path), rows, storage_options=reached, **options)
 
 
 def _literal(text: str) -> str:
@@ -107,7 +115,12 @@ def _model(layer: Layer, name: str, materialized: Kind, **options: Any) -> Model
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    """A project of two landings and a model of each kind, with nothing stored yet."""
+    """A project with nothing stored yet."""
+    return store_at(Layout(tmp_path))
+
+
+def store_at(layout: Layout) -> Store:
+    """A project of two landings and a model of each kind, whose tables are there."""
     landings = (
         Landing("shipping", (Topic("orders", "orders", HERE), Topic("manufactured", "manufactured", HERE)), HERE),
         Landing("sales", (Topic("sales", "sales-events-v1", HERE),), HERE),
@@ -120,8 +133,8 @@ def store(tmp_path: Path) -> Store:
         _model("gold", "order_checks", "append", once_per=("order_id", "check_type")),
         _model("gold", "unkeyed", "append"),
     )
-    target = Target("local", tmp_path)
-    return Store(Project(tmp_path, "demo", target, {}, landings, models, (), ()), Layout(tmp_path))
+    target = Target("local", layout.data_dir, store=layout.store)
+    return Store(Project(layout.data_dir, "demo", target, {}, landings, models, (), ()), layout)
 
 
 SMALL_PROJECT = {

@@ -14,11 +14,13 @@ from typing import Any
 
 import psutil
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from headrace.environment import doctor, jars
 from headrace.environment.doctor import Check, Facts
 from headrace.environment.java import Java
 from headrace.errors import EnvironmentFault
+from headrace.project.kafka_options.topic_names import PROGRESS_SETTINGS
 
 
 def with_java(monkeypatch: pytest.MonkeyPatch, major: int, *names: str) -> None:
@@ -29,7 +31,9 @@ def with_java(monkeypatch: pytest.MonkeyPatch, major: int, *names: str) -> None:
 def test_every_check_answers_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_java(monkeypatch, 17, "jdk.incubator.vector")
     names = [check.name for check in doctor.diagnose(Facts(tmp_path))]
-    assert names == ["python", "java", "jars", "ports", "broker", "store", "positions", "disk", "memory", "time zone"]
+    assert names == [
+        *("python", "java", "jars", "ports", "broker", "progress", "store", "positions", "disk", "memory", "time zone")
+    ]
 
 
 def test_what_is_not_right_has_a_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,6 +166,37 @@ def _speak_plainly(server: socket.socket) -> None:
             with server.accept()[0] as connection:
                 connection.recv(1000)
                 connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
+GOOD = dict(PROGRESS_SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("settings", "ok", "fix"),
+    [
+        (GOOD, True, ""),
+        ({**GOOD, "segment.bytes": "1000000", "min.cleanable.dirty.ratio": "0.05"}, True, ""),
+        ({**GOOD, "segment.bytes": "1073741824"}, None, "--add-config segment.bytes=1048576`."),
+        ({**GOOD, "cleanup.policy": "delete"}, False, "--add-config cleanup.policy=compact`."),
+        ({**GOOD, "cleanup.policy": "compact,delete"}, False, "--add-config cleanup.policy=compact`."),
+        (None, True, ""),
+    ],
+)
+def test_topic_of_progress_must_be_compacted_and_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str] | None, ok: bool | None, fix: str
+) -> None:
+    class Configured(FakeClient):
+        def describe_configs(self, asked: list[Any], request_timeout: float) -> dict[Any, Any]:
+            return {asked[0]: self}
+
+        def result(self, timeout: float) -> dict[str, Any]:
+            if settings is None:
+                raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+            return {name: SimpleNamespace(value=value) for name, value in settings.items()}
+
+    monkeypatch.setattr(doctor, "AdminClient", Configured)
+    found = doctor.progress(Facts(tmp_path, "kafka.example:9092", progress_topic="headrace-progress_dev"))
+    assert (found.ok, "headrace-progress_dev" in found.detail, found.fix.endswith(fix)) == (ok, True, True)
 
 
 @pytest.mark.parametrize(("free", "ok"), [(doctor.ENOUGH_DISK, True), (doctor.ENOUGH_DISK - 1, False)])

@@ -48,6 +48,19 @@ def test_options_of_a_topic_are_read(project_files):
     assert (topic.topic, topic.null_key, topic.null_value, topic.partitions) == ("made-v1", True, True, 3)
 
 
+def test_landing_keeps_its_rows_for_a_time(project_files):
+    assert project_files.load().landings[0].keep is None
+    project_files.edit(PATH, "landing: shipping\n", "landing: shipping\nkeep: 30 days\nkeep_history: 12h\n")
+    (landing,) = project_files.load().landings
+    assert (landing.keep, landing.keep_history) == (30 * 86_400, 12 * 3_600)
+
+
+@pytest.mark.parametrize("keep", ["5m", "a month", "30"])
+def test_landing_keeps_its_rows_for_no_other_time(project_files, keep):
+    project_files.edit(PATH, "landing: shipping\n", f"landing: shipping\nkeep: {keep}\n")
+    assert project_files.findings() == [f"{PATH}:3:7 bad-value"]
+
+
 def test_schema_may_be_a_bare_scalar(project_files):
     project_files.write("sql/bronze/shop.yml", "landing: shop\ntopics:\n  stock: {schema: long}\n")
     topic = project_files.load().topic("stock")[1]

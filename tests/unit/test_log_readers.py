@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,12 @@ def test_ticks_of_a_view_are_those_of_its_landing(project: Project, layout: Layo
 def test_version_that_the_last_batch_looked_up_is_needed(project: Project, layout: Layout) -> None:
     InputLog(layout.checkpoint("shop")).record(Inputs(3, snapshots={"bronze.customers": 40, "gone.table": 2}))
     assert log_readers.bounds(project, layout, {}) == {layout.landing("shop"): 40}
+
+
+def test_query_that_is_not_selected_needs_as_much(project: Project, layout: Layout) -> None:
+    read = Read("bronze.call_analytics")
+    committed(layout, "calls", [read], {read.key: 71})
+    assert log_readers.bounds(replace(project, queries=()), layout, {}) == {layout.landing("calls"): 70}
 
 
 def test_least_of_several_counts(project: Project, layout: Layout) -> None:

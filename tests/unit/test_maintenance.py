@@ -210,3 +210,17 @@ def test_foreign_change_ends_the_pass_and_loses_nothing(table: SyntheticTable, m
     Maintenance(table.path, AT_ONCE).step()
     assert table.ids == [each for each in ids(100) if not each.startswith("é1-")]
     assert not [*table.path.glob("compacted-*")]
+
+
+def test_files_of_a_version_that_is_read_stay(table: SyntheticTable) -> None:
+    table.append(60)
+    read = DeltaTable(table.path)  # by a query that looks the table up as it was when the query started
+    work = Maintenance(table.path, AT_ONCE)
+    for _ in range(3):
+        work.step(bound=read.version())
+        table.append(30)
+    assert read.to_pyarrow_table().num_rows == 120
+    for _ in range(2):
+        work.step(bound=DeltaTable(table.path).version())
+        table.append(30)
+    assert len(table.files) < 100

@@ -14,9 +14,10 @@ import obstore
 import pytest
 
 from headrace.errors import EnvironmentFault, Locked
-from headrace.store import lease, object_lease
+from headrace.store import lease
 from headrace.store.layout import Layout
-from headrace.store.object_lease import EXPIRES, RENEW, ObjectLease
+from headrace.store.leases import object_store as object_lease
+from headrace.store.leases.object_store import EXPIRES, RENEW, ObjectLease
 from headrace.store.paths import ObjectPath
 from tests import buckets
 
@@ -205,7 +206,7 @@ def test_ended_runner_leaves_no_lease(quickly: None, layout: Layout, capsys: pyt
 
 
 def test_runner_on_standby_takes_over(impatient: None, layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:
-    assert lease.of(layout).take()  # and dies: nobody renews it
+    assert lease.of(layout.locks).take()  # and dies: nobody renews it
     with lease.held(layout, standby=True):
         said = capsys.readouterr().err
     assert (said.count("\n"), said.startswith(f"headrace: waiting for {layout.root}: pid ")) == (1, True)
@@ -227,14 +228,14 @@ def test_replaced_runner_stops_and_names_the_new_one(quickly: None, layout: Layo
 
 def _replaced(layout: Layout) -> None:
     """Let another runner write the lease, as it would after a long silence."""
-    assert isinstance(layout.lease, ObjectPath)
-    file = layout.lease / "lease.json"
+    assert isinstance(layout.locks, ObjectPath)
+    file = layout.locks / "lease.json"
     note = {**json.loads(file.read_text()), "owner": "another", "pid": 7, "host": "elsewhere"}
     file.write_text(json.dumps(note))
 
 
 def test_disk_and_store_have_leases_of_their_own(layout: Layout, tmp_path: Path) -> None:
-    kinds: list[Callable[..., object]] = [type(lease.of(layout)), type(lease.of(Layout(tmp_path)))]
+    kinds: list[Callable[..., object]] = [type(lease.of(each.locks)) for each in (layout, Layout(tmp_path))]
     assert [kind.__name__ for kind in kinds] == ["ObjectLease", "DiskLease"]
 
 

@@ -258,6 +258,15 @@ def test_rebuild_of_what_is_the_same_resets_nothing(live: Live) -> None:
     assert planning.rebuild(live.project, live.layout, True) == ()
 
 
+def test_rows_that_will_leave_a_source_are_announced(live: Live) -> None:
+    edited = live.edited("sql/bronze/s.yml", "topics:\n", "keep: 30 days\ntopics:\n")
+    entries = {entry.name: entry for entry in live.plan(edited).entries}
+    assert (entries["bronze.a"].verdict, entries["silver.totals"].verdict) == ("KEEP", "SAME")
+    assert entries["bronze.a"].first is not None
+    assert "leave 30 days after" in entries["bronze.a"].first.message
+    assert "a rebuild" in entries["bronze.a"].first.message
+
+
 def test_other_topic_of_a_source_is_a_mix_of_the_source(live: Live) -> None:
     edited = live.edited("sql/bronze/s.yml", "  a:\n", "  a:\n    topic: elsewhere\n")
     found = verdicts(live.plan(edited))

@@ -31,6 +31,13 @@ def test_edited_header_has_its_verdict(tmp_path: Path, old: str, new: str, verdi
     assert live.entry("silver.totals", live.edited(TOTALS_FILE, old, new)).verdict == verdict
 
 
+def test_rows_that_will_leave_a_table_are_announced(tmp_path: Path) -> None:
+    live = Live(tmp_path)
+    live.start()
+    found = live.entry("gold.news", live.edited(NEWS_FILE, "publish:", "keep: 36h\nkeep_history: 7d\npublish:"))
+    assert (found.verdict, found.first and "leave 1.5 days after" in found.first.message) == ("KEEP", True)
+
+
 def test_another_column_that_is_sent_is_reported(tmp_path: Path) -> None:
     live = Live(tmp_path, {**FILES, NEWS_FILE: NEWS.replace("{total: total}", "{json: id}")})
     live.start()

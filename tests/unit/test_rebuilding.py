@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import Schema
 
 from headrace import cli
-from headrace.environment.lock import file_lock
-from headrace.errors import ExitCode
+from headrace.commands.edits.rebuilding import rebuilding
+from headrace.errors import ExitCode, Locked
 from headrace.project import rebuilds
 from headrace.project.declarations.target import DATA_DIR_VARIABLE
 from headrace.project.rebuilds import Rebuild
 from headrace.queries.inputs import InputLog, Inputs
+from headrace.store import lease, retention
+from headrace.store.delta_tables import create_table
 from headrace.store.layout import Beside, Layout
+from headrace.store.leases import object_store as object_lease
+from headrace.store.paths import StorePath
+from headrace.store.retention import Ages, Mark
+from tests import buckets
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,9 +63,39 @@ def test_misuse_is_code_2(
 
 def test_query_is_rebuilt_by_one_process(layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     Rebuild(("sales",), "2026-01-01T10:00:00+00:00").write(layout)
-    with file_lock(layout.locks / "rebuild-sales" / "rebuild.lock", "no"):
+    with lease.exclusive(rebuilding(layout, "sales")):
         code, said = run(capsys, "rebuild", "sales", "--drop")
     assert (code, "another process rebuilds sales" in said) == (ExitCode.INVALID, True)
+
+
+def test_query_is_rebuilt_by_one_of_two_machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "POLL", 0.01)
+    monkeypatch.setattr(object_lease, "RENEW", 0.02)
+    store = buckets.in_memory()
+    one, other = (rebuilding(Layout(tmp_path / name, store), "sales") for name in ("one", "other"))
+    with lease.exclusive(one), pytest.raises(Locked, match="another process rebuilds sales: pid "):
+        lease.exclusive(other).__enter__()
+    with lease.exclusive(other):
+        pass
+
+
+def lost_rows(table: StorePath) -> None:
+    """Let a table have lost rows to its `keep`."""
+    retention.write(table, Ages(gone=Mark(1_800_000_000.0, 7)))
+
+
+def test_rebuild_says_from_when_on_rows_are_there(layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    create_table(layout.landing("sales"), Schema.from_arrow(pa.schema([("topic", pa.string())])), {})
+    lost_rows(layout.landing("sales"))
+    with lease.exclusive(rebuilding(layout, "sales")):  # so that it goes no further
+        said = run(capsys, "rebuild", "sales")[1]
+    assert "bronze.sales has only rows that arrived after 2027-01-15 08:00 UTC" in said
+
+
+def test_sent_rows_that_have_left_are_not_rebuilt(layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    lost_rows(layout.table("gold.sales_notifications"))
+    code, said = run(capsys, "rebuild", "sales")
+    assert (code, "could not tell which rows were sent before; `headrace reset sales`" in said) == (2, True), said
 
 
 def test_dropped_rebuild_is_gone(layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:

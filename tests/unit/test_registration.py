@@ -21,6 +21,22 @@ def project() -> Project:
 
 
 @pytest.mark.parametrize(
+    ("url", "catalogue", "place"),
+    [
+        ("s3a://lake/it", "unity", "s3://lake/it/"),
+        ("s3a://lake/it", "hive", "s3a://lake/it/"),
+        ("az://lake/it", "unity", "abfss://lake@acme.dfs.core.windows.net/it/"),
+        ("gs://lake/it", "unity", "gs://lake/it/"),
+    ],
+)
+def test_place_is_named_as_the_catalogue_names_it(project: Project, url: str, catalogue: Catalogue, place: str) -> None:
+    options = {"azure_storage_account_name": "acme"} if url.startswith("az") else {}
+    target = replace(project.target, store=path_of(url, options))
+    lines = [line for line in statements(replace(project, target=target), catalogue) if "LOCATION" in line]
+    assert lines and all(f"LOCATION '{place}tables/" in line for line in lines)
+
+
+@pytest.mark.parametrize(
     ("catalogue", "expected"),
     [
         ("hive", "CREATE TABLE IF NOT EXISTS `gold`.`calls` USING DELTA LOCATION 's3a://lake/it/tables/gold/calls'"),

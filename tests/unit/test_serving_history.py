@@ -6,15 +6,16 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from deltalake import QueryBuilder, write_deltalake
+from deltalake import QueryBuilder
 
 from headrace.project.model import Model
 from headrace.serving.events import Event
 from headrace.serving.history import TABLE, History
+from headrace.store.paths import StorePath
+from tests.unit.conftest import write_rows
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Store
@@ -25,13 +26,13 @@ select '{id}' as order_id, '{body}' as body, false as _deleted, {batch} as _batc
 """
 
 
-def store_states(path: Path, *states: tuple[str, str, int, int, int]) -> None:
+def store_states(path: StorePath, *states: tuple[str, str, int, int, int]) -> None:
     """One commit of (order, state, batch, partition, offset) to the change log."""
     rows = [
         ROW.format(id=order_id, body=_body(order_id, state), batch=batch, partition=partition, offset=offset)
         for order_id, state, batch, partition, offset in states
     ]
-    write_deltalake(path, QueryBuilder().execute(" union all ".join(rows)), mode="append")
+    write_rows(path, QueryBuilder().execute(" union all ".join(rows)), mode="append")
 
 
 def _body(order_id: str, state: str) -> str:

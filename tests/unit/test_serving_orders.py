@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
+from headrace.errors import EnvironmentFault
 from headrace.project.model import Project
 from headrace.serving import orders as serving_orders
 from headrace.serving.app import Service, application
@@ -390,3 +391,26 @@ def test_mail_counts_are_those_of_the_ledgers(world: World) -> None:
             outcomes = ("sent", "sent", "refused", "undeliverable", "sending")
             ledger.executemany("insert into letters values ('a', ?)", [(outcome,) for outcome in outcomes])
     assert mailed(world) == {"sent": 4, "dry_run": 0, "failed": 4}
+
+
+def test_store_that_does_not_answer_is_asked_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving_orders, "_PRUNE_SECONDS", 0)
+    monkeypatch.setattr(serving_orders, "MAX_RECENT", 0)
+    world.topic.write("a", "CREATED")
+    asked = list[int]()
+
+    class Away(Past):
+        async def reopen(self) -> Mapping[int, int]:
+            asked.append(1)
+            if len(asked) == 1:
+                raise EnvironmentFault("the store fails")
+            return {0: 1}
+
+    async def wait(one: Instance) -> int:
+        pruning = asyncio.create_task(one.orders.prune())
+        while one.recent.size:
+            await asyncio.sleep(0)
+        pruning.cancel()
+        return len(asked)
+
+    assert play(replace(world, past=Away()), wait) == 2

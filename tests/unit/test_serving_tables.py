@@ -188,3 +188,11 @@ def test_cursor_is_data_not_sql(checked: Store) -> None:
     values = [0, 0, "' or 1 = 1 --", "FRAUD", "x"]
     cursor = base64.urlsafe_b64encode(json.dumps(values).encode()).decode()
     assert get(checked, "gold.order_checks", after=cursor).status_code == 200
+
+
+@pytest.mark.parametrize("parameters", [{}, {"where": "n > 2"}, {"key": "o3"}, {"where": "n > 2", "key": "o3"}])
+def test_store_that_cannot_be_read_is_no_fault_of_the_request(checked: Store, parameters: dict[str, str]) -> None:
+    for file in checked.layout.table("gold.order_checks").glob("*.parquet"):
+        file.unlink()
+    answer = get(checked, "gold.order_checks", **parameters)
+    assert (answer.status_code, "gold.order_checks cannot be read now" in answer.json()["detail"]) == (503, True)

@@ -275,7 +275,7 @@ def test_store_is_a_bucket_with_its_options(conf, tmp_path):
     assert str(read.layout.table("gold.t")) == "s3://lake/shop/tables/gold/t"
     assert read.place.uri == "s3a://lake/shop"
     assert read.store.bucket.options == {"aws_access_key_id": "id", "aws_secret_access_key": "s3cret"}
-    assert (read.layout.locks, "s3cret" in repr(read)) == (tmp_path / ".headrace" / "local" / "locks", False)
+    assert (read.layout.logs, "s3cret" in repr(read)) == (tmp_path / ".headrace" / "local" / "logs", False)
 
 
 @pytest.mark.parametrize("text", ["/lake", "file:///lake", "{url: /lake}"])

@@ -46,7 +46,8 @@ def _statement(name: str, path: StorePath, description: str, catalogue: Catalogu
 
 
 def _location(path: StorePath, catalogue: Catalogue) -> str:
-    """Hadoop's name of a place for Hive, the cloud's own for the others."""
+    """Hadoop's name of a place; of Amazon's the one that is not only Hadoop's, for all but Hive."""
     if isinstance(path, Path):
         return path.absolute().as_uri()
-    return spark_uri(path) if catalogue == "hive" else str(path)
+    uri = spark_uri(path)
+    return uri if catalogue == "hive" else uri.replace("s3a://", "s3://", 1)

@@ -52,7 +52,7 @@ def schemas(
 
 
 def doctor(context: typer.Context, json: Json = False) -> int:
-    """Look at Java, jars, ports, broker, store and disk; say the fix.
+    """Look at Java, jars, ports, broker, progress topic, store and disk; say the fix.
 
     Example: headrace doctor
     """

@@ -42,7 +42,7 @@ def replay(workspace: Workspace, chosen: Chosen, as_json: bool) -> int:
         from headrace.queries import replaying_rows
         from headrace.spark import jvm_lock, session
 
-        with session.start(project.target, layout.spark_log()) as spark, jvm_lock.beside_lease(spark, layout):
+        with session.start(project.target, layout.spark_log()) as spark, jvm_lock.beside_lease(spark, layout.locks):
             found = replaying.total(replaying.run(spark, layout, project.landings, chosen))
             asked = dict(replaying_rows.request(spark, project, layout, chosen))
     if as_json:

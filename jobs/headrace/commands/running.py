@@ -97,7 +97,7 @@ def run_project(
     with (
         naming(layout.data_dir),
         session.running(project.target, layout.spark_log()) as spark,
-        jvm_lock.beside_lease(spark, layout),
+        jvm_lock.beside_lease(spark, layout.locks),
     ):
         running = Run(spark, project, Options(**options), log)
         running.prepare()

@@ -18,6 +18,7 @@ from headrace.environment.broker import Broker, BrokerState
 from headrace.environment.doctor import Check, Facts, diagnose
 from headrace.errors import EnvironmentFault, ExitCode, HeadraceError, UsageError, did_you_mean
 from headrace.logs import event_logger
+from headrace.project.kafka_options.topic_names import progress_topic
 from headrace.project.model import Project
 from headrace.reading import printing
 from headrace.store import lease
@@ -51,7 +52,7 @@ def doctor(workspace: Workspace, as_json: bool) -> int:
     target = workspace.declared.target
     kafka, ahead = target.kafka, _ahead(workspace.declared)
     found = (target.data_dir, kafka.bootstrap, kafka.options, target.broker_of, _jar_sets(workspace), target.store)
-    checks = diagnose(Facts(*found, ahead))
+    checks = diagnose(Facts(*found, ahead, progress_topic(target)))
     if as_json:
         printing.write_lines(json.dumps(asdict(check)) for check in checks)
     else:
@@ -130,6 +131,8 @@ def _tables_json(done: Mapping[str, Upkeep]) -> Iterator[str]:
 def _table_lines(done: Mapping[str, Upkeep]) -> Iterator[str]:
     for name, found in done.items():
         now = f"{found.files} files, {found.bytes:,} bytes, log from version {found.horizon} to {found.newest}"
-        yield f"{name}: {found.commits} commits noted, {found.compacted} files made one, {found.removed} removed; {now}"
+        left = f", {found.retired} left by `keep`" if found.retired else ""
+        files = f"{found.compacted} files made one, {found.removed} removed{left}"
+        yield f"{name}: {found.commits} commits noted, {files}; {now}"
     if not done:
         yield "nothing to do"

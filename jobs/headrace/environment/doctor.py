@@ -14,12 +14,14 @@ from typing import Any
 import psutil
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigResource
 
 from headrace.environment import jars
 from headrace.environment.broker import Broker
 from headrace.environment.java import VECTOR_MODULE, find_java, modules
 from headrace.errors import EnvironmentFault
 from headrace.project.kafka_options.client_properties import translated
+from headrace.project.kafka_options.topic_names import PROGRESS_SETTINGS, PROGRESS_TOPIC
 from headrace.secrets import hidden
 from headrace.store.layout import Layout
 from headrace.store.paths import ObjectPath, StorePath, check
@@ -50,6 +52,7 @@ class Facts:
     store: StorePath | None = None
     ahead: tuple[str, ...] = ()
     """The recorded positions that are ahead of what exists, in words."""
+    progress_topic: str = PROGRESS_TOPIC
 
 
 @dataclass(frozen=True)
@@ -115,8 +118,7 @@ def ports(facts: Facts) -> Check:
 
 def broker(facts: Facts) -> Check:
     """The broker answers."""
-    own = Broker(Layout(facts.broker_of or facts.data_dir).broker)
-    bootstrap = own.status().bootstrap if facts.bootstrap == "embedded" else facts.bootstrap
+    bootstrap = _bootstrap(facts)
     fault = _fault(bootstrap, translated(facts.options or {}))
     message = "" if fault is None else hidden(" ".join(fault.str().split()))
     if fault is not None and fault.code() in _OF_OPTIONS:
@@ -127,6 +129,49 @@ def broker(facts: Facts) -> Check:
         return Check("broker", None, "the embedded broker is not running", "`headrace run` starts it when needed.")
     fix = "Start it, or correct `kafka:` in conf/ or HEADRACE_KAFKA_BOOTSTRAP."
     return Check("broker", False, f"{bootstrap} does not answer: {message}", fix)
+
+
+def progress(facts: Facts) -> Check:
+    """The topic of progress keeps what it must, and stays small."""
+    topic, bootstrap, options = facts.progress_topic, _bootstrap(facts), translated(facts.options or {})
+    if not bootstrap or _fault(bootstrap, options) is not None:
+        return Check("progress", True, "no broker to ask")
+    wrong = _differing(AdminClient({**options, **_QUIET, "bootstrap.servers": bootstrap}), topic)
+    if wrong is None:
+        return Check("progress", True, f"{topic} is not there yet, or may not be described")
+    if not wrong:
+        return Check("progress", True, f"{topic} is compacted and small")
+    found = ", ".join(f"{name}={value}" for name, value in wrong.items())
+    wanted = ",".join(f"{name}={PROGRESS_SETTINGS[name]}" for name in wrong)
+    alter = f"kafka-configs.sh --alter --entity-type topics --entity-name {topic} --add-config {wanted}"
+    if "cleanup.policy" in wrong:
+        return Check("progress", False, f"{topic} has {found}, and may forget what was sent", f"Run `{alter}`.")
+    return Check("progress", None, f"{topic} has {found}, and grows long before it is compacted", f"Run `{alter}`.")
+
+
+def _differing(admin: AdminClient, topic: str) -> Mapping[str, str] | None:
+    """The settings of the topic of progress that are not as they should be; None where they are not to be had."""
+    asked = ConfigResource(ConfigResource.Type.TOPIC, topic)
+    try:
+        found = admin.describe_configs([asked], request_timeout=ANSWER_SECONDS)[asked].result(2 * ANSWER_SECONDS)
+    except KafkaException:
+        return None
+    values = {name: str(found[name].value) for name in PROGRESS_SETTINGS if name in found}
+    return {name: value for name, value in values.items() if not _is_as_good(value, PROGRESS_SETTINGS[name])}
+
+
+def _is_as_good(value: str, wanted: str) -> bool:
+    """Whether a setting is as wanted; a smaller number does as well."""
+    try:
+        return float(value) <= float(wanted)
+    except ValueError:
+        return value == wanted
+
+
+def _bootstrap(facts: Facts) -> str | None:
+    """The address of the target's broker; None for an embedded one that is not running."""
+    own = Broker(Layout(facts.broker_of or facts.data_dir).broker)
+    return own.status().bootstrap if facts.bootstrap == "embedded" else facts.bootstrap
 
 
 def _fault(bootstrap: str | None, options: Mapping[str, str]) -> KafkaError | None:
@@ -200,6 +245,7 @@ CHECKS: tuple[Callable[[Facts], Check], ...] = (
     jar_files,
     ports,
     broker,
+    progress,
     store,
     positions,
     disk,

@@ -1,102 +1,57 @@
-"""The ledger: which orders have had their letter, and how far a topic has been read; one small file, always synced."""
+"""The ledger of a topic: which orders have had their letter, and how far the topic has been read.
+
+On a disk it is one small database, always synced (`disk_ledger`). On an object store it is an object for each order and
+one for the topic (`object_ledger`), so it grows by what it says and no write takes longer for its age.
+"""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Protocol
 
-from headrace.errors import EnvironmentFault
-
-Outcome = Literal["sending", "sent", "refused", "undeliverable"]
-
-_TABLES = """
-create table if not exists letters (
-    order_id text primary key, outcome text not null, reason text not null default '', at text not null
-);
-create table if not exists places (partition integer primary key, next integer not null);
-"""
-
-_DISK = "see whether the disk is full and whether this user may write there, or choose another `data_dir` in conf/"
-_BROKEN = "it is no ledger; put a copy of it back, or remove it, and letters that were sent may go out again"
+from headrace.mail.disk_ledger import DiskLedger
+from headrace.mail.object_ledger import ObjectLedger, Rehearsal
+from headrace.mail.outcome import Outcome, Place
+from headrace.store.paths import ObjectPath, StorePath
 
 
-class Ledger:
+class Ledger(Protocol):
     """The outcome of each order's letter; one left as `sending` by an ended process may or may not have been sent."""
-
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection, self._path = connection, path
-        with _open(connection, path):
-            connection.executescript(_TABLES)
-
-    @classmethod
-    def at(cls, path: Path) -> Ledger:
-        """The ledger that a file holds."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with _naming_file(path):
-            connection = sqlite3.connect(path)
-        return cls(connection, path)
-
-    @classmethod
-    def copy_of(cls, path: Path) -> Ledger:
-        """A copy of a file's ledger in memory, discarded at the end: that of a dry run."""
-        memory = sqlite3.connect(":memory:")
-        if path.exists():
-            with _open(memory, path), closing(sqlite3.connect(path)) as stored:
-                stored.backup(memory)
-        return cls(memory, path)
 
     def places(self) -> Mapping[int, int]:
         """The offset to go on from, per partition."""
-        return dict(self._execute("select partition, next from places"))
 
     def is_done(self, order_id: str) -> bool:
         """Whether an order has had its letter, or can have none."""
-        return bool(self._execute("select 1 from letters where order_id = ? and outcome <> 'sending'", order_id))
 
-    def write(self, order_id: str, outcome: Outcome, reason: str = "") -> None:
-        """Record the outcome of an order's letter."""
-        now = "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')"
-        self._execute(f"insert or replace into letters values (?, ?, ?, {now})", order_id, outcome, reason)
+    def write(self, order_id: str, place: Place, outcome: Outcome, reason: str = "") -> None:
+        """Record the outcome of an order's letter, which a notice at that place asks for."""
 
-    def mark_read(self, partition: int, offset: int) -> None:
-        """Record that everything up to an offset has been read."""
-        self._execute("insert or replace into places values (?, ?)", partition, offset + 1)
+    def mark_read(self, place: Place) -> None:
+        """Record that everything in a partition up to a place has been read."""
 
-    def counts(self) -> dict[str, int]:
+    def counts(self) -> Mapping[str, int]:
         """How many orders there are of each outcome."""
-        return dict(self._execute("select outcome, count(*) from letters group by 1 order by 1"))
 
     def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
-
-    def _execute(self, sql: str, *values: str | int) -> list[Any]:
-        """Run one statement to its commit."""
-        with _naming_file(self._path), self._connection:
-            return self._connection.execute(sql, values).fetchall()
+        """Use it no more."""
 
 
-@contextmanager
-def _open(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """Make a connection ready for use, or close it."""
-    try:
-        with _naming_file(path):
-            yield
-    except EnvironmentFault:
-        connection.close()
-        raise
+def of(folder: StorePath, topic: str) -> Ledger:
+    """The ledger of a topic in a folder of a store."""
+    if isinstance(folder, Path):
+        return DiskLedger.at(folder / f"{topic}.sqlite")
+    return ObjectLedger(_prefix(folder, topic))
 
 
-@contextmanager
-def _naming_file(path: Path) -> Iterator[None]:
-    """Report SQLite's errors about a file or a disk in one line; errors of our SQL keep their traceback."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        remedies = {sqlite3.OperationalError: _DISK, sqlite3.DatabaseError: _BROKEN}
-        if type(error) not in remedies:
-            raise
-        raise EnvironmentFault(f"{path}: {error}; {remedies[type(error)]}") from error
+def rehearsal(folder: StorePath, topic: str) -> Ledger:
+    """What is in the ledger of a topic; whatever is written to it is forgotten at the end."""
+    if isinstance(folder, Path):
+        return DiskLedger.copy_of(folder / f"{topic}.sqlite")
+    return Rehearsal(_prefix(folder, topic))
+
+
+def _prefix(folder: StorePath, topic: str) -> ObjectPath:
+    assert isinstance(folder, ObjectPath), f"{folder} is on no store that is known"
+    return folder / topic

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from headrace.mail.ledger import Ledger, Outcome
+from headrace.mail.ledger import Ledger
 from headrace.mail.letter import Undeliverable, letter
+from headrace.mail.outcome import Outcome, Place
 from headrace.mail.post import Post
 from headrace.reading.rows import Row
 
@@ -28,7 +29,7 @@ def deliver(notices: Iterable[Row], ledger: Ledger, post: Post) -> Iterator[Deli
     """
     for notice in notices:
         yield _delivered(notice, ledger, post)
-        ledger.mark_read(notice["partition"], notice["offset"])
+        ledger.mark_read(_place(notice))
 
 
 def _delivered(notice: Row, ledger: Ledger, post: Post) -> Delivery:
@@ -38,7 +39,7 @@ def _delivered(notice: Row, ledger: Ledger, post: Post) -> Delivery:
     # A notice without a key has no order: its place names it.
     name = order_id if order_id is not None else f"{notice['topic']}[{notice['partition']}]@{notice['offset']}"
     outcome, reason = _sent(name, notice, ledger, post)
-    ledger.write(name, outcome, reason)
+    ledger.write(name, _place(notice), outcome, reason)
     return Delivery(name, outcome, reason)
 
 
@@ -47,9 +48,13 @@ def _sent(name: str, notice: Row, ledger: Ledger, post: Post) -> tuple[Outcome, 
         made = letter(notice["key"], notice["value"])
     except Undeliverable as error:
         return "undeliverable", str(error)
-    ledger.write(name, "sending")
+    ledger.write(name, _place(notice), "sending")
     try:
         post.send(made, notice["topic"])
     except Undeliverable as error:
         return "refused", str(error)
     return "sent", ""
+
+
+def _place(notice: Row) -> Place:
+    return Place(notice["partition"], notice["offset"])

@@ -86,6 +86,7 @@ class _Planner:
                 name, place = f"bronze.{topic.name}", topic.place
                 known = self._old(record).topics.get(name) if record else None
                 reasons = tuple(settings.topic_reasons(known[1], topic)) if known else ()
+                reasons += tuple(settings.landing_reasons(known[0], landing)) if known else ()
                 if known and known[0].name != landing.name:
                     message = f"it landed with {known[0].name}: what landed there is read no more"
                     reasons = (*reasons, Reason(Verdict.MIX, place, message))

@@ -12,7 +12,7 @@ from headrace.planning.verdict import Reason, Verdict
 from headrace.project import seed_changes
 from headrace.project.declarations import event_times
 from headrace.project.declarations.macros import named_in
-from headrace.project.model import Model, Publish, Topic
+from headrace.project.model import Landing, Model, Publish, Topic
 from headrace.project.seed_changes import SeedChanges
 from headrace.project.sql import dialect
 
@@ -36,10 +36,11 @@ _JUDGED = (
     "delete_when",
     "publish",
     "tests",
+    "keep",
 )
 _HARMLESS = (
     *("layer", "name", "domain", "path", "description", "log", "tags", "owner", "meta", "header_places", "every"),
-    *("allow", "extra_columns", "on_error"),
+    *("allow", "extra_columns", "on_error", "keep_history"),
 )
 """Keys that change nothing of what is stored."""
 
@@ -65,8 +66,29 @@ def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bo
         verdict = Verdict.MIX if has_self_read else Verdict.FORWARD
         message = "keys that were deleted by the old rule stay so, with what they had counted"
         yield Reason(verdict, _place(new, "delete_when"), message, _text(old.delete_when), _text(new.delete_when))
+    if old.keep != new.keep:
+        message = _leaving(new.keep, "whoever looks them up later finds none")
+        yield Reason(Verdict.KEEP, _place(new, "keep"), message, _text(old.keep), _text(new.keep))
     yield from _publish_reasons(old, new)
     yield from _test_reasons(before, now, table)
+
+
+def landing_reasons(old: Landing, new: Landing) -> Iterator[Reason]:
+    """What the edit of a landing means for the table of its topics."""
+    if old.keep != new.keep:
+        message = _leaving(new.keep, "a rebuild, a reset and a new model begin with those that are left")
+        yield Reason(Verdict.KEEP, new.place, message, _text(old.keep), _text(new.keep))
+
+
+def _leaving(keep: float | None, cost: str) -> str:
+    if keep is None:
+        return "rows stay from now on; those that have left do not come back"
+    return f"rows leave {_days(keep)} after they arrived, and do not come back: {cost}"
+
+
+def _days(seconds: float) -> str:
+    days = seconds / 86_400
+    return f"{days:g} day{'' if days == 1 else 's'}" if days >= 1 else f"{seconds / 3600:g} h"
 
 
 def topic_reasons(old: Topic, new: Topic) -> Iterator[Reason]:

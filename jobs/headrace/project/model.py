@@ -141,11 +141,16 @@ class Topic:
 
 @dataclass(frozen=True)
 class Landing:
-    """The topics of one domain: they land together, in one table and one commit."""
+    """The topics of one domain: they land together, in one table and one commit.
+
+    `keep` is for how many seconds rows stay, None for all time; `keep_history`, for how long replaced files do.
+    """
 
     name: str
     topics: tuple[Topic, ...]
     place: Place
+    keep: float | None = None
+    keep_history: float | None = None
 
     @property
     def query(self) -> str:
@@ -249,6 +254,8 @@ class Model:
     `on_error` is what happens to a row that makes the SQL fail: it stops the query, or is set aside.
     `remember` is for how many seconds of event time a streaming model finds its own rows: a number or a parameter.
     `every` is the number of seconds between two snapshots, or the variable that holds it.
+    `keep` is for how many seconds rows stay, None for all time; `keep_history`, for how long replaced files do, where
+    the target is not to say.
     """
 
     layer: Layer
@@ -280,6 +287,8 @@ class Model:
     tests: tuple[DataTest, ...] = ()
     output_columns: tuple[str, ...] | None = None
     tags: tuple[str, ...] = ()
+    keep: float | None = None
+    keep_history: float | None = None
     owner: str | None = None
     meta: Mapping[str, Any] = field(default_factory=dict, compare=False)
     header_places: Mapping[str, Place] = field(default_factory=dict, compare=False)

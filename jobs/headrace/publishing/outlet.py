@@ -17,6 +17,10 @@ from headrace.publishing.routes import Rules
 from headrace.reading.topics import client_options
 
 TIMEOUT = 30.0
+NEWEST = 5_000
+"""So many offsets of the topic of progress are read at first, and more only for a publisher that is not among them."""
+
+_FURTHER = 8
 
 _FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
 
@@ -73,24 +77,34 @@ def read_progress(outlet: Outlet) -> Recorded | None:
 
 
 def read_all(outlet: Outlet, names: Collection[str]) -> Mapping[str, Recorded]:
-    """The newest committed progress records of publishers that share the topic of an outlet."""
+    """The newest committed progress records of publishers that share the topic of an outlet.
+
+    The topic is read from its end, as what has not been compacted yet may be long.
+    """
     settings = {"group.id": outlet.name, "isolation.level": "read_committed", "enable.auto.commit": False}
     consumer = Consumer({**outlet.config, **settings, "auto.offset.reset": "earliest", "enable.partition.eof": True})
     try:
-        consumer.assign([TopicPartition(outlet.progress_topic, 0, 0)])
-        return _newest(consumer, outlet, names)
+        newest = _newest(consumer, outlet, names)
     finally:
         consumer.close()
+    return {name: Recorded.from_json(text) for name, text in newest.items()}
 
 
-def _newest(consumer: Consumer, outlet: Outlet, names: Collection[str]) -> Mapping[str, Recorded]:
+def _newest(consumer: Consumer, outlet: Outlet, names: Collection[str]) -> Mapping[str, bytes]:
+    topic, admin = outlet.progress_topic, BrokerAdmin(outlet.config)
+    first, end = admin.starts({topic: [0]})[topic][0], admin.ends({topic: [0]}, committed=False)[topic][0]
+    begin, length, found = end, NEWEST, dict[str, bytes]()
+    while begin > first and not found.keys() >= {*names}:
+        begin, length = max(first, end - length), length * _FURTHER
+        consumer.assign([TopicPartition(topic, 0, begin)])
+        found = _last_of(consumer, topic, names, end)
+    return found
+
+
+def _last_of(consumer: Consumer, topic: str, names: Collection[str], end: int) -> dict[str, bytes]:
     """Read up to the topic's end: an open transaction of another publisher hides what was committed after it began."""
-    newest, topic = dict[str, bytes](), outlet.progress_topic
-    end = BrokerAdmin(outlet.config).ends({topic: [0]}, committed=False)[topic][0]
-    while True:
-        message = consumer.poll(TIMEOUT)
-        if message is None:
-            raise EnvironmentFault(f"topic {topic} could not be read to its end: a transaction in it is still open")
+    newest = dict[str, bytes]()
+    while (message := consumer.poll(TIMEOUT)) is not None:
         error = message.error()
         if error is None:
             name = (message.key() or b"").decode()
@@ -99,4 +113,5 @@ def _newest(consumer: Consumer, outlet: Outlet, names: Collection[str]) -> Mappi
         elif error.code() != KafkaError._PARTITION_EOF:
             raise KafkaException(error)
         elif (message.offset() or 0) >= end:
-            return {name: Recorded.from_json(text) for name, text in newest.items()}
+            return newest
+    raise EnvironmentFault(f"topic {topic} could not be read to its end: a transaction in it is still open")

@@ -43,6 +43,15 @@ class Message:
     row: Row
     place: Progress
 
+    @property
+    def noted_as(self) -> tuple[str, int, int]:
+        """What identifies the row in the notes of those that were set aside."""
+        return (self.place.table_id, -1 if self.place.replaced else self.place.version, self.place.position)
+
+    def details(self, reason: str) -> dict[str, Any]:
+        """What such a note says of it."""
+        return {"topic": self.row.topic, "key": self.row.key, "bytes": len(self.row.value or ""), "reason": reason}
+
 
 class Publisher:
     """Sends the rows of one append model, in arrival order, exactly once for read_committed consumers.
@@ -110,8 +119,8 @@ class Publisher:
 
     @property
     def version(self) -> int:
-        """Every version before this one has been sent."""
-        return self._progress.version
+        """Every version before this one has been sent; 0 while nobody knows which of a table that was swapped in."""
+        return 0 if self._progress.replaced else self._progress.version
 
     def close(self) -> None:
         """Drop the producer; the next step opens another and reads the progress again."""
@@ -217,9 +226,7 @@ class Publisher:
     def _routed(self, chunk: Sequence[Message]) -> Sequence[Message]:
         """Those rows whose topic can be written; the others are set aside."""
         refused = self._routes.refusals(message.row.topic for message in chunk) if self._routes else {}
-        for message in chunk if refused else ():
-            if message.row.topic in refused:
-                self._set_aside(message, refused[message.row.topic])
+        self._set_aside([(message, refused[message.row.topic]) for message in chunk if message.row.topic in refused])
         return [message for message in chunk if message.row.topic not in refused]
 
     def _messages(self, commit: Commit) -> Iterator[Row]:
@@ -244,7 +251,7 @@ class Publisher:
         if self._try_send([message.row for message in chunk], after):
             return len(chunk)
         if len(chunk) == 1:
-            self._set_aside(chunk[0], "too_large")
+            self._set_aside([(chunk[0], "too_large")])
             self._try_send([], after)
             return 0
         half = len(chunk) // 2
@@ -281,12 +288,10 @@ class Publisher:
             except BufferError:
                 producer.poll(1.0)
 
-    def _set_aside(self, message: Message, reason: str) -> None:
-        self.set_aside += 1
-        row, place = message.row, message.place
-        details = {"topic": row.topic, "key": row.key, "bytes": len(row.value or ""), "reason": reason}
-        version = -1 if place.replaced else place.version
-        self._notes.add((place.table_id, version, place.position), details)
+    def _set_aside(self, rejected: Sequence[tuple[Message, str]]) -> None:
+        """Count rows, each with the reason why it is not sent, and note them."""
+        self.set_aside += len(rejected)
+        self._notes.add({message.noted_as: message.details(reason) for message, reason in rejected})
 
 
 def _chunk(messages: Iterator[Message]) -> Iterator[Message]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
 
 from headrace.store import durable
 from headrace.store.paths import StorePath
+
+KEPT = 5_000
+"""The newest notes, which stay: those of a transaction at least, as a crash repeats one. At most twice as many do."""
 
 Place = tuple[str, int, int]
 """Table id, version and position of a row."""
@@ -18,19 +21,26 @@ class Notes:
 
     def __init__(self, file: StorePath) -> None:
         self._file = file
-        self._places = set(_places(file))
+        self._lines = {_place(line): line for line in (file.read_text("utf-8").splitlines() if file.is_file() else ())}
 
-    def add(self, place: Place, details: dict[str, Any]) -> None:
-        """Note a row, unless an earlier run has done so."""
-        if place in self._places:
+    def add(self, rows: Mapping[Place, Mapping[str, Any]]) -> None:
+        """Note rows with their details, but for those that an earlier run has noted."""
+        new = {place: _line(place, details) for place, details in rows.items() if place not in self._lines}
+        if not new:
             return
-        table, version, position = place
-        line = json.dumps({**details, "table": table, "version": version, "position": position})
-        durable.append(self._file, line)
-        self._places.add(place)
+        self._lines |= new
+        if len(self._lines) <= 2 * KEPT:
+            durable.append(self._file, [*new.values()])
+            return
+        self._lines = dict([*self._lines.items()][-KEPT:])
+        durable.write(self._file, "".join(f"{line}\n" for line in self._lines.values()))
 
 
-def _places(file: StorePath) -> Iterator[Place]:
-    for line in file.read_text("utf-8").splitlines() if file.is_file() else ():
-        note = json.loads(line)
-        yield note.get("table", ""), note.get("version", -1), note.get("position", -1)
+def _line(place: Place, details: Mapping[str, Any]) -> str:
+    table, version, position = place
+    return json.dumps({**details, "table": table, "version": version, "position": position})
+
+
+def _place(line: str) -> Place:
+    note = json.loads(line)
+    return note.get("table", ""), note.get("version", -1), note.get("position", -1)

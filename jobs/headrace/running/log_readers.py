@@ -6,11 +6,15 @@ Most readers need no log: commits that left it are in the table's history (`stor
 - a query whose newest batch looked up a table as of a version: it may have to be run again;
 - a query in the streaming engine that looks up a table: Spark reads it as of the query's start;
 - a publisher: what it has not sent.
+
+A query that this run does not select needs as much as one that runs.
+
+Rows that leave a table by its `keep` are needed by more: by every query that has begun and has not read them yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from headrace.project import graph, rebuilds
 from headrace.project.model import Project, Query
@@ -26,15 +30,38 @@ Version = tuple[StorePath, int]
 
 def bounds(project: Project, layout: Layout, others: Mapping[StorePath, int]) -> Mapping[StorePath, int]:
     """The first version that is needed of each table that anybody reads; `others` are those known of otherwise."""
-    besides = [rebuilds.beside(layout, found, project.queries) for found in rebuilds.known(layout)]
+    queries = graph.queries(project.models)
+    besides = [rebuilds.beside(layout, found, queries) for found in rebuilds.known(layout)]
     found = dict(others)
-    for path, version in (each for around in (layout, *besides) for each in _needed(project, around)):
+    for path, version in (each for around in (layout, *besides) for each in _needed(project, around, queries)):
         found[path] = min(version, found.get(path, version))
     return found
 
 
-def _needed(project: Project, layout: Layout) -> Iterator[Version]:
-    for query in project.queries:
+def unread(project: Project, layout: Layout) -> Mapping[StorePath, int]:
+    """The first version of each table that a query which has begun has still to read, also beside the live ones."""
+    queries = graph.queries(project.models)
+    besides = [rebuilds.beside(layout, found, queries) for found in rebuilds.known(layout)]
+    found = dict[StorePath, int]()
+    for path, version in (each for around in (layout, *besides) for each in _unread(project, around, queries)):
+        found[path] = min(version, found.get(path, version))
+    return found
+
+
+def _unread(project: Project, layout: Layout, queries: Iterable[Query]) -> Iterator[Version]:
+    """Where each group of models is: behind its newest batch, or before it as long as that may have to run again."""
+    for query in queries:
+        log = InputLog(layout.checkpoint(query.name))
+        newest = log.newest() if query.engine == "micro_batch" else None
+        if newest is not None:
+            is_done = log.is_finished(newest.batch)
+            for source, (after, upto) in newest.ranges.items():
+                if (path := source_path(project, layout, source)) is not None:
+                    yield path, (upto if is_done else after) + 1
+
+
+def _needed(project: Project, layout: Layout, queries: Iterable[Query]) -> Iterator[Version]:
+    for query in queries:
         yield from _streamed(project, layout, query) if query.engine == "streaming" else _as_of(project, layout, query)
 
 

@@ -24,7 +24,7 @@ from headrace.landing.landing import KafkaSource, LandingQuery
 from headrace.planning import declared
 from headrace.planning.declared import Declared
 from headrace.project import dag, resets
-from headrace.project.kafka_options.topic_names import progress_topic
+from headrace.project.kafka_options.topic_names import PROGRESS_SETTINGS, progress_topic
 from headrace.project.model import Input, Model, Project
 from headrace.project.rules.duration_rules import IDLE_TICK
 from headrace.publishing.outlet import Outlet, read_all
@@ -276,8 +276,8 @@ class Run:
         published = [model.publish for model in running if model.publish]
         wanted |= {publish.topic: 1 for publish in published if publish.topic and publish.topic not in wanted}
         ensure(kafka, wanted)
-        if published:  # compacted: the broker's retention must never remove the record of how far a table has been sent
-            ensure(kafka, {progress_topic(self.project.target): 1}, {"cleanup.policy": "compact"})
+        if published:
+            ensure(kafka, {progress_topic(self.project.target): 1}, PROGRESS_SETTINGS)
 
     def _settle(self) -> None:
         """Decide where topics begin, and land the project's seeds, before anything runs that may look them up.

@@ -9,8 +9,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
 
-from headrace.project.model import Project
+from headrace.project.model import Model, Project
 from headrace.reading.status import TableStatus, write_tables
+from headrace.running import log_readers
 from headrace.running.tasks import Log
 from headrace.spark.failures import message_of
 from headrace.store.layout import Layout
@@ -20,31 +21,38 @@ from headrace.store.paths import StorePath
 ROUND_SECONDS = 60.0
 
 Bounds = Callable[[], Mapping[StorePath, int]]
+Needed = tuple[int | None, int | None]
+"""The first version of a table whose log is needed, and the first that somebody has still to read."""
 
 
 def tables(project: Project, layout: Layout) -> Iterator[tuple[str, StorePath, Policy]]:
     """All tables of a project, and how each is kept."""
     seconds = project.target.keep_history
-    appended = Policy(seconds)
-    # Each commit leaves the whole table behind, and nobody reads it commit by commit.
-    replaced = Policy(seconds, kept=20, worth=20)
     for landing in project.landings:
-        yield f"landing {landing.name}", layout.landing(landing.name), appended
+        policy = Policy(landing.keep_history or seconds, landing.keep)
+        yield f"landing {landing.name}", layout.landing(landing.name), policy
     for query in project.queries:
         yield f"failed rows of {query.name}", layout.failed(query.name), Policy(seconds, whole_markers=True)
         for model in query.models:
-            is_upsert = model.materialized == "upsert"
-            yield model.table, layout.table(model.table), replaced if is_upsert else appended
-            if is_upsert:
-                yield f"changes of {model.table}", layout.changes(model.table), appended
-            if model.run == "streaming":
-                yield f"late rows of {model.table}", layout.late(model.table), appended
+            yield from _tables_of(model, layout, model.keep_history or seconds)
+
+
+def _tables_of(model: Model, layout: Layout, seconds: float) -> Iterator[tuple[str, StorePath, Policy]]:
+    if model.materialized == "upsert":
+        # Each commit leaves the whole table behind, and nobody reads it commit by commit.
+        yield model.table, layout.table(model.table), Policy(seconds, kept=20, worth=20)
+        yield f"changes of {model.table}", layout.changes(model.table), Policy(seconds)
+    else:
+        yield model.table, layout.table(model.table), Policy(seconds, model.keep)
+    if model.run == "streaming":
+        yield f"late rows of {model.table}", layout.late(model.table), Policy(seconds)
 
 
 class TableUpkeep:
     """The passes over all tables of a project, and the note of how large each is."""
 
     def __init__(self, project: Project, layout: Layout, bounds: Bounds, log: Log) -> None:
+        self._project = project
         self._layout = layout
         self._bounds = bounds
         self._log = log
@@ -54,16 +62,20 @@ class TableUpkeep:
     def round(self, worth: int | None = None, chosen: str | None = None) -> Mapping[str, Upkeep]:
         """Look at each table, or the chosen one; what was done to those that needed it."""
         bounds, done = self._bounds(), dict[str, Upkeep]()
+        loses_rows = any(work.keep is not None for work in self._work.values())
+        unread = log_readers.unread(self._project, self._layout) if loses_rows else {}
         for name, work in self._work.items():
-            if chosen in (None, name) and (found := self._step(name, work, bounds, worth)) is not None:
+            needed = bounds.get(work.path), unread.get(work.path)
+            if chosen in (None, name) and (found := self._step(name, work, needed, worth)) is not None:
                 done[name] = found
         if done:
             self._note(done)
         return done
 
-    def _step(self, name: str, work: Maintenance, bounds: Mapping[StorePath, int], worth: int | None) -> Upkeep | None:
+    def _step(self, name: str, work: Maintenance, needed: Needed, worth: int | None) -> Upkeep | None:
+        bound, unread = needed
         try:
-            found = work.step(bounds.get(work.path), worth)
+            found = work.step(bound, worth, unread)
         except Exception as error:  # the next round tries again; nothing that runs depends on it
             if name not in self._failed:
                 self._log("maintenance_failed", table=name, cause=message_of(error))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
 from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
 
 COUNTS = ("sent", "dry_run", "failed")
 
@@ -17,16 +20,20 @@ _OUTCOMES = {"sent": "sent", "refused": "failed", "undeliverable": "failed"}
 
 def counts(layout: Layout) -> dict[str, int]:
     """Letters sent, only shown, and failed; zeros where no sender has run. A dry run leaves nothing to be counted."""
-    found = sum(map(_letters, sorted((layout.data_dir / "mail").glob("*.sqlite"))), Counter[str]())
+    folder, found = layout.mail, Counter[str]()
+    ledgers = folder.glob("*.sqlite") if isinstance(folder, Path) else folder.glob("*/topic.json")
+    for ledger in ledgers:
+        for outcome, number in _letters(ledger):
+            found[_OUTCOMES.get(outcome, "")] += number
     return {name: found[name] for name in COUNTS}
 
 
-def _letters(ledger: Path) -> Counter[str]:
-    found = Counter[str]()
+def _letters(ledger: StorePath) -> Iterable[tuple[str, int]]:
+    """How many letters of each outcome there are in a ledger."""
+    if not isinstance(ledger, Path):
+        return dict(json.loads(ledger.read_text())["counts"]).items()
     try:
         with closing(sqlite3.connect(f"{ledger.absolute().as_uri()}?mode=ro", uri=True)) as stored:
-            for outcome, number in stored.execute("select outcome, count(*) from letters group by 1"):
-                found[_OUTCOMES.get(outcome, "")] += number
+            return stored.execute("select outcome, count(*) from letters group by 1").fetchall()
     except sqlite3.Error:  # the sender is just creating it
-        pass
-    return found
+        return ()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
+from headrace.errors import HeadraceError
 from headrace.serving.events import Event, Recent, created, states
 from headrace.serving.order import CREATED, Order, same, text_of
 from headrace.serving.waiters import Waiter, Waiters
@@ -130,7 +132,8 @@ class Orders:
         while True:
             await asyncio.sleep(_PRUNE_SECONDS)
             if self._recent.size > MAX_RECENT:
-                self._recent.forget(await self._history.reopen())
+                with suppress(HeadraceError):  # a store that does not answer is asked again
+                    self._recent.forget(await self._history.reopen())
 
     async def _caught_up(self) -> None:
         if not await _within(self._recent.caught_up.wait(), _CATCH_UP_SECONDS):

@@ -80,8 +80,10 @@ def page(project: Project, layout: Layout, name: str, asked: Asked, known: Colle
     cursor = None if asked.after is None else _decoded(asked.after)
     if not found.written:
         return Page(name, version, [], None)
-    rows = _rows(found, conditions, asked, cursor)
-    keys = [tuple(row.pop(f"{_ORDER}{at}") for at in range(len(_order(found)))) for row in rows]
+    try:
+        rows, keys = _rows(found, conditions, asked, cursor)
+    except BadQuery as error:
+        raise _fault(found, asked, error) from None
     more = len(rows) > asked.limit
     return Page(name, version, rows[: asked.limit], _next(keys[: asked.limit], cursor) if more else None)
 
@@ -110,21 +112,32 @@ def _conditions(found: Relation, asked: Asked) -> list[str]:
     return conditions
 
 
-def _rows(found: Relation, conditions: list[str], asked: Asked, cursor: _Cursor | None) -> list[Row]:
+def _rows(
+    found: Relation, conditions: list[str], asked: Asked, cursor: _Cursor | None
+) -> tuple[list[Row], list[tuple[Any, ...]]]:
+    """The rows of a page and one more, and what each is sorted by."""
     order = _order(found)
     columns = ", ".join(f"{expression} as {_ORDER}{at}" for at, expression in enumerate(order))
     conditions = [*conditions, *([] if cursor is None else [_from(order, cursor)])]
     sql = f"select *, {columns} from {found.name}" if order else f"select * from {found.name}"
     sql += f" where {' and '.join(conditions)}" if conditions else ""
     limits = f" limit {asked.limit + 1} offset {cursor.returned if cursor else 0}"
+    names = [f"{_ORDER}{at}" for at in range(len(order))]
+    rows = list(_asked(found, sql, names, limits, asked.where).rows)
+    return rows, [tuple(row.pop(name) for name in names) for row in rows]
+
+
+def _fault(found: Relation, asked: Asked, error: BadQuery) -> Exception:
+    """What is wrong when a page cannot be read: the request or, if it fails without that too, the store."""
+    if isinstance(error, LeftToSpark) or str(error).startswith(AT_RUN_TIME):
+        return LeftOut("where", str(error))
     try:
-        return list(_asked(found, sql, [f"{_ORDER}{at}" for at in range(len(order))], limits, asked.where).rows)
-    except BadQuery as error:
-        if isinstance(error, LeftToSpark) or str(error).startswith(AT_RUN_TIME):
-            raise LeftOut("where", str(error)) from None
-        if asked.where is None and asked.after is None:
-            raise EnvironmentFault(f"{found.name} cannot be read now: {error}") from None
-        raise BadParameter("where" if asked.where is not None else "after", str(error)) from None
+        list(query(f"select * from {found.name} limit 1", found.tables, {found.name: found.sql}).rows)
+    except BadQuery as own:
+        return EnvironmentFault(f"{found.name} cannot be read now: {own}")
+    if asked.where is None and asked.after is None:
+        return EnvironmentFault(f"{found.name} cannot be read now: {error}")
+    return BadParameter("where" if asked.where is not None else "after", str(error))
 
 
 def _asked(found: Relation, sql: str, order: Sequence[str], limits: str, where: str | None) -> Rows:

@@ -12,15 +12,14 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import Locked
 from headrace.spark.jvm import java_class
-from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
 
 WAIT_SECONDS = 30.0
 _POLL_SECONDS = 0.2
 
 
-def beside_lease(spark: SparkSession, layout: Layout) -> AbstractContextManager[None]:
-    """Hold the lock beside the lease of a store on a disk; on an object store a lease ends by itself."""
-    folder = layout.lease
+def beside_lease(spark: SparkSession, folder: StorePath) -> AbstractContextManager[None]:
+    """Hold the lock beside the lease in a folder of a disk; on an object store a lease ends by itself."""
     return held(spark, folder) if isinstance(folder, Path) else nullcontext()
 
 

@@ -47,31 +47,44 @@ def _stat(found: pa.Table, which: str, number: int) -> int:
 
 
 class Removals:
-    """Files that were replaced, and when: noted before they are, and removed once they have been long enough."""
+    """Files that were replaced, when and by which version: noted before they are, and removed once nobody reads them.
+
+    A reader of an older version still finds them, so they stay until there is none.
+    """
 
     def __init__(self, note: StorePath) -> None:
         self._note = note
 
-    def add(self, names: Sequence[str], at: float) -> None:
-        """Note files, as the log names them, that are about to be replaced or were."""
+    def add(self, names: Sequence[str], at: float, version: int) -> None:
+        """Note files, as the log names them, that are about to be replaced or were, by this version at the latest."""
         if names:
-            self._write([*self._read(), {"at": at, "files": [*names]}])
+            self._write([*self._read(), {"at": at, "version": version, "files": [*names]}])
 
-    def add_removed(self, actions: Iterable[Mapping[str, Any]]) -> None:
-        """Note what commits of others than this maintenance have removed."""
+    def made(self, version: int) -> None:
+        """Note by which version the files that were added last have been replaced."""
+        *others, last = self._read()
+        self._write([*others, {**last, "version": version}])
+
+    def add_removed(self, actions: Iterable[Mapping[str, Any]], version: int) -> None:
+        """Note what commits of others than this maintenance have removed, up to a version."""
         gone = [each["remove"] for each in actions if "remove" in each and each["remove"].get("dataChange", True)]
-        self.add([each["path"] for each in gone], max((each["deletionTimestamp"] / 1000 for each in gone), default=0.0))
+        at = max((each["deletionTimestamp"] / 1000 for each in gone), default=0.0)
+        self.add([each["path"] for each in gone], at, version)
 
-    def remove(self, table: StorePath, before: float) -> int:
-        """Remove those that were replaced before a time and are in the table no more; return how many."""
+    def remove(self, table: StorePath, before: float, bound: int | None) -> int:
+        """Remove those that were replaced before a time and are in the table no more; return how many.
+
+        `bound` is the first version that a reader needs; None if nobody needs an older one than the newest.
+        """
         noted = self._read()
-        due = [name for each in noted if each["at"] <= before for name in each["files"]]
-        if not due:
+        due = [each for each in noted if each["at"] <= before and (bound is None or each.get("version", -1) <= bound)]
+        names = {name for each in due for name in each["files"]}
+        if not names:
             return 0
-        gone = {*due} - {each.name for each in active_files(open_table(table))}
+        gone = names - {each.name for each in active_files(open_table(table))}
         for name in sorted(gone):
             _delete(table, unquote(name))
-        self._write([each for each in noted if each["at"] > before])
+        self._write([each for each in noted if each not in due])
         return len(gone)
 
     def _read(self) -> list[dict[str, Any]]:

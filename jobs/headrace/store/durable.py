@@ -1,16 +1,26 @@
-"""Files that survive a crash: a write is complete, or the previous content stays."""
+"""Files that survive a crash: a write is complete, or the previous content stays; and objects replaced by version.
+
+Of two writers that replace one version of an object, or create it, one wins.
+"""
 
 from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import obstore
-from obstore.exceptions import AlreadyExistsError
+from obstore.exceptions import AlreadyExistsError, PreconditionError
 
 from headrace.store.paths import ObjectPath, StorePath
+
+Version = Mapping[str, str]
+"""What a store calls a version of an object: its `e_tag` and, on some stores, its `version`."""
+
+Replaced = Version | Literal["create"]
+"""What a write puts its object in place of."""
 
 
 def write(file: StorePath, text: str) -> None:
@@ -35,15 +45,16 @@ def write_new(file: StorePath, text: str) -> None:
         _put(file, text.encode(), "create")
 
 
-def append(file: StorePath, line: str) -> None:
-    """Add a line at the end of a file; it is made, with its folder, where it is missing."""
+def append(file: StorePath, lines: Iterable[str]) -> None:
+    """Add lines at the end of a file; it is made, with its folder, where it is missing."""
+    text = "".join(f"{line}\n" for line in lines)
     if isinstance(file, Path):
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("a", encoding="utf-8") as out:
-            out.write(f"{line}\n")
+            out.write(text)
     else:
         before = file.read_text("utf-8") if file.is_file() else ""
-        file.write_text(f"{before}{line}\n", "utf-8")
+        file.write_text(f"{before}{text}", "utf-8")
 
 
 def note(file: StorePath, text: str) -> None:
@@ -54,6 +65,32 @@ def note(file: StorePath, text: str) -> None:
         draft.replace(file)
     else:
         file.write_text(text, "utf-8")
+
+
+def read_version(file: ObjectPath) -> tuple[bytes, Version] | None:
+    """The content of an object and its version; None if there is none."""
+    try:
+        found = obstore.get(file.bucket.client, file.key)
+        return bytes(found.bytes()), _version(found.meta)
+    except FileNotFoundError:
+        return None
+
+
+def replace_version(file: ObjectPath, data: bytes, replaced: Replaced) -> Version | None:
+    """Write an object in place of a version, and return the new one; None if the object is another one by now.
+
+    A client that lost the answer to a write repeats it, and then the store refuses what it has done already: after
+    None, the caller should look whether it finds what it wrote itself.
+    """
+    mode: Any = replaced if isinstance(replaced, str) else dict(replaced)
+    try:
+        return _version(obstore.put(file.bucket.client, file.key, data, mode=mode, use_multipart=False))
+    except (AlreadyExistsError, PreconditionError, FileNotFoundError):
+        return None
+
+
+def _version(found: Mapping[str, Any]) -> Version:
+    return {name: str(found[name]) for name in ("e_tag", "version") if found.get(name) is not None}
 
 
 def _draft(file: Path, data: bytes) -> Path:

@@ -57,9 +57,10 @@ class Layout:
         """Progress of one query: recorded inputs, or Spark's own checkpoint."""
         return self.root / "checkpoints" / query
 
-    def mail(self, topic: str) -> Path:
-        """Which letters have been sent for the notices of a topic."""
-        return self.data_dir / "mail" / f"{topic}.sqlite"
+    @property
+    def mail(self) -> StorePath:
+        """Which letters have been sent for the notices of each topic."""
+        return self.root / "mail"
 
     @property
     def rebuilds(self) -> StorePath:
@@ -102,13 +103,9 @@ class Layout:
         return self.root / "maintenance.json"
 
     @property
-    def lease(self) -> StorePath:
-        """Where the lease of the store is: who holds it may write to the store."""
+    def locks(self) -> StorePath:
+        """Where leases are: that of the runner, and those of other work in folders of their own."""
         return self.root / "locks"
-
-    @property
-    def locks(self) -> Path:
-        return self.data_dir / "locks"
 
     @property
     def logs(self) -> Path:

@@ -1,10 +1,10 @@
-"""The lease of a store: one runner at a time works on it, and the others learn who holds it.
+"""Leases of a store: one process at a time does a kind of work on it, and the others learn who does.
 
-It is for clear words and a quick take-over. Safety does not depend on it: a commit or a recorded input never replaces
-what another runner has written.
+They are for clear words and a quick take-over. No row depends on them: a commit or a recorded input never replaces
+what another process has written.
 
-- On a disk the lease is a file lock, which the system releases when its process ends (`disk_lease`).
-- On an object store it is an object, which its holder renews every few seconds (`object_lease`).
+- On a disk the lease is a file lock, which the system releases when its process ends (`leases.disk`).
+- On an object store it is an object, which its holder renews every few seconds (`leases.object_store`).
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from headrace.errors import EnvironmentFault, Locked
-from headrace.store.disk_lease import DiskLease
 from headrace.store.layout import Layout
-from headrace.store.object_lease import ObjectLease
-from headrace.store.paths import ObjectPath
+from headrace.store.leases.disk import DiskLease
+from headrace.store.leases.object_store import ObjectLease
+from headrace.store.paths import ObjectPath, StorePath
 
 POLL = 1.0
 """Seconds between two attempts to take a lease that somebody else holds."""
@@ -47,9 +48,23 @@ class Lease(Protocol):
         """Let others take it."""
 
 
-def of(layout: Layout) -> Lease:
-    """The lease of a layout's store."""
-    folder = layout.lease
+@dataclass(frozen=True)
+class Work:
+    """Work that one process at a time may do: the folder of its lease, its name, and how a refusal begins and ends."""
+
+    folder: StorePath
+    name: str
+    refusal: str
+    remedy: str = "wait for it or end it first"
+
+
+def running(layout: Layout) -> Work:
+    """The work of a runner, and of every command that must not work beside one."""
+    return Work(layout.locks, str(layout.root), f"another runner holds {layout.root}", "stop it first")
+
+
+def of(folder: StorePath) -> Lease:
+    """The lease that is kept in a folder of a store."""
     if isinstance(folder, Path):
         return DiskLease(folder)
     assert isinstance(folder, ObjectPath), f"{folder} is on no store that is known"
@@ -58,13 +73,20 @@ def of(layout: Layout) -> Lease:
 
 @contextmanager
 def held(layout: Layout, stop: threading.Event | None = None, standby: bool = False) -> Iterator[None]:
-    """Hold the lease while the block runs; KeyboardInterrupt if `stop` is set while it waits for the lease.
+    """Hold the lease of the runner, as `exclusive`."""
+    with exclusive(running(layout), stop, standby):
+        yield
+
+
+@contextmanager
+def exclusive(work: Work, stop: threading.Event | None = None, standby: bool = False) -> Iterator[None]:
+    """Hold a lease while the block runs; KeyboardInterrupt if `stop` is set while it waits for the lease.
 
     Locked as soon as the holder proves to be alive, unless on standby. If the lease is lost, `stop` is set so that the
     block ends, and then Locked is raised with the cause.
     """
-    lease, stop, causes = of(layout), stop or threading.Event(), list[str]()
-    _wait(lease, layout, stop, standby)
+    lease, stop, causes = of(work.folder), stop or threading.Event(), list[str]()
+    _wait(lease, work, stop, standby)
 
     def lose(cause: str) -> None:
         causes.append(cause)
@@ -76,16 +98,16 @@ def held(layout: Layout, stop: threading.Event | None = None, standby: bool = Fa
     finally:
         lease.release()
         if causes:
-            raise Locked(f"this runner has lost its lease of {layout.root}: {causes[0]}")
+            raise Locked(f"this process has lost its lease of {work.name}: {causes[0]}")
 
 
-def _wait(lease: Lease, layout: Layout, stop: threading.Event, standby: bool) -> None:
+def _wait(lease: Lease, work: Work, stop: threading.Event, standby: bool) -> None:
     is_reported = False
     while not _taken(lease, standby):
         if lease.is_alive and not standby:
-            raise Locked(f"another runner holds {layout.root}: {lease.holder}; stop it first")
+            raise Locked(f"{work.refusal}: {lease.holder}; {work.remedy}")
         if not is_reported:
-            print(f"headrace: waiting for {layout.root}: {lease.holder} holds it", file=sys.stderr, flush=True)
+            print(f"headrace: waiting for {work.name}: {lease.holder} holds it", file=sys.stderr, flush=True)
             is_reported = True
         if stop.wait(POLL):
             raise KeyboardInterrupt

@@ -6,7 +6,10 @@ A pass takes the commits that are neither among the newest `KEPT` nor wanted by 
 2. makes one file of their small ones, in arrival order, by a commit that changes no rows (`dataChange: false`);
 3. writes a checkpoint of the log;
 4. removes what comes before the newest checkpoint that no reader of the log is behind;
-5. removes files that were replaced longer ago than `keep_history`.
+5. removes files that were replaced longer ago than `keep_history`, once no reader needs a version that has them.
+
+Where a table has `keep`, files whose rows are all older leave it by a commit of their own (`retention`), as long as no
+reader has still to read them; they too are removed after `keep_history`.
 
 Each step can be broken off: the next pass begins where the stored files say. It needs no lock: a batch that commits
 at the same time takes the next version, and a foreign change in between ends the pass.
@@ -18,12 +21,14 @@ import json
 import time
 import uuid
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
+from itertools import chain, groupby
 from typing import Any
 from urllib.parse import unquote
 
-from headrace.store import parquet
+from deltalake import DeltaTable
+
+from headrace.store import parquet, retention
 from headrace.store.commits import (
     MARKER,
     UPKEEP,
@@ -38,6 +43,7 @@ from headrace.store.delta_tables import is_table, open_table
 from headrace.store.history import History
 from headrace.store.parquet import DataFile
 from headrace.store.paths import StorePath
+from headrace.store.retention import Ages, Mark
 
 KEPT = 100
 """The newest commits, which stay as they are: for readers that are a little behind, here and elsewhere."""
@@ -55,11 +61,15 @@ _CHECKSUMS = 20
 
 @dataclass(frozen=True)
 class Upkeep:
-    """What a pass has done to a table, and how large it is now: its files with their bytes, its oldest log entry."""
+    """What a pass has done to a table, and how large it is now: its files with their bytes, its oldest log entry.
+
+    `retired` are files whose rows have left the table.
+    """
 
     commits: int = 0
     compacted: int = 0
     removed: int = 0
+    retired: int = 0
     files: int = 0
     bytes: int = 0
     horizon: int = 0
@@ -70,10 +80,11 @@ class Upkeep:
 class Policy:
     """How a table is kept: seconds until what was replaced is removed, and commits that stay or are worth a pass.
 
-    `whole_markers` keeps all that commits say of themselves.
+    `whole_markers` keeps all that commits say of themselves. `keep` is how many seconds rows stay, None for all time.
     """
 
     keep_history: float
+    keep: float | None = None
     kept: int = KEPT
     worth: int = WORTH
     whole_markers: bool = False
@@ -87,35 +98,101 @@ class Maintenance:
         self._policy = policy
         self._removals = Removals(path / "_history" / "removed.json")
         self._passed = -1
+        self._ages: Ages | None = None
 
-    def step(self, bound: int | None = None, worth: int | None = None) -> Upkeep | None:
+    @property
+    def keep(self) -> float | None:
+        """For how many seconds rows stay; None for all time."""
+        return self._policy.keep
+
+    def step(self, bound: int | None = None, worth: int | None = None, unread: int | None = None) -> Upkeep | None:
         """A pass, if there is enough to do; `bound` is the version from which on a reader needs the log itself.
 
-        `worth` says in the place of the policy how many commits are enough.
+        `worth` says in the place of the policy how many commits are enough. `unread` is the first version that some
+        reader has still to read.
         """
+        retired = self._retire([each for each in (bound, unread) if each is not None], worth is not None)
+        found = self._maintain(bound, worth)
+        if found is None and retired:
+            found = self._sizes(Upkeep(horizon=_oldest(self.path)))
+        return replace(found, retired=retired) if found else None
+
+    def _maintain(self, bound: int | None, worth: int | None) -> Upkeep | None:
         newest, history = newest_version(self.path), History(self.path)
         upto = newest - self._policy.kept if bound is None else min(newest - self._policy.kept, bound - 1)
         old, enough = max(self._passed, history.upto), self._policy.worth if worth is None else worth
         if upto - old >= max(enough, 1) and is_table(self.path):
             upto = min(upto, self._newest_batch(newest, old) - 1)  # its writer goes on from what it says
-            return self._pass(history, upto) if upto > old else None
-        self._removals.remove(self.path, time.time() - self._policy.keep_history)
+            return self._pass(history, upto, bound) if upto > old else None
+        self._remove_replaced(bound)
         return None
 
-    def _pass(self, history: History, upto: int) -> Upkeep:
+    def _remove_replaced(self, bound: int | None) -> int:
+        return self._removals.remove(self.path, time.time() - self._policy.keep_history, bound)
+
+    def _pass(self, history: History, upto: int, bound: int | None) -> Upkeep:
         entries = dict(self._entries(history.upto, upto))
         commits = [commit_of(version, actions) for version, actions in entries.items()]
         if commits:
-            self._removals.add_removed(chain.from_iterable(entries.values()))
+            self._removals.add_removed(chain.from_iterable(entries.values()), upto)
             history = history.add(commits, self._policy.whole_markers)
         compacted = self._compact(commits)
-        table = open_table(self.path)
-        table.create_checkpoint()
+        open_table(self.path).create_checkpoint()
         horizon = self._trim(min(upto, history.upto + 1))
-        removed = self._removals.remove(self.path, time.time() - self._policy.keep_history)
+        removed = self._remove_replaced(bound)
         self._passed = upto
+        return self._sizes(Upkeep(len(commits), compacted, removed, horizon=horizon))
+
+    def _sizes(self, done: Upkeep) -> Upkeep:
+        """What was done, with how large the table is now."""
+        table = open_table(self.path)
         sizes = table.get_add_actions().column("size_bytes").to_pylist()
-        return Upkeep(len(commits), compacted, removed, len(sizes), sum(sizes), horizon, table.version())
+        return replace(done, files=len(sizes), bytes=sum(sizes), newest=table.version())
+
+    def _retire(self, needed: Sequence[int], at_once: bool) -> int:
+        """Let files leave whose rows are all older than `keep`; the number of files that left.
+
+        A file stays as long as a version that is needed may have added it, or the log still names it for those who
+        walk through all of it.
+        """
+        keep, now = self._policy.keep, time.time()
+        if keep is None or not is_table(self.path):
+            return 0
+        self._ages = ages = self._ages or retention.read(self.path)
+        if ages.is_due(now, keep):
+            batch = self._batch_before(newest_version(self.path) + 1)
+            self._note_ages(ages := ages.marked(Mark(time.time(), batch)))
+        elif not at_once:
+            return 0
+        mark = ages.leaving(now - keep, self._batch_before(min([_oldest(self.path), *needed])))
+        if mark is None:
+            return 0
+        table = open_table(self.path)
+        old = [each for each in active_files(table) if 0 <= each.last <= mark.batch]
+        if old and not self._remove(table, old, now):
+            return 0
+        self._note_ages(ages.without(mark))
+        return len(old)
+
+    def _remove(self, table: DeltaTable, old: Sequence[ActiveFile], now: float) -> bool:
+        """Let files leave the table with their rows."""
+        read = table.version()
+        if table.metadata().configuration.get("delta.appendOnly") == "true":
+            table.alter.set_table_properties({"delta.appendOnly": "false"})
+        return self._commit(None, old, read, now)
+
+    def _note_ages(self, ages: Ages) -> None:
+        retention.write(self.path, ages)
+        self._ages = ages
+
+    def _batch_before(self, version: int) -> int:
+        """The newest batch of the versions before one; -1 if there is none."""
+        oldest, history = _oldest(self.path), History(self.path)
+        for each in range(version - 1, -1, -1):
+            found = commit_of(each, actions_of(self.path, each)) if each >= oldest else history.find(each)
+            if found is not None and found.batch >= 0:
+                return found.batch
+        return -1
 
     def _newest_batch(self, newest: int, old: int) -> int:
         """The newest version that is a batch of its writer."""
@@ -137,18 +214,31 @@ class Maintenance:
             if each.size < SMALL and (each.name in known or 0 <= each.last <= batch)
         ]
         in_order = sorted(small, key=lambda each: (each.first, each.name))
-        return sum(self._replace(group, table.version()) for group in groups(in_order))
+        ages = self._ages if self._policy.keep is not None else None
+        same_age = groupby(in_order, key=lambda each: ages.period(each.last) if ages else 0)
+        return sum(self._replace(group, table.version()) for _, some in same_age for group in groups(some))
 
     def _replace(self, group: Sequence[ActiveFile], read: int) -> int:
         """Make one file of those that were read as of a version."""
         name = f"compacted-{uuid.uuid4().hex}.parquet"
         rows = parquet.joined([self.path / unquote(each.name) for each in group])
-        self._removals.add([each.name for each in group], time.time())
         written = parquet.write(self.path, name, rows)
-        if _commit(self.path, written, group, read):
+        if self._commit(written, group, read, time.time()):
             return len(group)
         (self.path / name).unlink()
         return 0
+
+    def _commit(self, added: DataFile | None, removed: Sequence[ActiveFile], read: int, now: float) -> bool:
+        """Replace files by one, or by nothing; that they go is noted first, so that none is forgotten.
+
+        `read` is the version as of which they were read.
+        """
+        latest = newest_version(self.path) + 1 + _ATTEMPTS
+        self._removals.add([each.name for each in removed], now, latest)
+        version = _commit(self.path, added, removed, read)
+        if version is not None:
+            self._removals.made(version)
+        return version is not None
 
     def _trim(self, upto: int) -> int:
         """Remove the log before the newest checkpoint up to a version; the first version that is left."""
@@ -179,29 +269,31 @@ def groups(small: Iterable[ActiveFile]) -> Iterator[Sequence[ActiveFile]]:
         yield group
 
 
-def _commit(path: StorePath, added: DataFile, removed: Sequence[ActiveFile], read: int) -> bool:
-    """Replace files by one, in a version after all others.
+def _commit(path: StorePath, added: DataFile | None, removed: Sequence[ActiveFile], read: int) -> int | None:
+    """Replace files by one, or by nothing and so remove their rows; return the version that does so.
 
-    False if somebody has taken one of them since the version as of which they were read, or has changed columns or
-    features: their rows would be there twice.
+    None if somebody has taken one of them since the version as of which they were read, as their rows would be there
+    twice, or has changed columns or features.
     """
-    now = int(time.time() * 1000)
-    marker = json.dumps({MARKER: {UPKEEP: "compaction"}})
-    info = {"timestamp": now, "operation": "OPTIMIZE", "operationParameters": {}, "userMetadata": marker}
+    now, loses_rows = int(time.time() * 1000), added is None
+    marker = json.dumps({MARKER: {UPKEEP: "retention" if loses_rows else "compaction"}})
+    operation = "DELETE" if loses_rows else "OPTIMIZE"
+    info = {"timestamp": now, "operation": operation, "operationParameters": {}, "userMetadata": marker}
     gone = [
-        {"remove": {"path": each.name, "deletionTimestamp": now, "dataChange": False, "size": each.size}}
+        {"remove": {"path": each.name, "deletionTimestamp": now, "dataChange": loses_rows, "size": each.size}}
         for each in removed
     ]
-    actions = [{"commitInfo": {**info, "txnId": uuid.uuid4().hex}}, *gone, added.to_add(data_change=False)]
+    new: list[Mapping[str, Any]] = [] if added is None else [added.to_add(data_change=False)]
+    actions = [{"commitInfo": {**info, "txnId": uuid.uuid4().hex}}, *gone, *new]
     names, first = frozenset(each.name for each in removed), newest_version(path) + 1
     if not all(_is_harmless(actions_of(path, version), names) for version in range(read + 1, first)):
-        return False
+        return None
     for version in range(first, first + _ATTEMPTS):
         if put_entry(path, version, actions):
-            return True
+            return version
         if not _is_harmless(actions_of(path, version), names):
-            return False
-    return False
+            return None
+    return None
 
 
 def _is_harmless(actions: Iterable[Mapping[str, Any]], files: Container[str]) -> bool:

@@ -1,20 +1,34 @@
-"""Whole folders of a store: removed, copied, moved."""
+"""Whole folders of a store: removed, copied, moved.
+
+On an object store that is done object by object, several at a time, and may be broken off anywhere. A table then never
+looks whole unless it is: its data files are copied before its log, and the entries of the log before those by which a
+reader finds its beginning; they are removed in the opposite order.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
+from typing import TypeVar
 
 import obstore
 
 from headrace.store.paths import ObjectPath, StorePath
 
-_AT_ONCE = 1000
+_Item = TypeVar("_Item")
+_File = TypeVar("_File", bound=StorePath)
+
+_KEYS = 1000
 """How many objects one request deletes at most."""
+
+_REQUESTS = 16
+"""How many requests are under way at once."""
 
 
 def remove(folder: StorePath) -> None:
@@ -27,21 +41,17 @@ def remove(folder: StorePath) -> None:
             shutil.rmtree(folder)
         return
     assert isinstance(folder, ObjectPath)
-    keys = (file.key for file in folder.files())
-    while some := [*islice(keys, _AT_ONCE)]:
-        with folder.bucket.reached():
-            obstore.delete(folder.bucket.client, some)
+    for some in reversed([*_stages(folder.files())]):
+        _at_once(_delete, _pages(some))
 
 
 def copy(folder: StorePath, to: StorePath) -> None:
-    """Copy all files below a folder, also to a folder of another store."""
+    """Copy all files below a folder, also to a folder of another store. What was copied stays if a file fails."""
     if isinstance(folder, Path) and isinstance(to, Path):
         shutil.copytree(folder, to)
         return
-    for file in files(folder):
-        # What is listed may be no object, but Hadoop's marker of a folder.
-        with suppress(FileNotFoundError):
-            _copy_file(file, to / str(file.relative_to(folder)))
+    for some in _stages(files(folder)):
+        _at_once(lambda file: _copy(file, to / str(file.relative_to(folder))), some)
 
 
 def files(folder: StorePath) -> Iterator[StorePath]:
@@ -51,19 +61,6 @@ def files(folder: StorePath) -> Iterator[StorePath]:
     else:
         assert isinstance(folder, Path)
         yield from (file for file in sorted(folder.rglob("*")) if file.is_file())
-
-
-def _copy_file(file: StorePath, to: StorePath) -> None:
-    if isinstance(file, ObjectPath) and isinstance(to, ObjectPath) and file.bucket == to.bucket:
-        with file.bucket.reached():
-            obstore.copy(file.bucket.client, file.key, to.key)
-    elif isinstance(to, ObjectPath):
-        with to.bucket.reached():
-            obstore.put(to.bucket.client, to.key, file.read_bytes())
-    else:
-        assert isinstance(to, Path)
-        to.parent.mkdir(parents=True, exist_ok=True)
-        to.write_bytes(file.read_bytes())
 
 
 def sync(folder: StorePath) -> None:
@@ -91,3 +88,59 @@ def link(file: StorePath, to: StorePath) -> None:
     assert isinstance(file, ObjectPath) and isinstance(to, ObjectPath)
     with file.bucket.reached():
         obstore.copy(file.bucket.client, file.key, to.key)
+
+
+def _stages(found: Iterable[_File]) -> Iterator[list[_File]]:
+    """Data files and all that is in no table; then entries of logs; then what a reader of a log begins with."""
+    return (list(stage) for _, stage in groupby(sorted(found, key=_stage), key=_stage))
+
+
+def _stage(file: StorePath) -> int:
+    if "_delta_log" not in (file.parent.name, file.parent.parent.name):
+        return 0
+    return 2 if ".checkpoint" in file.name or file.name in ("_last_checkpoint", f"{0:020}.json") else 1
+
+
+def _pages(files: Iterable[ObjectPath]) -> Iterator[list[ObjectPath]]:
+    rest = iter(files)
+    while page := [*islice(rest, _KEYS)]:
+        yield page
+
+
+def _at_once(work: Callable[[_Item], None], items: Iterable[_Item]) -> None:
+    """Do the same to all items, some at a time; after a failure nothing more is begun, and it is raised."""
+    failed = threading.Event()
+
+    def begin(item: _Item) -> None:
+        if failed.is_set():
+            return
+        try:
+            work(item)
+        except BaseException:
+            failed.set()
+            raise
+
+    with ThreadPoolExecutor(_REQUESTS, "tree") as pool:
+        for _ in pool.map(begin, items):
+            pass
+
+
+def _copy(file: StorePath, to: StorePath) -> None:
+    # What is listed may be no object, but Hadoop's marker of a folder.
+    with suppress(FileNotFoundError):
+        if isinstance(file, ObjectPath) and isinstance(to, ObjectPath) and file.bucket == to.bucket:
+            with file.bucket.reached():
+                obstore.copy(file.bucket.client, file.key, to.key)
+        elif isinstance(to, ObjectPath):
+            with to.bucket.reached():
+                obstore.put(to.bucket.client, to.key, file.read_bytes())
+        else:
+            assert isinstance(to, Path)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            to.write_bytes(file.read_bytes())
+
+
+def _delete(files: list[ObjectPath]) -> None:
+    bucket = files[0].bucket
+    with bucket.reached():
+        obstore.delete(bucket.client, [file.key for file in files])

@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import StructType
 
 from headrace.errors import HeadraceError
@@ -275,10 +276,7 @@ class NativeQuery:
         self._streams[own] = source_name(self._project, ref)
         table = self._tables.of(ref)
         self._read[own] = table.path
-        reader = self.session.readStream.format("delta")
-        if table.begins_at_first:  # else it reads what is there, and then what comes
-            reader = reader.option("startingVersion", "0")
-        return reader.name(own).load(spark_uri(table.path))
+        return stream_of(self.session, table).name(own).load(spark_uri(table.path))
 
     def _ranges(self, batch: int) -> dict[str, tuple[int, int]]:
         """What all batches up to this one have read, in the form of other queries' markers."""
@@ -370,3 +368,10 @@ class NativeQuery:
         """What a relationship looks up."""
         ref = plain(table)
         return self._tables.as_of(ref, self._tables.of(ref).newest_version())
+
+
+def stream_of(session: SparkSession, table: CommitTable) -> DataStreamReader:
+    """How Spark's engine reads a table as it grows; rows that leave it by its `keep` are no news."""
+    reader = session.readStream.format("delta").option("ignoreDeletes", "true")
+    # A table whose log no longer goes back to its first commit is read as it is, and then what comes.
+    return reader.option("startingVersion", "0") if table.begins_at_first else reader

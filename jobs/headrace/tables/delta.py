@@ -48,6 +48,7 @@ _UNTOUCHED = 50
 _HISTORY_SECONDS = 60.0
 """How long a history that was read is taken for the newest: no file is removed before it is older than that."""
 
+_APPENDS_ONLY = "delta.appendOnly"
 _COMMON = {
     "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
     # Maintenance removes what it has replaced; until then a checkpoint lists it.
@@ -55,7 +56,7 @@ _COMMON = {
 }
 _APPENDS = {
     **_COMMON,
-    "delta.appendOnly": "true",
+    _APPENDS_ONLY: "true",
     # The log is the order of arrival: readers walk it commit by commit, long after a commit is old.
     "delta.logRetentionDuration": "interval 3650 days",
 }
@@ -247,8 +248,11 @@ class CommitTable:
                 f"{self.path}: somebody has given the table features that headrace does not write "
                 f"(writer version {table.protocol().min_writer_version}); make it anew with `headrace reset`"
             )
-        if self.properties.items() - table.metadata().configuration.items():
-            table.alter.set_table_properties(dict(self.properties))
+        stored = table.metadata().configuration
+        # A table that has once lost rows to its `keep` is not for appends only any more.
+        fixed = {name: value for name, value in self.properties.items() if name != _APPENDS_ONLY or name not in stored}
+        if fixed.items() - stored.items():
+            table.alter.set_table_properties(fixed)
         known = {f.name: f.dataType for f in _stored_schema(table)}
         wanted = {f.name: f.dataType for f in nullable(self.schema)}  # as it was created
         changed = [name for name in wanted if name in known and known[name] != wanted[name]]

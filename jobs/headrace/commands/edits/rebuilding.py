@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.commands.edits import differences
 from headrace.commands.running import Stopped, stop_on_signals
 from headrace.commands.workspace import Workspace
 from headrace.environment import swap as swaps
-from headrace.environment.lock import file_lock
 from headrace.errors import ExitCode, Finding, InvalidProject, UsageError
 from headrace.logs import event_logger
 from headrace.planning import declared, plan
@@ -24,9 +23,10 @@ from headrace.project import graph, rebuilds, resets, selection
 from headrace.project.model import Project, Query
 from headrace.project.rebuilds import Rebuild
 from headrace.reading import printing
-from headrace.store import lease, trees
+from headrace.store import lease, retention, trees
 from headrace.store.delta_tables import is_table
 from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,7 +40,12 @@ def fill(workspace: Workspace, name: str) -> int:
     project, layout = workspace.declared, workspace.layout
     rebuild = _wanted(project, layout, name)
     _refuse_unfit(project, layout, rebuild)
-    with _held(layout, rebuild), stop_on_signals() as stopped, _spark(project, layout, rebuild) as (spark, schemas):
+    _tell_what_is_kept(project, layout, rebuild)
+    with (
+        stop_on_signals() as stopped,
+        _held(layout, rebuild, stopped.event),
+        _spark(project, layout, rebuild) as (spark, schemas),
+    ):
         _refuse_edited_sources(project, layout, rebuild, _types(schemas))
         _begin(project, layout, rebuild, _types(schemas))
         filled = _refill(spark, project, rebuild, schemas, stopped)
@@ -53,9 +58,10 @@ def swap(workspace: Workspace, name: str, days: float) -> int:
     """Let the rebuild catch up while no runner is active, and swap it in."""
     project, layout = workspace.declared, workspace.layout
     rebuild = _found(project, layout, name)
+    _refuse_unfit(project, layout, rebuild)
     with (
-        _held(layout, rebuild),
         stop_on_signals() as stopped,
+        _held(layout, rebuild, stopped.event),
         lease.held(layout, stopped.event),
         _spark(project, layout, rebuild, also_runner=True) as (spark, schemas),
     ):
@@ -136,18 +142,36 @@ def _members(project: Project, rebuild: Rebuild) -> tuple[Query, ...]:
 
 
 def _refuse_unfit(project: Project, layout: Layout, rebuild: Rebuild) -> None:
-    """Refuse what cannot be rebuilt: a snapshot, or a query without stored input."""
-    members, known = _members(project, rebuild), graph.by_table(project.models)
-    for query in members:
+    """Refuse what cannot be rebuilt: a snapshot, rows that were sent and are not known any more, no stored input."""
+    for query in _members(project, rebuild):
         if query.engine == "snapshot":
             raise UsageError(f"{query.name} is a snapshot of what is there now; its past cannot be made anew")
+        for model in query.models:
+            if model.publish is not None and retention.kept_since(layout.table(model.table)) is not None:
+                raise UsageError(
+                    f"{model.table} has lost rows to its `keep`, so a swap could not tell which rows were sent before; "
+                    f"`headrace reset {query.name}` begins again and sends none of them"
+                )
+    for table, path in _sources(project, layout, rebuild):
+        if not is_table(path):
+            raise UsageError(f"nothing has been stored for {table} yet, so there is nothing to fill from")
+
+
+def _sources(project: Project, layout: Layout, rebuild: Rebuild) -> Iterator[tuple[str, StorePath]]:
+    """The stored tables that a rebuild is filled from."""
+    members, known = _members(project, rebuild), graph.by_table(project.models)
     own = {model.table for query in members for model in query.models}
     reads = {read.table for query in members for model in query.models for read in graph.reads(model, known)}
     for table in sorted(reads - own):
         landing = project.topic(table.split(".")[1])[0].name if table.startswith("bronze.") else None
-        path = layout.landing(landing) if landing else layout.table(table)
-        if not is_table(path):
-            raise UsageError(f"nothing has been stored for {table} yet, so there is nothing to fill from")
+        yield table, layout.landing(landing) if landing else layout.table(table)
+
+
+def _tell_what_is_kept(project: Project, layout: Layout, rebuild: Rebuild) -> None:
+    """Say from when on the rows are there that a rebuild is made of."""
+    for table, path in _sources(project, layout, rebuild):
+        if (since := retention.kept_since(path)) is not None:
+            _print(f"{table} has only rows that arrived after {since:%Y-%m-%d %H:%M} UTC, by its `keep`")
 
 
 def _refuse_edited_sources(project: Project, layout: Layout, rebuild: Rebuild, types: Schemas) -> None:
@@ -223,17 +247,18 @@ def _swap(project: Project, layout: Layout, rebuild: Rebuild, days: float) -> st
 
 
 @contextmanager
-def _held(layout: Layout, rebuild: Rebuild) -> Iterator[None]:
-    """Hold the locks of all queries of a rebuild."""
+def _held(layout: Layout, rebuild: Rebuild, stop: threading.Event | None = None) -> Iterator[None]:
+    """Hold the leases of all queries of a rebuild; `stop` is set if one is lost."""
     with ExitStack() as held:
         for query in sorted(rebuild.queries):
-            refusal = f"another process rebuilds {query}; wait for it or end it first"
-            held.enter_context(file_lock(_lock(layout, query) / "rebuild.lock", refusal))
+            held.enter_context(lease.exclusive(rebuilding(layout, query), stop))
         yield
 
 
-def _lock(layout: Layout, query: str) -> Path:
-    return layout.locks / f"rebuild-{query}"
+def rebuilding(layout: Layout, query: str) -> lease.Work:
+    """The work of making a query anew."""
+    folder = layout.locks / f"rebuild-{query}"
+    return lease.Work(folder, f"the rebuild of {query}", f"another process rebuilds {query}")
 
 
 @contextmanager
@@ -246,9 +271,9 @@ def _spark(
 
     with ExitStack() as held:
         spark = held.enter_context(session.start(project.target, layout.spark_log()))
-        held.enter_context(jvm_lock.held(spark, _lock(layout, rebuild.queries[0])))
+        held.enter_context(jvm_lock.beside_lease(spark, rebuilding(layout, rebuild.queries[0]).folder))
         if also_runner:
-            held.enter_context(jvm_lock.beside_lease(spark, layout))
+            held.enter_context(jvm_lock.beside_lease(spark, layout.locks))
         yield spark, verdict.schemas(spark, project)
 
 

@@ -15,7 +15,17 @@ from pydantic import Field as Option
 from headrace.errors import Finding, InvalidProject, Place, did_you_mean
 from headrace.project.declarations import documents, event_times, fieldtypes, seeds
 from headrace.project.declarations.documents import Document, Shape, refuse
-from headrace.project.declarations.shapes import Every, Expression, Name, TopicName, Type, canonical_type, is_name
+from headrace.project.declarations.shapes import (
+    Every,
+    Expression,
+    History,
+    Keep,
+    Name,
+    TopicName,
+    Type,
+    canonical_type,
+    is_name,
+)
 from headrace.project.files import read_text
 from headrace.project.model import LANDING_COLUMNS, Field, Landing, Seed, Topic
 from headrace.project.sql import expressions
@@ -56,7 +66,7 @@ def read(root: Path, path: str) -> LandingFile:
         except InvalidProject as error:
             found.extend(error.findings)
     unreadable = {f"bronze.{name}" for name in file.topics} - {f"bronze.{topic.name}" for topic in topics}
-    landing = Landing(file.landing, tuple(topics), document.value_place("landing"))
+    landing = Landing(file.landing, tuple(topics), document.value_place("landing"), file.keep, file.keep_history)
     return LandingFile(landing, tuple(found), frozenset(unreadable))
 
 
@@ -138,6 +148,8 @@ class FileShape(Shape):
     """A file of sql/bronze/; its topics are read one by one."""
 
     landing: Name
+    keep: Keep | None = None
+    keep_history: History | None = None
     topics: Annotated[dict[str, Any], Option(min_length=1)]
 
 

@@ -133,6 +133,8 @@ def _model(location: Location, content: str, head: Header, text: SqlText, settin
         allow={str(code): reason for code, reason in head.keys.allow.items()},
         tests=head.tests,
         output_columns=text.columns,
+        keep=settings.keep if settings.materialized in ("append", "snapshot") else None,
+        keep_history=settings.keep_history,
         owner=settings.owner,
         meta=settings.meta,
         header_places=head.places,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from headrace.project.declarations.documents import Shape, refuse
-from headrace.project.declarations.shapes import Expression, Name, Texts
+from headrace.project.declarations.shapes import Expression, History, Keep, Name, Texts
 from headrace.project.model import Kind
 
 _DBT_KINDS = {
@@ -33,6 +33,8 @@ class Settings(Shape):
     log: Expression | None = None
     on_error: Literal["stop", "dead_letter"] = "stop"
     extra_columns: Literal["allow", "refuse"] = "allow"
+    keep: Keep | None = None
+    keep_history: History | None = None
     owner: str | None = None
     tags: Texts = ()
     meta: dict[str, Any] = Field(default_factory=dict)

@@ -15,7 +15,7 @@ from headrace.project.kafka_options import topic_names
 from headrace.project.sql import expressions
 from headrace.project.sql.guard import builtins
 
-SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "day": 86400.0, "days": 86400.0}
 
 
 def is_name(text: str) -> bool:
@@ -81,7 +81,7 @@ def seconds(value: Any) -> float:
     """Parse a duration; a text that is none is a finding."""
     match = re.fullmatch(_DURATION, str(value))
     if match is None:
-        raise refuse("bad-value", "a duration is a number and a unit: `500ms`, `1s`, `2m`")
+        raise refuse("bad-value", "a duration is a number and a unit: `500ms`, `1s`, `2m`, `30 days`")
     return float(match[1]) * SECONDS[match[2]]
 
 
@@ -140,7 +140,7 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(_texts, json_schema_input_typ
 Vars = dict[str, Annotated[Any, AfterValidator(_variable)]]
 Every = Annotated[float | str, BeforeValidator(_every, json_schema_input_type=float | str)]
 Options = dict[str, Annotated[str, BeforeValidator(_option, json_schema_input_type=str | float | bool)]]
-_DURATION = r"^(\d+(?:\.\d+)?) *(ms|s|m|h)$"
+_DURATION = r"^(\d+(?:\.\d+)?) *(ms|s|m|h|d|days?)$"
 _DurationText = Annotated[str, Field(pattern=_DURATION, examples=["500ms"])]
 _ADDRESS = r"(?:[a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+(?:%\w+)?\]):([0-9]{1,5})"
 Bootstrap = Annotated[str, _checked(bootstrap_fault)]
@@ -148,3 +148,22 @@ FolderPath = Annotated[str, _checked(folder_fault)]
 StoreUrl = Annotated[str, _checked(store_fault)]
 TopicName = Annotated[str, _checked(topic_names.fault, "bad-name")]
 Duration = Annotated[float, BeforeValidator(seconds, json_schema_input_type=_DurationText)]
+
+
+def _at_least(shortest: float, why: str) -> AfterValidator:
+    def check(value: float) -> float:
+        if value < shortest:
+            raise refuse("bad-value", f"{why}: at least {shortest / 60:g}m")
+        return value
+
+    return AfterValidator(check)
+
+
+SHORTEST_HISTORY = 120.0
+"""Seconds; a reader may go by what it knew of a table a minute ago."""
+
+SHORTEST_KEEP = 3600.0
+"""Seconds; for less, an upsert with `delete_when` is the better table."""
+
+History = Annotated[Duration, _at_least(SHORTEST_HISTORY, "readers need what was replaced for a while")]
+Keep = Annotated[Duration, _at_least(SHORTEST_KEEP, "rows leave file by file")]

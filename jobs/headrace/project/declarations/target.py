@@ -18,6 +18,7 @@ from headrace.project.declarations.shapes import (
     Bootstrap,
     Duration,
     FolderPath,
+    History,
     Options,
     StoreUrl,
     TopicName,
@@ -35,10 +36,6 @@ BOOTSTRAP_VARIABLE = "HEADRACE_KAFKA_BOOTSTRAP"
 DATA_DIR_VARIABLE = "HEADRACE_DATA_DIR"
 STORE_VARIABLE = "HEADRACE_STORE"
 SMALL_BATCHES_VARIABLE = "HEADRACE_SMALL_BATCHES"
-
-
-SHORTEST_HISTORY = 120.0
-"""Seconds; a reader may go by what it knew of a table a minute ago."""
 
 
 def _start(value: Any) -> Any:
@@ -68,12 +65,6 @@ class _Spark(Shape):
 class _Trigger(Shape):
     ingest: Duration = Field(default="1s", validate_default=True)
     max_rows: Annotated[int, Field(ge=1)] = 100_000
-
-
-def _keep_history(seconds_kept: float) -> float:
-    if seconds_kept < SHORTEST_HISTORY:
-        raise refuse("bad-value", f"readers need what was replaced for a while: at least {SHORTEST_HISTORY:.0f}s")
-    return seconds_kept
 
 
 class _Mail(Shape):
@@ -120,7 +111,7 @@ class FileShape(Shape):
     store: Annotated[_Store | None, BeforeValidator(_store, json_schema_input_type=str | _Store | None)] = None
     spark: _Spark = Field(default_factory=_Spark)
     trigger: _Trigger = Field(default_factory=_Trigger)
-    keep_history: Annotated[Duration, AfterValidator(_keep_history)] = Field(default="10m", validate_default=True)
+    keep_history: History = Field(default="10m", validate_default=True)
     mail: _Mail | None = None
     http: _Http = Field(default_factory=_Http)
     vars: Vars = Field(default_factory=dict)

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from headrace.project.model import TICK_TOPIC, Target
 
 PROGRESS_TOPIC = "headrace-progress"
 """The topic that holds how far models are published; a target may add a suffix."""
+
+PROGRESS_SETTINGS: Mapping[str, str] = {
+    "cleanup.policy": "compact",
+    "segment.bytes": "1048576",
+    "segment.ms": "3600000",
+    "min.cleanable.dirty.ratio": "0.1",
+    "delete.retention.ms": "600000",
+}
+"""Its configuration: the broker must keep the newest record of each publisher, and need not keep the others.
+
+A segment that is still written to is not compacted, and the ends of transactions stay for `delete.retention.ms`; by the
+defaults of Kafka the one grows to 1 GiB and the others stay for a day.
+"""
 
 
 def progress_topic(target: Target) -> str:

@@ -51,6 +51,7 @@ from headrace.project.rules.stream_rules import (
 )
 from headrace.project.rules.writing_rules import (
     duplicate_models,
+    kept_state,
     logs_without_order,
     needless_keys,
     open_contracts,
@@ -78,6 +79,7 @@ RULES: tuple[Rule, ...] = (
     misused_versions,
     cycles,
     needless_keys,
+    kept_state,
     open_contracts,
     unnamed_columns,
     column_names,

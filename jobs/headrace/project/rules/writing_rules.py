@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from headrace.errors import Finding, Place, did_you_mean
+from headrace.project import graph
 from headrace.project.flows.draft import Draft
 from headrace.project.flows.flow import Flow
 from headrace.project.model import DataTest, Model
@@ -15,10 +16,10 @@ from headrace.project.sql import expressions, result_columns
 NEEDLESS_KEYS = {
     "view": (
         *("unique_key", "once_per", "delete_when", "close_when", "publish"),
-        *("output_mode", "log", "query", "run", "remember", "every", "tests", "on_error"),
+        *("output_mode", "log", "query", "run", "remember", "every", "tests", "on_error", "keep", "keep_history"),
     ),
     "append": ("unique_key", "delete_when", "close_when", "every"),
-    "upsert": ("once_per", "every"),
+    "upsert": ("once_per", "every", "keep"),
     "snapshot": (
         *("unique_key", "once_per", "delete_when", "close_when"),
         *("output_mode", "log", "query", "run", "remember", "tests", "on_error"),
@@ -56,6 +57,16 @@ def needless_keys(draft: Draft) -> Iterator[Finding]:
                 code = f"{model.materialized}-needs-no-{key.replace('_', '-')}"
                 message = f"`{key}` means nothing for `materialized: {model.materialized}`; take it out"
                 yield Finding(draft.place(model, key), code, message)
+
+
+def kept_state(draft: Draft) -> Iterator[Finding]:
+    """Rows that a model needs itself do not leave its table."""
+    for model in draft.models.values():
+        is_own = any(read.table == model.table for read in graph.reads(model, draft.models))
+        if model.keep is not None and (is_own or model.once_per):
+            needs = "it reads its own table" if is_own else "`once_per` knows a key by its row"
+            message = f"{needs}, so rows that have left could come again; take out `keep`, or use an upsert"
+            yield Finding(draft.place(model, "keep"), "keep-needs-rows", message)
 
 
 def open_contracts(draft: Draft) -> Iterator[Finding]:

@@ -17,16 +17,16 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
-from typing import Any, Literal
 
-import obstore
-from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
+from obstore.exceptions import BaseError
 
 from headrace.errors import EnvironmentFault
+from headrace.store import durable
+from headrace.store.durable import Replaced, Version
 from headrace.store.paths import ObjectPath
 
 RENEW = 5.0
@@ -34,9 +34,6 @@ RENEW = 5.0
 
 EXPIRES = 20.0
 """Seconds without a renewal after which a lease is lost to its holder, and free to others."""
-
-Version = Mapping[str, str]
-"""What a store calls a version of an object: its `e_tag` and, on some stores, its `version`."""
 
 
 @dataclass(frozen=True)
@@ -186,29 +183,17 @@ class ObjectLease:
                 causes.append(cause)
 
     def _read(self) -> tuple[Note, Version] | None:
-        try:
-            found = obstore.get(self._file.bucket.client, self._file.key)
-            return Note(**json.loads(bytes(found.bytes()))), _version(found.meta)
-        except FileNotFoundError:
-            return None
+        found = durable.read_version(self._file)
+        return None if found is None else (Note(**json.loads(found[0])), found[1])
 
-    def _write(self, note: Note, replaced: Version | Literal["create"]) -> bool:
+    def _write(self, note: Note, replaced: Replaced) -> bool:
         """Write a note in place of a version; False if the object is another one by now."""
-        text, now, mode = json.dumps(asdict(note)).encode(), self._clock(), _mode(replaced)
-        try:
-            done = obstore.put(self._file.bucket.client, self._file.key, text, mode=mode, use_multipart=False)
-        except (AlreadyExistsError, PreconditionError, FileNotFoundError):
+        now = self._clock()
+        version = durable.replace_version(self._file, json.dumps(asdict(note)).encode(), replaced)
+        if version is None:
             return False
-        self._note, self._version, self._renewed_at = note, _version(done), now
+        self._note, self._version, self._renewed_at = note, version, now
         return True
-
-
-def _mode(replaced: Version | Literal["create"]) -> Any:
-    return replaced if isinstance(replaced, str) else dict(replaced)
-
-
-def _version(found: Mapping[str, Any]) -> Version:
-    return {name: str(found[name]) for name in ("e_tag", "version") if found.get(name) is not None}
 
 
 def _now() -> str:
