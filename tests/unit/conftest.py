@@ -11,7 +11,7 @@ import hypothesis
 import pytest
 from deltalake import CommitProperties, QueryBuilder, write_deltalake
 
-from headrace import usercache
+from headrace import secrets, usercache
 from headrace.errors import InvalidProject, Place
 from headrace.project.declarations.target import BOOTSTRAP_VARIABLE, DATA_DIR_VARIABLE, SMALL_BATCHES_VARIABLE
 from headrace.project.loader import load
@@ -37,6 +37,12 @@ def verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where Spark's verdicts are cached: none from other tests or commands is known."""
     monkeypatch.setattr(usercache, "user_cache_path", lambda name: tmp_path / name)
     return tmp_path / "headrace" / "verdicts"
+
+
+@pytest.fixture(autouse=True)
+def _no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The secrets of other tests may be words of this one."""
+    monkeypatch.setattr(secrets, "_memory", secrets._Memory())
 
 
 @dataclass(frozen=True)
