@@ -41,7 +41,7 @@ VIEW = """
 
 @dp.temporary_view
 def {name}():
-    rows = spark.readStream.format("delta").load({path})
+    rows = spark.readStream.format("delta").option("ignoreDeletes", "true").load({path})
     return rows.where({where}).selectExpr(
         {columns},
     )
