@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, NullType, StructField, StructType, TimestampNTZType, TimestampType
 
-from headrace.checking import column_types, compared_types
+from headrace.checking import column_types, compared_types, parsed
 from headrace.errors import Finding, InvalidProject, Place
 from headrace.landing.relations import bronze
 from headrace.project.declarations import event_times
@@ -43,7 +43,8 @@ class Analysis:
 def analyse(spark: SparkSession, project: Project) -> Analysis:
     """Let Spark analyse every model over empty tables of the declared schemas."""
     session = child(spark, "check")
-    findings = [*_declare_macros(session, project), *_rejects(session, project), *_event_times(session, project)]
+    findings = [*parsed.findings(session, project), *_declare_macros(session, project)]
+    findings += [*_rejects(session, project), *_event_times(session, project)]
     schemas: dict[str, StructType] = {}
     empty = _Empty(session, project, schemas)
     for model in _in_order(project):

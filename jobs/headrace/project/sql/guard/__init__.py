@@ -11,5 +11,5 @@ Every SQL of a user passes here before Spark sees it: models, macros, expression
 - `refusals`: all of these together, as findings.
 
 Names that only a project can explain (its macros, `allow-functions` of manifest.yml) are collected here and judged by
-a rule.
+a rule. `headrace check` asks Spark's own parser the same questions (`checking/parsed.py`).
 """

@@ -1,8 +1,8 @@
 """Spark's built-in functions, as far as the guard decides on them: allowed, refused unless asked for, never allowed.
 
-The list is that of Spark 4.2's `show functions`; one that a newer version brings is refused until it is listed here.
-What differs from run to run (`rand`, `uuid`, `current_timestamp`) is allowed here, and judged by the rules of the
-engine in which a model runs.
+The list is that of Spark 4.2; a test compares it with `show functions`, so a new version of Spark brings no function in
+unseen. What differs from run to run (`rand`, `uuid`, `current_timestamp`) is allowed here, and judged by the rules of
+the engine in which a model runs.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ UNLESS_ASKED: Mapping[str, str] = {
 """Built-in functions whose result is no function of a model's rows, each with the reason."""
 
 BARE = frozenset({"current_path", "current_user", "session_user"})
-"""Those that Spark also calls without brackets, even in back quotes. `user` may be a column."""
+"""Those that Spark also calls without brackets, even in back quotes. `user` may be a column: Spark's analysis tells."""
 
 TABLE_FUNCTIONS = frozenset(
     {"range", "explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack"}
