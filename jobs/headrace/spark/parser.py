@@ -38,7 +38,7 @@ def _seen(session: SparkSession, how: str, text: str) -> frozenset[str]:
     java: Any = session._jsparkSession
     parsed = getattr(java.sessionState().sqlParser(), how)(text)
     with _in_full(session):
-        plan = parsed.treeString(True, False, _ALL, False) if how == "parsePlan" else parsed.toString()
+        plan = parsed.treeString() if how == "parsePlan" else parsed.toString()
     return frozenset(_names(plan))
 
 
