@@ -30,15 +30,18 @@ def layout(tmp_path: Path) -> Layout:
 
 
 def committed(layout: Layout, query: str, reads: list[Read], until: dict[str, int]) -> None:
-    """A checkpoint of Spark's whose batch 4 is done."""
+    """A checkpoint of Spark's whose batch 4 is done, which began at the given versions."""
     checkpoint = layout.checkpoint(query)
     names = source_names.assigned(reads, {})
     source_names.note(checkpoint, names)
     offsets = {names[read.key]: until[read.key] for read in reads}
-    lines = [f"{name}:{json.dumps({'reservoirVersion': at, 'index': -1})}" for name, at in offsets.items()]
-    for folder, text in (("offsets", "\n".join(("v2", "{}", *lines))), ("commits", "v1\n{}")):
-        (checkpoint / folder).mkdir(parents=True)
-        (checkpoint / folder / "4").write_text(text)
+    (checkpoint / "offsets").mkdir(parents=True)
+    (checkpoint / "commits").mkdir()
+    for batch, further in ((3, 0), (4, 500)):
+        places = {name: {"reservoirVersion": at + further, "index": -1} for name, at in offsets.items()}
+        lines = (f"{name}:{json.dumps(place)}" for name, place in places.items())
+        (checkpoint / "offsets" / str(batch)).write_text("\n".join(("v2", "{}", *lines)))
+        (checkpoint / "commits" / str(batch)).write_text("v1\n{}")
 
 
 def test_nobody_who_has_not_begun_needs_any(project: Project, layout: Layout) -> None:

@@ -2,7 +2,7 @@
 
 Most readers need no log: commits that left it are in the table's history (`store/history`). These do:
 
-- a query in Spark's streaming engine: from where its checkpoint says;
+- a query in Spark's streaming engine: from where the last batch begins that its checkpoint has;
 - a query whose newest batch looked up a table as of a version: it may have to be run again;
 - a query in the streaming engine that looks up a table: Spark reads it as of the query's start;
 - a publisher: what it has not sent.
@@ -76,8 +76,9 @@ def _streamed(project: Project, layout: Layout, query: Query) -> Iterator[Versio
     checkpoint = layout.checkpoint(query.name)
     if not (checkpoint / "offsets").is_dir():
         return
+    # At a start Spark asks each source once more for the last batch that is done.
     done = offset_log.newest_commit(checkpoint)
-    until = offset_log.read_until(checkpoint, done) if done >= 0 else {}
+    until = offset_log.read_until(checkpoint, done - 1) if done >= 1 else {}
     for key, name in source_names.known(checkpoint).items():
         for path in paths_of(project, layout, source_names.table_of(key)):
             yield path, until.get(name, 0)
