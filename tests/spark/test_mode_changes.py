@@ -63,6 +63,5 @@ def test_rows_and_state_are_those_of_either_alone(models: Models, path: str) -> 
     case = cases.read(models.project, file.as_posix())
     scope = narrowed(case.project, case.tables)
     due = rows(models, scope, case, ["driver"])
-    assert any(due.values())
+    assert any(due.values()) and len(case.given) > 2  # so both changes of the mode occur
     assert rows(models, scope, case, ["driver", "jobs"]) == due
-    assert rows(models, scope, case, ["jobs", "driver"]) == due

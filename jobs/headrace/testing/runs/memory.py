@@ -30,7 +30,7 @@ from headrace.testing.runs.scope import Scope
 def run_group(scope: Scope, parts: Parts, random: Random) -> Outcome:
     """Run the only query of a project, one micro-batch for each part."""
     (query,) = scope.project.queries
-    group = scope.sandbox.query(scope.project, scope.project.target.layout, query)
+    group = scope.sandbox.query(scope.project, scope.sandbox.nowhere(), query)
     assert isinstance(group, Group)
     group.outputs.update({table: _without_past(group.batches, output) for table, output in group.outputs.items()})
     group.recover()
@@ -76,6 +76,9 @@ def run_view(scope: Scope, parts: Parts, model: Model, random: Random) -> Outcom
 
 class _Unwritten(CommitTable):
     """A table that does not exist."""
+
+    def id(self) -> str:
+        return "unwritten"
 
     def newest_version(self) -> int:
         return -1

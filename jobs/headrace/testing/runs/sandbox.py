@@ -107,6 +107,10 @@ class Sandbox:
         shutil.copytree(self._empty[key], folder)
         return Layout(folder)
 
+    def nowhere(self) -> Layout:
+        """A data directory in which there is nothing, whatever the project's own holds."""
+        return Layout(self._new_folder())
+
     def query(self, project: Project, layout: Layout, query: Query) -> AnyQuery:
         """A query that starts from its stored state only; to be released."""
         plans = self._plan_pool.acquire(self.spark, project, query) if query.engine == "micro_batch" else None
