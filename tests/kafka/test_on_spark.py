@@ -54,7 +54,7 @@ def test_condition_that_is_refused_runs_on_spark(sold: Stage) -> None:
     [
         (("sql", "select nope from silver.sales_totals"), "nope"),
         (("sql", "select * from csv.`/etc/passwd`"), "reads no files"),
-        (("show", TOTALS, "--where", "total >"), "syntax"),
+        (("show", TOTALS, "--where", "total >"), "not a SQL condition"),
         (("show", TOTALS, "--where", "reflect('java.lang.System', 'getenv', 'HOME') = 'x'"), "reflect"),
         (("show", "silver.sales", "--where", "reflect('java.lang.System', 'getenv', 'HOME') = 'x'"), "reflect"),
         (("show", TOTALS, "--history", "tea"), "--history"),
