@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from headrace.project.model import Model, Publish
-from headrace.publishing import publisher
+from headrace.publishing import outlet, publisher
 from headrace.publishing.outlet import Outlet
 from headrace.publishing.publisher import Publisher
 from headrace.publishing.routes import Rules
@@ -121,12 +121,12 @@ def test_topic_that_the_broker_refuses_is_set_aside(office: Office) -> None:
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_crash_repeats_no_row_and_no_note(office: Office, monkeypatch: pytest.MonkeyPatch, when: Any) -> None:
-    monkeypatch.setattr(publisher, "Producer", Client)
+    monkeypatch.setattr(outlet, "Producer", Client)
     monkeypatch.setattr(publisher, "CHUNK_ROWS", 2)
     there, new = office.topic("there"), office.topic("new")
     office.add(there, "bad!", new, "bad!", "bad!", there)
     with monkeypatch.context() as patch:
-        Point(Client, "commit_transaction", when).arm(patch)
+        Point(Client, "commit_transaction", when, call=2).arm(patch)  # the first one says who publishes
         with pytest.raises(Crash):
             exhaust(office.publisher())
     exhaust(office.publisher())
