@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from headrace.errors import InvalidProject
 from headrace.landing.landing import KafkaSource, LandingQuery
 from headrace.publishing.publisher import Publisher
 from headrace.store.layout import Layout
@@ -108,8 +109,10 @@ def test_streaming_query_publishes_only_what_is_new(processed: Stage) -> None:
 def test_landing_starts_where_it_is_configured(processed: Stage) -> None:
     sales = [record for record in processed.acked if record.topic == SALES]
     reset(processed, "ingest_sales", "--from", json.dumps({SALES: {"0": sales[-1].offset}}))
-    refused = {failure.task: failure.cause for failure in processed.failures("sales")}
-    assert "headrace reset sales --yes" in refused["sales"]
+    with pytest.raises(InvalidProject, match="is gone") as refused:
+        processed.failures("sales")
+    said = " ".join(finding.message for finding in refused.value.findings)
+    assert all(f"headrace reset {query} --yes" in said for query in ("sales", "sales_per_minute"))
     for query in ("sales", "sales_per_minute"):
         reset(processed, query)
     assert processed.failures("sales") == ()

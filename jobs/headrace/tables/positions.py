@@ -37,6 +37,11 @@ class Position:
     upto: int
     id: str | None = None
 
+    @property
+    def shown(self) -> str:
+        """The table, as a user knows it."""
+        return self.table.replace("_landing.", "landing ")
+
     def is_of(self, extent: Extent) -> bool:
         """Whether its version is one of this table: a table that was dropped and made again counts anew."""
         return None in (self.id, extent.id) or self.id == extent.id
@@ -50,9 +55,11 @@ def ahead_of_source(query: str, position: Position, extent: Extent) -> str | Non
     """What is wrong if a query has read more of a table than there is."""
     if not position.is_ahead(extent):
         return None
+    if extent.newest < 0:
+        return f"{query} has read {position.shown}, which is gone: it was reset, or it is lost. {_way_out(query)}"
     return (
-        f"{query} has read {position.table} up to version {position.upto}, but its newest version is {extent.newest}: "
-        f"{position.table} is older than what was made of it. {_way_out(query)}"
+        f"{query} has read {position.shown} up to version {position.upto}, but its newest version is {extent.newest}: "
+        f"{position.shown} is older than what was made of it. {_way_out(query)}"
     )
 
 
