@@ -224,6 +224,10 @@ class CommitTable:
             return self.snapshot(session).where((F.col("_batch") > after) & (F.col("_batch") < before))
         return self.rows(session, *commits)
 
+    def has_between(self, after: int, before: int) -> bool:
+        """Whether there are rows of batches after one and before another."""
+        return any(commit.added_rows for commit in self._between(after, before))
+
     def _between(self, after: int, before: int) -> list[Commit]:
         """The commits of these batches, oldest first: read from the newest back, and no further than they go."""
         numbered = (
