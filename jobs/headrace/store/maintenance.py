@@ -167,19 +167,19 @@ class Maintenance:
         mark = ages.leaving(now - keep, self._batch_before(min([_oldest(self.path), *needed])))
         if mark is None:
             return 0
-        table = open_table(self.path)
+        table = self._open_for_removal()
         old = [each for each in active_files(table) if 0 <= each.last <= mark.batch]
-        if old and not self._remove(table, old, now):
+        if old and not self._commit(None, old, table.version(), now):
             return 0
         self._note_ages(ages.without(mark))
         return len(old)
 
-    def _remove(self, table: DeltaTable, old: Sequence[ActiveFile], now: float) -> bool:
-        """Let files leave the table with their rows."""
-        read = table.version()
+    def _open_for_removal(self) -> DeltaTable:
+        """The table as of a version from which on rows may leave it."""
+        table = open_table(self.path)
         if table.metadata().configuration.get("delta.appendOnly") == "true":
             table.alter.set_table_properties({"delta.appendOnly": "false"})
-        return self._commit(None, old, read, now)
+        return table
 
     def _note_ages(self, ages: Ages) -> None:
         retention.write(self.path, ages)
