@@ -54,7 +54,7 @@ def refuse_unknown(standings: list[Standing], choice: Choice) -> None:
 
 
 def settle(project: Project, standings: list[Standing], choice: Choice) -> None:
-    """Record for each publisher where it goes on; one that is at work is fenced off."""
+    """Record for each publisher where it goes on; one that is running is fenced off."""
     for standing in standings:
         Outlet.of(project, standing.model).move(standing.settled(choice))
 

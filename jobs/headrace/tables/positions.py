@@ -43,7 +43,7 @@ class Position:
         return self.table.replace("_landing.", "landing ")
 
     def is_of(self, extent: Extent) -> bool:
-        """Whether its version is one of this table: a table that was dropped and made again counts anew."""
+        """Whether its version is one of this table: those of one that was made again begin at 0."""
         return None in (self.id, extent.id) or self.id == extent.id
 
     def is_ahead(self, extent: Extent) -> bool:

@@ -256,7 +256,7 @@ def _held(layout: Layout, rebuild: Rebuild, stop: threading.Event | None = None)
 
 
 def rebuilding(layout: Layout, query: str) -> lease.Work:
-    """The work of making a query anew."""
+    """The work of rebuilding a query."""
     folder = layout.locks / f"rebuild-{query}"
     return lease.Work(folder, f"the rebuild of {query}", f"another process rebuilds {query}")
 
