@@ -15,11 +15,16 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
-def known(spark: SparkSession) -> Callable[[], tuple[int, int]]:
-    """How many executions and jobs the scheduler knows."""
+def new_jobs(spark: SparkSession) -> Callable[[], set[str]]:
+    """Ids of the executions and jobs that Spark's scheduler knows, without those that others left there before."""
     context: Any = spark.sparkContext
     scheduler = context._jsc.sc().dagScheduler()
-    return lambda: (scheduler.activeQueryToJobs().size(), scheduler.jobIdToQueryExecutionId().size())
+
+    def known() -> set[str]:
+        return {str(id) for ids in (scheduler.activeQueryToJobs(), scheduler.jobIdToQueryExecutionId()) for id in ids}
+
+    before = known()
+    return lambda: known() - before
 
 
 def test_rows_come_in_order(spark: SparkSession) -> None:
@@ -28,8 +33,8 @@ def test_rows_come_in_order(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("taken", [1, 1000])
-def test_scheduler_forgets_the_jobs(taken: int, spark: SparkSession, known: Callable[[], tuple[int, int]]) -> None:
+def test_scheduler_forgets_the_jobs(taken: int, spark: SparkSession, new_jobs: Callable[[], set[str]]) -> None:
     rows = one_by_one(spark.range(1000).repartition(3).orderBy("id"))
     assert [next(rows).id for _ in range(taken)] == [*range(taken)]
     del rows
-    wait_for(lambda: known() == (0, 0), "an empty scheduler")
+    wait_for(lambda: not new_jobs(), "a scheduler without the jobs of these rows", details=lambda: str(new_jobs()))
