@@ -21,7 +21,8 @@ def new_jobs(spark: SparkSession) -> Callable[[], set[str]]:
     scheduler = context._jsc.sc().dagScheduler()
 
     def known() -> set[str]:
-        return {str(id) for ids in (scheduler.activeQueryToJobs(), scheduler.jobIdToQueryExecutionId()) for id in ids}
+        executions, jobs = scheduler.activeQueryToJobs(), scheduler.jobIdToQueryExecutionId()
+        return {str(number) for numbers in (executions, jobs) for number in numbers}
 
     before = known()
     return lambda: known() - before
