@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -30,6 +31,7 @@ class Header:
     places: Mapping[str, Place]
 
 
+@lru_cache(maxsize=512)
 def read(text: str, path: str) -> Header:
     """Read the header of a model file; all that is wrong with it raises InvalidProject."""
     match = re.match(r"\s*/\*(.*?)\*/", text, flags=re.DOTALL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from sqlglot import exp
@@ -38,7 +39,12 @@ class MacroFile:
 
 def read(root: Path, path: str) -> MacroFile:
     """Read one macro; what is no function of the file's name raises InvalidProject."""
-    text, name = read_text(root, path), PurePosixPath(path).stem
+    return _read(read_text(root, path), path)
+
+
+@lru_cache(maxsize=128)
+def _read(text: str, path: str) -> MacroFile:
+    name = PurePosixPath(path).stem
     if found := [*templates.jinja(text, path)]:
         raise InvalidProject(found)
     statement = _parsed(text, path)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 _PIECE = re.compile(
     r"""(?P<space>\s+|--(?:\\\n|[^\r\n])*)
@@ -79,8 +80,13 @@ def strays(text: str) -> Iterator[Stray]:
             yield Stray(piece, start)
 
 
-def pieces(text: str) -> Iterator[tuple[str, int, int]]:
+@lru_cache(maxsize=16)
+def pieces(text: str) -> tuple[tuple[str, int, int], ...]:
     """The pieces of a text in order: `space`, `comment`, `text`, `name` or `other`, and the offsets of each."""
+    return tuple(_pieces(text))
+
+
+def _pieces(text: str) -> Iterator[tuple[str, int, int]]:
     at = 0
     while match := _PIECE.match(text, at):
         kind = str(match.lastgroup)

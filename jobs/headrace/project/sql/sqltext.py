@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -47,8 +48,12 @@ class SqlText:
         return tuple(LiteralParameter(p.name, p.start, p.end) for p in self.parameters if p.is_list)
 
 
+@lru_cache(maxsize=512)
 def read(text: str, path: str) -> SqlText:
-    """Read the one query of a text; what is no query, or does more than query, raises InvalidProject."""
+    """Read the one query of a text; what is no query, or does more than query, raises InvalidProject.
+
+    A project is read again and again by whoever watches its files, and few of them have changed.
+    """
     if found := [*templates.jinja(text, path)]:
         raise InvalidProject(found)
     statement = dialect.parse(text, path)

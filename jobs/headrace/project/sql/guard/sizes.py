@@ -54,21 +54,27 @@ def faults(tree: exp.Expr) -> Iterator[tuple[int, str]]:
 
     Each has its offset in the text, and what to do.
     """
+    weights: dict[int, Decimal] = {}
+    _weigh(tree, weights)
     for node in tree.walk():
         if (call := _called(node)) and _is_untold(node):
             yield _offset(node), f"`{call}`: write its size as a number, so that it can be told beforehand"
-        elif (size := _weight(node)) > MOST and all(_weight(child) <= MOST for child in node.iter_expressions()):
+        elif (size := weights[id(node)]) > MOST and all(weights[id(each)] <= MOST for each in node.iter_expressions()):
             what = f"`{call}` makes" if call else "these calls together make"
             yield _offset(node), f"{what} {size:,.0f} characters, elements or rows; {MOST:,} are the most here"
 
 
-def _weight(node: exp.Expr) -> Decimal:
-    """How much a part of a tree makes of constants: calls in calls, and rows that meet in a join, multiply."""
-    weights = [_weight(child) for child in node.iter_expressions()]
+def _weigh(node: exp.Expr, weights: dict[int, Decimal]) -> Decimal:
+    """How much a part of a tree makes of constants: calls in calls, and rows that meet in a join, multiply.
+
+    What each part of it makes is put into `weights`, by the id of its node.
+    """
+    below = [_weigh(child, weights) for child in node.iter_expressions()]
     multiplies = isinstance(node, exp.Select) or any(isinstance(each, exp.Lambda) for each in node.iter_expressions())
-    inner = prod(weights, start=Decimal(1)) if multiplies else max(weights, default=Decimal(1))
+    inner = prod(below, start=Decimal(1)) if multiplies else max(below, default=Decimal(1))
     own = _size(node)
-    return min(inner * max(own or Decimal(1), Decimal(1)), Decimal("1e30"))
+    weights[id(node)] = min(inner * max(own or Decimal(1), Decimal(1)), Decimal("1e30"))
+    return weights[id(node)]
 
 
 def _called(node: exp.Expr) -> str | None:
