@@ -26,6 +26,7 @@ class Forgetful:
         self._is_away = self._forgets = False
         self._misinformed: set[int] = set()
         self._open: list[socket.socket] = []
+        self._workers: list[threading.Thread] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
     @property
@@ -48,6 +49,10 @@ class Forgetful:
     def close(self) -> None:
         self._listener.close()
         self._hang_up()
+        for worker in self._workers:
+            worker.join()
+        for each in self._open:
+            each.close()
 
     def _hang_up(self) -> None:
         for each in [*self._open]:
@@ -65,7 +70,8 @@ class Forgetful:
                 self._open += [client, broker]
                 asked: dict[int, tuple[int, int]] = {}
                 for work in (self._ask, self._answer):
-                    threading.Thread(target=work, args=(client, broker, asked), daemon=True).start()
+                    self._workers.append(threading.Thread(target=work, args=(client, broker, asked), daemon=True))
+                    self._workers[-1].start()
 
     def _ask(self, client: socket.socket, broker: socket.socket, asked: dict[int, tuple[int, int]]) -> None:
         for frame in _frames(client, broker):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,7 @@ class Shape:
         return {**self.files, path: text}
 
 
+@cache
 def shapes() -> list[Shape]:
     return [_shape(path) for path in sorted((HERE / "edits").glob("*.yml"))]
 
