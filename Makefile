@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test unit check format bench schemas lock
+.PHONY: help setup demo test long unit check format bench schemas lock
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,7 +18,10 @@ setup: $(VENV)/.installed  ## Install the locked packages and fetch the jars; qu
 demo: setup  ## Run the demo project on a broker of its own
 	@$(BIN)/headrace demo
 
-test: setup  ## Run all tests
+long: setup  ## Run the tests with all of their cases; `test` leaves some out
+	@$(BIN)/python -m pytest -n 3 --no-loadscope-reorder --durations 20 -m "long or not long"
+
+test: setup  ## Run the tests
 	@$(BIN)/python -m pytest -n 3 --no-loadscope-reorder --durations 20
 	@HEADRACE_SMALL_BATCHES=jobs $(BIN)/python -m pytest -n 3 tests/models -k all-at-once
 

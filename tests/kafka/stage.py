@@ -23,7 +23,7 @@ from headrace.reading.rows import to_json
 from headrace.reading.show import show
 from headrace.running.runner import Options, Run
 from headrace.running.supervisor import Failure
-from headrace.spark.jvm import scala_object
+from headrace.spark.jvm import java_class, scala_object
 from headrace.store import lease
 from headrace.store.layout import Layout
 from tests.kafka.cluster import Cluster
@@ -71,7 +71,9 @@ class Stage(Cluster):
         """Do what `run --available-now` does, in this process, and return which queries failed."""
         declared = project or self.project
         jvm: Any = self.spark._jvm
-        jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # a reset by another process has recreated tables
+        java_class(
+            jvm, "org.apache.spark.sql.delta.DeltaLog"
+        ).clearCache()  # a reset by another process has recreated tables
         with lease.held(Layout(declared.target.data_dir)):
             run = Run(
                 self.spark,

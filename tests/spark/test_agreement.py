@@ -26,6 +26,7 @@ from headrace.testing.cut_trials.cutting import Cutting
 from headrace.testing.cut_trials.runs import Rows, Run
 from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.runs.scope import narrowed
+from tests.long import one_of
 
 pytestmark = pytest.mark.spark
 
@@ -160,6 +161,12 @@ def judged(sandbox: Sandbox, root: Path, shapes: Mapping[str, Mapping[str, Any]]
     return Judged(surveyed.sound, codes)
 
 
+def chosen(request: pytest.FixtureRequest, shapes: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The shapes that this run tests."""
+    asked = {item.callspec.params.get("shape") for item in request.session.items if isinstance(item, pytest.Function)}
+    return {shape: each for shape, each in shapes.items() if shape in asked}
+
+
 @pytest.fixture(scope="module")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Verdicts of this run alone count."""
@@ -170,13 +177,17 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def passed(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory, _own_cache: None) -> Judged:
-    return judged(sandbox, tmp_path_factory.mktemp("passes"), PASSES)
+def passed(
+    request: pytest.FixtureRequest, sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory, _own_cache: None
+) -> Judged:
+    return judged(sandbox, tmp_path_factory.mktemp("passes"), chosen(request, PASSES))
 
 
 @pytest.fixture(scope="module")
-def refused(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory, _own_cache: None) -> Judged:
-    return judged(sandbox, tmp_path_factory.mktemp("refused"), REFUSED)
+def refused(
+    request: pytest.FixtureRequest, sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory, _own_cache: None
+) -> Judged:
+    return judged(sandbox, tmp_path_factory.mktemp("refused"), chosen(request, REFUSED))
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +206,7 @@ def results(sandbox: Sandbox, passed: Judged) -> Mapping[str, Rows]:
 def _parts(project: Project) -> list[list[str]]:
     """The tables of the shapes, those together that run together: streams wait for each other if there are many."""
     parts: dict[tuple[bool, bool], list[list[str]]] = {}
-    for model in (project.model(f"gold.{named(shape)}") for shape in PASSES):
+    for model in (each for each in project.models if each.layer == "gold"):
         streams = model.run == "streaming"
         found = parts.setdefault((streams, model.table in RESTARTED), [[]])
         if len(found[-1]) == (8 if streams else 25):
@@ -204,7 +215,7 @@ def _parts(project: Project) -> list[list[str]]:
     return [names for found in parts.values() for names in found]
 
 
-@pytest.mark.parametrize("shape", PASSES)
+@pytest.mark.parametrize("shape", one_of(4, PASSES))
 def test_what_passes_the_check_starts(passed: Judged, results: Mapping[str, Rows], shape: str) -> None:
     name = named(shape)
     assert passed.codes.get(name, []) == []
@@ -212,6 +223,6 @@ def test_what_passes_the_check_starts(passed: Judged, results: Mapping[str, Rows
     assert (rows.failure, rows.rows != Counter()) == (None, not PASSES[shape].get("empty", False))
 
 
-@pytest.mark.parametrize("shape", REFUSED)
+@pytest.mark.parametrize("shape", one_of(2, REFUSED))
 def test_what_cannot_run_is_refused(refused: Judged, shape: str) -> None:
     assert {*refused.codes.get(named(shape), [])} == {REFUSED[shape]["code"]}

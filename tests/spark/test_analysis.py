@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from headrace.checking import analysis, verdict
 from headrace.checking.analysis import Analysis
 from headrace.errors import Finding, InvalidProject, Place
 from headrace.project import loader
-from headrace.project.model import DataTest, Macro
+from headrace.project.model import DataTest, Macro, Project
 from headrace.project.rules import checks
 from headrace.spark.spark_errors import one_line
 from tests.unit.test_stream_rules import FAILS_LATER, SHAPES
@@ -83,6 +84,15 @@ NOT_STORABLE = [
 GROWING = """with sold as (select product, cast(1 as decimal(10, 2)) as price, _arrival from stream silver.sales)
 select sold.product, coalesce(before.total, 0) + sold.price as total, sold._arrival
 from sold left join gold.growing as before on sold.product = before.product"""
+
+
+@cache
+def sales_alone() -> Project:
+    """The sales of the checkout alone: what Spark says of one model needs no others."""
+    project = loader.load(ROOT, "test")
+    models = tuple(model for model in project.models if model.domain == "sales")
+    landings = tuple(landing for landing in project.landings if landing.name == "sales")
+    return replace(project, models=models, landings=landings)
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +175,7 @@ def test_verdict_is_cached_until_the_project_changes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(usercache, "user_cache_path", lambda name: tmp_path / name)
-    project, asked = loader.load(ROOT, "test"), list[str]()
+    project, asked = sales_alone(), list[str]()
     first = verdict.schemas(spark, project)
     monkeypatch.setattr(analysis, "analyse", lambda *_: asked.append("again") or Analysis(first, ()))
     assert (verdict.schemas(spark, project), asked) == (first, [])
@@ -181,7 +191,7 @@ def test_verdict_with_findings_is_not_cached(
     monkeypatch.setattr(analysis, "analyse", lambda *_: Analysis({}, (wrong,)))
     for _ in range(2):
         with pytest.raises(InvalidProject):
-            verdict.schemas(spark, loader.load(ROOT, "test"))
+            verdict.schemas(spark, sales_alone())
 
 
 def test_error_of_spark_is_not_logged_as_json(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:
@@ -201,7 +211,7 @@ def test_error_of_spark_is_not_logged_as_json(spark: SparkSession, capfd: pytest
     ids=["log", "delete_when", "test", "good"],
 )
 def test_expressions_of_a_header_are_analysed(spark: SparkSession, edited: dict[str, Any], messages: list[str]) -> None:
-    project = loader.load(ROOT, "test")
+    project = sales_alone()
     models = [replace(each, **edited) if each.name == "sales_totals" else each for each in project.models]
     found = analysis.analyse(spark, replace(project, models=tuple(models))).findings
     assert len(found) == len(messages)
@@ -210,7 +220,7 @@ def test_expressions_of_a_header_are_analysed(spark: SparkSession, edited: dict[
 
 def test_fault_of_a_macro_is_found_at_its_place(spark: SparkSession) -> None:
     text = "create temporary function odd(a int)\nreturns int\nreturn a + interval 3 foos"
-    project = loader.load(ROOT, "test")
+    project = sales_alone()
     found = analysis.analyse(spark, replace(project, macros=(Macro("odd", "macros/odd.sql", text),))).findings
     (finding,) = (each for each in found if each.place.path == "macros/odd.sql")
     assert (finding.place.line, "'foos'" in finding.message) == (3, True)
@@ -233,7 +243,7 @@ def test_message_of_spark_is_one_line_and_never_empty(error: ParseException, sta
 
 
 def test_rules_that_reject_are_analysed(spark: SparkSession) -> None:
-    project = loader.load(ROOT, "test")
+    project = sales_alone()
     landing, sales = project.topic("sales")
     rules = (("odd", "value % 2 = 1 and key <> 'x'"), ("bad", "no_such(product)"))
     landings = tuple(
@@ -255,7 +265,7 @@ def test_rules_that_reject_are_analysed(spark: SparkSession) -> None:
     ],
 )
 def test_event_time_in_sql_must_be_a_time(spark: SparkSession, event_time: str, codes: list[str]) -> None:
-    project = loader.load(ROOT, "test")
+    project = sales_alone()
     landing, sales = project.topic("sales")
     topics = (replace(sales, event_time=event_time),)
     landings = tuple(replace(each, topics=topics) if each.name == landing.name else each for each in project.landings)
