@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from pyspark.sql import DataFrame
 
 from headrace.project import loader
-from headrace.queries.null_keys import REASON
+from headrace.queries.refused_changes import NULL_KEY as REASON
 from headrace.testing.cases.case import Cut
 from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.runs.trial import Models

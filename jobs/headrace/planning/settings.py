@@ -40,7 +40,7 @@ _JUDGED = (
 )
 _HARMLESS = (
     *("layer", "name", "domain", "path", "description", "log", "tags", "owner", "meta", "header_places", "every"),
-    *("allow", "extra_columns", "on_error", "keep_history"),
+    *("allow", "extra_columns", "on_error", "keep_history", "max_state_bytes"),
 )
 """Keys that change nothing of what is stored."""
 

@@ -254,6 +254,7 @@ class Model:
     `on_error` is what happens to a row that makes the SQL fail: it stops the query, or is set aside.
     `remember` is for how many seconds of event time a streaming model finds its own rows: a number or a parameter.
     `every` is the number of seconds between two snapshots, or the variable that holds it.
+    `max_state_bytes` is how large a current row of an upsert may be.
     `keep` is for how many seconds rows stay, None for all time; `keep_history`, for how long replaced files do, where
     the target is not to say.
     """
@@ -287,6 +288,7 @@ class Model:
     tests: tuple[DataTest, ...] = ()
     output_columns: tuple[str, ...] | None = None
     tags: tuple[str, ...] = ()
+    max_state_bytes: int = 1 << 20
     keep: float | None = None
     keep_history: float | None = None
     owner: str | None = None

@@ -7,7 +7,7 @@ same inputs, and takes back what is committed already instead of computing it.
   before.
 - `positions`: what was read and written, compared with the tables that exist.
 - `sources`: what is read, in whole commits. `outputs`: append and upsert tables, `once_per`, `close_when`.
-- `datatests`, `batch_tests`, `null_keys`: rows that may not go on. `poison`: rows that make the SQL fail;
+- `datatests`, `batch_tests`, `refused_changes`: rows that may not go on. `poison`: rows that make the SQL fail;
   `redelivery`, `replaying_rows`: those delivered again to a fixed model, once.
 - `snapshot`: all rows of a query, every few seconds. `scheduler`: few batches at once, in an order.
 

@@ -15,7 +15,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from headrace.errors import HeadraceError
 from headrace.project.model import FAILED_COLUMNS, Model, Query
 from headrace.queries.datatests import FAILED, Lookup, as_json, counts, failing, marked, names, repeats
-from headrace.queries.null_keys import NullKeys
+from headrace.queries.refused_changes import TOO_LARGE, RefusedChanges
 from headrace.spark.columns import columns_of
 from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
@@ -38,14 +38,14 @@ class QueryTests:
         session = batches.session
         self._batches = batches
         self.models = {model.table: ModelTests(session, model) for model in query.models if model.tests}
-        self._keys = {model.table: NullKeys(batches, model) for model in query.models if model.unique_key}
+        self._changes = {model.table: RefusedChanges(batches, model) for model in query.models if model.unique_key}
         tests = [test for model in query.models for test in model.tests]
         self.looked_up = tuple(dict.fromkeys(test.to for test in tests if test.to is not None))
         self._name = query.name
         self._session = session
         self._errors: tuple[tuple[str, str, str], ...] = ()
         self.keeps_rows = (
-            bool(self._keys)
+            bool(self._changes)
             or any(test.on_failure == "dead_letter" for test in tests)
             or any(model.on_error == "dead_letter" for model in query.models)
         )
@@ -64,10 +64,20 @@ class QueryTests:
         """Prepare to run a batch, with everything as it stood before it."""
         for name, tests in self.models.items():
             tests.load(tables[name], before_batch)
+        large = self._large_before(before_batch)
+        for name, changes in self._changes.items():
+            changes.load(row for table, row in large if table == name)
 
-    def with_whole_keys(self, table: str, rows: Materialized) -> Materialized:
-        """The rows of a model that its table may see, in place of all: those of an upsert whose key has no null."""
-        return self._keys[table].without(rows) if table in self._keys else rows
+    def _large_before(self, batch: int) -> list[tuple[str, str]]:
+        """Model and row of what was set aside as too large before a batch; most queries have no failed rows to read."""
+        if not self._changes or self.table.newest_version() < 1:
+            return []
+        rows = self.table.snapshot(self._session).where((F.col("test") == TOO_LARGE) & (F.col("batch") < batch))
+        return [(row[0], row[1]) for row in rows.select("model", "row").collect()]
+
+    def acceptable(self, table: str, rows: Materialized) -> Materialized:
+        """The rows of a model that its table may see, in place of all."""
+        return self._changes[table].without(rows) if table in self._changes else rows
 
     def set_aside(self, batch: int, at: str) -> DataFrame | None:
         """The rows that failed in this batch and are to be stored; None if there are none."""
@@ -94,21 +104,21 @@ class QueryTests:
         """Take committed rows of a batch into what later ones look up, and give memory back."""
         for table, tests in self.models.items():
             tests.settle(added[table], batch)
-        for keys in self._keys.values():
-            keys.forget()
+        for changes in self._changes.values():
+            changes.settle()
         self._errors = ()
 
     def drop(self) -> None:
         """Forget all that is cached."""
         for tests in self.models.values():
             tests.drop()
-        for keys in self._keys.values():
-            keys.forget()
+        for changes in self._changes.values():
+            changes.forget()
         self._errors = ()
 
     @property
-    def _all(self) -> Iterator[tuple[str, ModelTests | NullKeys]]:
-        yield from self._keys.items()
+    def _all(self) -> Iterator[tuple[str, ModelTests | RefusedChanges]]:
+        yield from self._changes.items()
         yield from self.models.items()
 
     def _has(self, batch: int) -> bool:

@@ -11,7 +11,7 @@ from pyspark.sql.functions import lit
 from pyspark.sql.types import StructType
 
 from headrace.project.model import Macro, Model
-from headrace.queries.null_keys import is_whole
+from headrace.queries.refused_changes import is_whole
 from headrace.queries.sources import stored
 from headrace.spark.materialized import Materialized
 from headrace.spark.small_batches import SmallBatches

@@ -279,7 +279,7 @@ class Routine:
     ) -> Materialized:
         output, batches = self._outputs[model.table], self._batches
         shaped = self._computed(model, batch, lambda: batches.with_batch(output.shaped(rows())), *leaves)
-        return output.narrowed(self._tests.with_whole_keys(model.table, shaped))
+        return output.narrowed(self._tests.acceptable(model.table, shaped))
 
     def _computed(self, step: Model, batch: Batch, make: Callable[[], DataFrame], *leaves: DataFrame) -> Materialized:
         """The rows of a step; what is run without some rows is planned for this batch alone."""

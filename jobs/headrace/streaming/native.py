@@ -354,7 +354,7 @@ class NativeQuery:
 
     def _accepted(self, rows: Materialized, batch: int) -> Materialized:
         """The rows whose keys are whole and that pass the model's data tests; the others are stored first."""
-        accepted, tests = self.tests.with_whole_keys(self.model.table, rows), self.tests.models.get(self.model.table)
+        accepted, tests = self.tests.acceptable(self.model.table, rows), self.tests.models.get(self.model.table)
         if tests is not None:
             if not self._tested:
                 tests.load(self.table, batch)

@@ -135,6 +135,7 @@ def _model(location: Location, content: str, head: Header, text: SqlText, settin
         output_columns=text.columns,
         keep=settings.keep if settings.materialized in ("append", "snapshot") else None,
         keep_history=settings.keep_history,
+        max_state_bytes=settings.max_state_bytes,
         owner=settings.owner,
         meta=settings.meta,
         header_places=head.places,

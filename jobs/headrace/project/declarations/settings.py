@@ -33,6 +33,7 @@ class Settings(Shape):
     log: Expression | None = None
     on_error: Literal["stop", "dead_letter"] = "stop"
     extra_columns: Literal["allow", "refuse"] = "allow"
+    max_state_bytes: Annotated[int, Field(ge=1_000)] = 1 << 20
     keep: Keep | None = None
     keep_history: History | None = None
     owner: str | None = None

@@ -24,6 +24,7 @@ STREAMING_NEEDS_NO = {
     "log": "a model in Spark's streaming engine logs no rows; take it out",
     "query": "a model in Spark's streaming engine is a query of its own; take `query:` out",
     "on_error": "a model in Spark's streaming engine sets no rows aside; say `try_divide`, `try_cast` and their like",
+    "max_state_bytes": "Spark's streaming engine holds the state of this model, row by row; take it out",
 }
 """Header keys without effect in the streaming engine, and what to do."""
 

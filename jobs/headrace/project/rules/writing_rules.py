@@ -16,13 +16,25 @@ from headrace.project.sql import expressions, result_columns
 NEEDLESS_KEYS = {
     "view": (
         *("unique_key", "once_per", "delete_when", "close_when", "publish"),
-        *("output_mode", "log", "query", "run", "remember", "every", "tests", "on_error", "keep", "keep_history"),
+        *(
+            "output_mode",
+            "log",
+            "query",
+            "run",
+            "remember",
+            "every",
+            "tests",
+            "on_error",
+            "keep",
+            "keep_history",
+            "max_state_bytes",
+        ),
     ),
-    "append": ("unique_key", "delete_when", "close_when", "every"),
+    "append": ("unique_key", "delete_when", "close_when", "every", "max_state_bytes"),
     "upsert": ("once_per", "every", "keep"),
     "snapshot": (
         *("unique_key", "once_per", "delete_when", "close_when"),
-        *("output_mode", "log", "query", "run", "remember", "tests", "on_error"),
+        *("output_mode", "log", "query", "run", "remember", "tests", "on_error", "max_state_bytes"),
     ),
 }
 """Header keys that mean nothing for a kind of model."""
