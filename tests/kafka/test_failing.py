@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,19 @@ def test_others_continue_and_the_run_reports_it_at_its_end(spoilt: Sales, stage:
     (spoilt.folder / MODEL).write_text(text.replace(SPOILT, FINE))
     assert stage.failures("sales", project=spoilt.project) == ()
     assert sent(stage) == [("poison", 2500), ("q", 2600)]
+
+
+def test_batch_that_cannot_run_is_skipped(spoilt: Sales, stage: Stage) -> None:
+    stage.create({SALES: 1})
+    stage.send([sale("poison", 2500)])
+    assert len(stage.failures("sales", project=spoilt.project)) == 1
+    refused = spoilt.call("skip", "sales", "--batch", "7")
+    assert (refused.returncode, "only batch 0 of sales can be skipped" in refused.stderr) == (2, True), refused.stderr
+    assert spoilt.call("skip", "sales", "--batch", "0").returncode == 0
+    stage.send([sale("q", 2600)])
+    assert stage.failures("sales", project=spoilt.project) == ()
+    assert sent(stage) == [("q", 2600)]
+    (skipped,) = json.loads(spoilt.call("status", "--json").stdout)["skipped"]
+    assert (skipped["query"], skipped["batch"], skipped["rows"]) == ("sales", 0, 1)
+    assert "sales has skipped batch 0: 1 rows" in spoilt.call("status").stderr
+    assert spoilt.call("skip", "sales", "--batch", "0").returncode == 2

@@ -46,6 +46,7 @@ _COMMANDS: Mapping[str, Callable[..., int]] = {
     "docs": project.docs,
     "mail": data.mail,
     "reset": data.reset,
+    "skip": data.skip,
     "rebuild": data.rebuild,
     "diff": data.diff,
 }

@@ -190,6 +190,22 @@ def reset(
     return upkeep.reset(context.obj, query, yes, start, republish)
 
 
+def skip(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="A query of micro-batches: its `query:`, else its model.")],
+    batch: Annotated[int, typer.Option("--batch", min=0, metavar="<number>", help="The batch that cannot run.")],
+) -> int:
+    """Step over a batch that cannot run.
+
+    Mend the model instead where that can be done: the rows of a skipped batch are in no table behind it.
+
+    Example: headrace skip shipping --batch 12
+    """
+    from headrace.commands.edits import skipping
+
+    return skipping.skip(context.obj, query, batch)
+
+
 def rebuild(
     context: typer.Context,
     model: Annotated[str, typer.Argument(help="A model, or a query; it is made anew with all that belongs to it.")],

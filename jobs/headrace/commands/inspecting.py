@@ -42,6 +42,8 @@ def status(workspace: Workspace, as_json: bool) -> int:
         print(current.to_json())
     else:
         printing.print_view(lambda width: status_view(current, width), Console())
+        for skipped in current.skipped:
+            print(f"headrace: {skipped}", file=sys.stderr)
     for rebuild in rebuilds.known(workspace.layout):
         print(f"headrace: {rebuild.progress}", file=sys.stderr)
     return ExitCode.OK

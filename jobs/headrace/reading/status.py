@@ -13,7 +13,9 @@ import psutil
 from pydantic import TypeAdapter, ValidationError
 
 from headrace.errors import EnvironmentFault
+from headrace.project import skips
 from headrace.project.model import Project
+from headrace.project.skips import Skip
 from headrace.store import durable
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
@@ -91,6 +93,7 @@ class ProjectStatus:
     at: datetime | None = None
     queries: tuple[QueryStatus, ...] = ()
     tables: tuple[TableStatus, ...] = ()
+    skipped: tuple[Skip, ...] = ()
 
     def to_json(self) -> str:
         return _adapter().dump_json(self).decode()
@@ -105,7 +108,8 @@ def read_status(project: Project, layout: Layout) -> ProjectStatus:
 
     Of a runner on another machine it is what that one has last left on the store.
     """
-    return replace(_of_runner(project, layout), tables=read_tables(layout))
+    skipped = tuple(skips.noted(layout, (query.name for query in project.queries)))
+    return replace(_of_runner(project, layout), tables=read_tables(layout), skipped=skipped)
 
 
 def read_tables(layout: Layout) -> tuple[TableStatus, ...]:

@@ -1,0 +1,61 @@
+"""Batches that somebody has stepped over because they could not run: a note each, beside their query's progress."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from headrace.store import durable
+from headrace.store.layout import Layout
+from headrace.store.paths import StorePath
+
+
+@dataclass(frozen=True)
+class Skip:
+    """A micro-batch of a query that was not run to its end, when that was decided, and what it would have read.
+
+    `ranges` are the versions (after, up to] of each source, `rows` the rows that these hold. `written` are the tables
+    that have the rows of this batch all the same.
+    """
+
+    query: str
+    batch: int
+    at: str
+    ranges: Mapping[str, tuple[int, int]]
+    rows: int
+    written: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        read = ", ".join(
+            f"{name} {after + 1}" + (f" to {upto}" if upto > after + 1 else "")
+            for name, (after, upto) in self.ranges.items()
+            if upto > after
+        )
+        kept = f"; already in {', '.join(self.written)}" if self.written else ""
+        return f"{self.query} has skipped batch {self.batch}: {self.rows} rows, versions {read or 'none'}{kept}"
+
+
+def note(layout: Layout, skip: Skip) -> None:
+    """Write down that a batch is skipped; to say so again changes nothing."""
+    folder = _folder(layout, skip.query)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / f"{skip.batch}.json").is_file():
+        durable.write_new(folder / f"{skip.batch}.json", json.dumps(asdict(skip)))
+
+
+def noted(layout: Layout, queries: Iterable[str]) -> Iterator[Skip]:
+    """All batches of some queries that were skipped, in order."""
+    for query in queries:
+        files = sorted(_folder(layout, query).glob("*.json"), key=lambda file: int(file.stem))
+        yield from (_skip(json.loads(file.read_text())) for file in files)
+
+
+def _skip(data: Mapping[str, Any]) -> Skip:
+    ranges = {name: (after, upto) for name, (after, upto) in data["ranges"].items()}
+    return Skip(data["query"], data["batch"], data["at"], ranges, data["rows"], tuple(data["written"]))
+
+
+def _folder(layout: Layout, query: str) -> StorePath:
+    return layout.checkpoint(query) / "skipped"
