@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-PATIENCE = 600.0
+PATIENCE = 300.0
 """Seconds within which anything that is waited for must have come, on a machine that is busy with other things."""
 
 

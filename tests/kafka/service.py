@@ -58,7 +58,7 @@ def project(root: Path) -> Path:
     """Write a project with the shop's topics, the orders view and a gold table."""
     files = {
         "manifest.yml": "name: small\nmodels:\n  shop: {+query: shop}\n",
-        "conf/test.yml": "kafka: {create_topics: true}\ndata_dir: data\n",
+        "conf/test.yml": "kafka: {create_topics: true}\ndata_dir: data\nspark: {compiler: quick}\n",
         **{f"sql/bronze/{name}": (PROJECT / "sql/bronze" / name).read_text("utf-8") for name in BRONZE},
         "sql/silver/shop/orders_by_id.sql": ORDERS_BY_ID,
         "sql/gold/shop/sales.sql": SALES,

@@ -35,6 +35,7 @@ kafka:
 mail: {host: h, sender: a@b, username: ana, password: env:SMTP}
 http: {token: env:TOKEN}
 spark:
+  compiler: quick
   small_batches: jobs
   conf:
     spark.eventLog.enabled: true

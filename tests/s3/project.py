@@ -68,8 +68,8 @@ class Site:
                 shutil.copy(source, folder / part)
         (folder / "conf").mkdir()
         options = {**self.server.options, "aws_secret_access_key": f"env:{SECRET}"}
-        conf = {"store": {"url": f"{self.server.url}/shop", "options": options}, "data_dir": "data", "kafka": {}}
-        conf["kafka"] = {"create_topics": True}
+        conf = {"store": {"url": f"{self.server.url}/shop", "options": options}, "data_dir": "data"}
+        conf |= {"kafka": {"create_topics": True}, "spark": {"compiler": "quick"}}
         with (folder / "conf" / "test.yml").open("w") as out:
             YAML().dump(conf, out)
         return Machine(folder, self.cluster.bootstrap, self.server)
