@@ -21,6 +21,7 @@ from headrace.environment import guard, kafka
 from headrace.environment.kafka import Ports
 from headrace.errors import EnvironmentFault
 from headrace.faults import naming
+from headrace.store import private
 
 STARTS_WITHIN = 60.0
 ATTEMPTS = 3
@@ -170,7 +171,7 @@ class Broker:
     @contextmanager
     def _held(self) -> Iterator[None]:
         try:
-            self._data.mkdir(parents=True, exist_ok=True)
+            private.make(self._data)
             lock = FileLock(self._data / "broker.lock")
             lock.acquire()
         except OSError as error:

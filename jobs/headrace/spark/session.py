@@ -111,6 +111,8 @@ _PLAIN_TEXT: Mapping[str, str] = {"spark.sql.variable.substitute": "false"}
 _LOCAL: Mapping[str, str] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    # Whoever is on this machine reaches Spark's ports too; they answer only who knows a secret of this process.
+    "spark.authenticate": "true",
     "spark.driver.memory": "1500m",
     # By itself Spark takes 16 MB at once for each sort and hash table, of a row or two, and 4 MB for each stage's plan.
     # They are full of zeros, and go at once where only full collections free them: a third of all that was allocated.
@@ -129,6 +131,9 @@ _ON_A_BUCKET: Mapping[str, str] = {
     "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
 }
 
+_OUT_OF_MEMORY = 3
+"""The exit code of a JVM that ends because its memory is full."""
+
 _LAUNCHER_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """Of the JVM that only puts together the command that starts Spark's: half of its 0.33 CPU-s are saved."""
 
@@ -142,7 +147,9 @@ _JAVA_OPTIONS = (
     # Code that is generated may be longer than the 8,000 bytes up to which Java compiles a method by itself.
     "-XX:-DontCompileHugeMethods "
     # An image of the memory would hold the secrets of the target; the crash report, which says why, holds none.
-    "-XX:-CreateCoredumpOnCrash"
+    "-XX:-CreateCoredumpOnCrash "
+    # A JVM without memory has lost threads that others wait for; it ends, and the next run goes on from the tables.
+    "-XX:+ExitOnOutOfMemoryError"
 )
 
 
@@ -243,8 +250,13 @@ def ended(spark: SparkSession) -> str | None:
     code = None if process is None else process.poll()
     if code is None:
         return None
-    how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
-    return f"Spark's JVM ended ({how}); the next run continues from what is committed"
+    return f"Spark's JVM ended ({_how(code)}); the next run continues from what is committed"
+
+
+def _how(code: int) -> str:
+    if code == _OUT_OF_MEMORY:
+        return "out of memory; give it more by `spark: {conf: {spark.driver.memory: 3g}}`, or it smaller batches"
+    return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
 
 
 def child(spark: SparkSession, pool: str, macros: Iterable[Macro] = ()) -> SparkSession:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from headrace.store import private
 from headrace.store.paths import StorePath
 
 
@@ -113,7 +114,7 @@ class Layout:
 
     def spark_log(self) -> Path:
         """Where Spark's own log goes; its folder is created."""
-        self.logs.mkdir(parents=True, exist_ok=True)
+        private.make(self.logs)
         return self.logs / "spark.log"
 
     @property

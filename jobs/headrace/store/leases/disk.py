@@ -13,6 +13,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from headrace.faults import naming
+from headrace.store import private
 
 
 class DiskLease:
@@ -33,7 +34,7 @@ class DiskLease:
             return "a process that has not said who it is"
 
     def take(self) -> bool:
-        self._note.parent.mkdir(parents=True, exist_ok=True)
+        private.make(self._note.parent)
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
