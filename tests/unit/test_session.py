@@ -162,3 +162,10 @@ def test_command_line_of_the_jvm_has_no_secret(tmp_path: Path) -> None:
     confs = {"spark.hadoop.fs.s3a.secret.key": "s3cret", "spark.harmless": "s3cret", "spark.driver.memory": "1g"}
     target = Target("prod", tmp_path, spark_conf=confs)
     assert session._shown(target, confs) == [("spark.driver.memory", "1g")]
+
+
+@pytest.mark.parametrize(("code", "words"), [(3, "out of memory"), (-9, "killed by signal 9"), (1, "exit code 1")])
+def test_end_of_the_jvm_is_told(code: int, words: str) -> None:
+    process = SimpleNamespace(poll=lambda: code)
+    spark = SimpleNamespace(sparkContext=SimpleNamespace(_gateway=SimpleNamespace(proc=process)))
+    assert words in str(session.ended(cast(SparkSession, spark)))
