@@ -25,6 +25,7 @@ from headrace.landing.landing import KafkaSource, LandingQuery
 from headrace.landing.relations import bronze
 from headrace.project.model import SEED_PARTITION, TICK_TOPIC, Field, Kafka, Landing, Seed, Topic
 from headrace.queries.sources import Source
+from headrace.running.tasks import CommitSignals, LandingTask
 from headrace.spark import mode
 from headrace.spark.failures import passes
 from headrace.spark.implementations import small_batches
@@ -218,6 +219,20 @@ def test_new_partition_is_read_from_its_start(pier: Pier) -> None:
     wait_for(lambda: lands(landing) and len(pier.landed) >= 20, "records of new partitions")
     assert {record.partition for record in pier.cluster.acked} == {0, 1, 2}
     assert sorted(n for _, n in pier.landed) == list(range(20))
+
+
+def test_topic_that_is_gone_is_told_and_nobody_claims_to_be_up_to_date(pier: Pier) -> None:
+    lines: list[dict[str, Any]] = []
+    task = LandingTask(pier.landing(), 0, EVERYTHING, CommitSignals(), lambda event, **of: lines.append({event: of}))
+    pier.send(1, 2)
+    task.step()
+    pier.cluster.delete(pier.topic.topic)
+    wait_for(lambda: not task.step() and task.query.gone == {pier.topic.topic}, "the end of the topic")
+    task.step()
+    status = task.status()
+    assert (status.behind_by, pier.topic.topic in str(status.last_error)) == (None, True)
+    assert [line["topic_gone"]["topic"] for line in lines if "topic_gone" in line] == [pier.topic.topic]
+    assert pier.landed == [(0, 1), (0, 2)]
 
 
 @pytest.mark.parametrize("alive", [True, False])

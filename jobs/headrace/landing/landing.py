@@ -135,6 +135,8 @@ class LandingQuery:
         self._looks_closely = False
         self.clocks = LandingClocks(self.table, landing)
         self.lag: int | None = None
+        self.gone: frozenset[str] = frozenset()
+        """Topics that were read and are not there any more: how far this is behind them is unknown."""
         self._writing = threading.Lock()
 
     def step(self, max_rows: int, upto: Offsets | None = None) -> LandingReport | None:
@@ -260,6 +262,7 @@ class LandingQuery:
                     f"topic {name} was deleted and made again since it was last read; "
                     f"run `headrace reset {self.landing.query} --from earliest --yes` to read the new one"
                 )
+        self.gone = frozenset(name for name, offsets in self._done.items() if offsets and name not in found)
         return {name: topic.partitions for name, topic in found.items()}
 
     def _start(self, topic: Topic, numbers: tuple[int, ...]) -> dict[int, int]:

@@ -47,7 +47,9 @@ class Supervised:
 
     def status(self) -> QueryStatus:
         """The task's own status, with its state and failures."""
-        return replace(self.task.status(), state=self.state, restarts=self.restarts, last_error=self.last_error)
+        status = self.task.status()
+        last_error = self.last_error or status.last_error
+        return replace(status, state=self.state, restarts=self.restarts, last_error=last_error)
 
     def run(self, stop: threading.Event, until_done: bool) -> None:
         """Step until stopped, failed permanently or, with `until_done`, until nothing is left to do.

@@ -95,6 +95,9 @@ class Task(Protocol):
         """Its current status, without its state."""
 
 
+_GONE = "it was read and is gone; nobody knows what it still held"
+
+
 class LandingTask:
     """Lands new records, with a pause from one batch to the next (see `pace`)."""
 
@@ -115,6 +118,7 @@ class LandingTask:
         self._ticked, self._at_start = time.monotonic(), True
         self._pace, self._max_rows, self._signals, self._log = Pace(interval), max_rows, signals, log
         self._counters = Counters()
+        self._gone: frozenset[str] = frozenset()
         self._next = 0.0
 
     def step(self) -> bool:
@@ -123,6 +127,7 @@ class LandingTask:
         started = time.monotonic()
         report = self.query.step(self._max_rows, self.upto)
         self._note_moves()
+        self._report_gone()
         if report is None:
             self._counters.idle()
             self._tick(started)
@@ -161,6 +166,12 @@ class LandingTask:
             if self.query.tick(None if self.upto or len(idle) == len(self.idle_after) else idle) is not None:
                 self._signals.notify(self.table)
 
+    def _report_gone(self) -> None:
+        """Say once of each topic that it is no longer there; the others are read on."""
+        for topic in sorted(self.query.gone - self._gone):
+            self._log("topic_gone", query=self.name, topic=topic, hint=_GONE)
+        self._gone = self.query.gone
+
     def _note_moves(self) -> None:
         """Note which sources had new records; at the first step all had."""
         read = self.query.progress
@@ -178,7 +189,10 @@ class LandingTask:
     def status(self) -> QueryStatus:
         c = self._counters
         status = QueryStatus(self.name, self.kind, batch=c.batch, rows=c.rows, rows_per_second=c.rate)
-        return replace(status, rejected=c.rejected, behind_by=self.query.lag, pause=self._pace.seconds)
+        status = replace(status, rejected=c.rejected, behind_by=self.query.lag, pause=self._pace.seconds)
+        if not self.query.gone:
+            return status
+        return replace(status, behind_by=None, last_error=f"topic {', '.join(sorted(self.query.gone))}: {_GONE}")
 
 
 class GroupTask:
