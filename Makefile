@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test long unit check format bench schemas lock
+.PHONY: help setup demo test long mutations unit check format bench schemas lock
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ test: setup  ## Run the tests
 
 unit: $(VENV)/.installed  ## Run the tests that need no JVM
 	@$(BIN)/python -m pytest tests/unit
+
+mutations: setup  ## Put faults into the code, one at a time: each must turn its test red
+	@$(BIN)/python -m tests.faults.mutations
 
 check: $(VENV)/.installed  ## Lint, formatting, types and layers
 	@$(BIN)/ruff check .
