@@ -5,6 +5,7 @@ have been read are one commit, so they cannot disagree. Bronze keeps every recor
 is unusable.
 
 - `landing`: offsets, batches, ticks. The moment of a batch is taken before Kafka is asked for its ends.
+- `landing_time`: the time of a batch, which goes on also where the machine's clock is put back.
 - `starts`, `broker_admin`: where reading begins, and the broker's metadata of topics.
 - `classify`, `body`: the verdict on a record, as SQL that is generated from the declared types.
 - `relations`: what models see of a landing: typed rows, `_arrival`, and the landing's clock.

@@ -18,6 +18,7 @@ from headrace.errors import HeadraceError
 from headrace.landing.broker_admin import BrokerAdmin, Offsets
 from headrace.landing.classify import UNSURE, classify, data_column, look_closely
 from headrace.landing.clocks import LandingClocks, latest, readings_as_json
+from headrace.landing.landing_time import LandingTime
 from headrace.landing.records import SCHEMA, Ranges, RecordReader
 from headrace.landing.starts import Start, Starts
 from headrace.project import seed_changes
@@ -127,8 +128,8 @@ class LandingQuery:
         self._done: Offsets = {}
         self._seeded: dict[str, str | None] = {}
         self._first: LandingReport | None = None
-        self._landed_at = datetime.min.replace(tzinfo=timezone.utc)
-        self._asked_at = datetime.now(timezone.utc)
+        self.time = LandingTime()
+        self._asked_at = self.time.read()
         self._ids: dict[str, str] = {}
         self._batch = 0
         self._ready = False
@@ -193,7 +194,7 @@ class LandingQuery:
 
     def ends(self) -> Offsets:
         """How far the topics go now; what lands from here on, ticks included, is as of the moment of asking."""
-        asked_at = datetime.now(timezone.utc)
+        asked_at = self.time.read()
         ends = self._admin.ends(self._partitions(), self._kafka.committed)
         self._asked_at = asked_at
         return ends
@@ -244,7 +245,7 @@ class LandingQuery:
         seeded = marker.get("seeded", {})
         self._seeded = {**seeded} if isinstance(seeded, Mapping) else dict.fromkeys(seeded)  # a list says no more
         if "landed_at" in marker:
-            self._landed_at = datetime.fromisoformat(marker["landed_at"])
+            self.time.note(datetime.fromisoformat(marker["landed_at"]))
         self._total = int(marker.get("total", 0))
         self._last_replay = last_of(newest.version, marker) if newest else -1
         partitions = self._partitions()
@@ -306,7 +307,7 @@ class LandingQuery:
         It is the moment before Kafka was asked for its ends. What is sent later is not in the batch, so a batch that
         claimed a later time would let a deadline pass that such a record has met.
         """
-        return max(self._asked_at, self._landed_at)
+        return max(self._asked_at, self.time.newest)
 
     def _land_seeds(self) -> None:
         """Land the lines of seed files that differ from what has landed of them, as a batch."""
@@ -413,7 +414,8 @@ class LandingQuery:
             version = self.table.append(landed, marker)
             self._commit_cache.put(self.table.path, version, landed)
             landed.release()
-            self._done, self._batch, self._landed_at = done, moment.batch + 1, moment.landed_at
+            self._done, self._batch = done, moment.batch + 1
+            self.time.note(moment.landed_at)
             self._total += records
             return LandingReport(moment.batch, version, records, rejected)
 

@@ -15,6 +15,7 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 from headrace.errors import HeadraceError
 from headrace.landing.broker_admin import Offsets
 from headrace.landing.landing import LandingQuery
+from headrace.landing.landing_time import PUT_BACK
 from headrace.publishing.publisher import Publisher
 from headrace.queries.group import Group
 from headrace.queries.snapshot import SnapshotQuery
@@ -95,6 +96,7 @@ class Task(Protocol):
         """Its current status, without its state."""
 
 
+_PUT_BACK = "landing time is ahead of it, and goes on at half speed until it has caught up"
 _GONE = "it was read and is gone; nobody knows what it still held"
 
 
@@ -119,6 +121,7 @@ class LandingTask:
         self._pace, self._max_rows, self._signals, self._log = Pace(interval), max_rows, signals, log
         self._counters = Counters()
         self._gone: frozenset[str] = frozenset()
+        self._is_ahead = False
         self._next = 0.0
 
     def step(self) -> bool:
@@ -127,7 +130,7 @@ class LandingTask:
         started = time.monotonic()
         report = self.query.step(self._max_rows, self.upto)
         self._note_moves()
-        self._report_gone()
+        self._report_trouble()
         if report is None:
             self._counters.idle()
             self._tick(started)
@@ -166,11 +169,15 @@ class LandingTask:
             if self.query.tick(None if self.upto or len(idle) == len(self.idle_after) else idle) is not None:
                 self._signals.notify(self.table)
 
-    def _report_gone(self) -> None:
-        """Say once of each topic that it is no longer there; the others are read on."""
+    def _report_trouble(self) -> None:
+        """Say once of each topic that it is no longer there, and that the clock was put back; reading goes on."""
         for topic in sorted(self.query.gone - self._gone):
             self._log("topic_gone", query=self.name, topic=topic, hint=_GONE)
         self._gone = self.query.gone
+        ahead = self.query.time.ahead
+        if ahead >= PUT_BACK and not self._is_ahead:
+            self._log("clock_put_back", query=self.name, seconds=round(ahead.total_seconds()), hint=_PUT_BACK)
+        self._is_ahead = ahead >= PUT_BACK
 
     def _note_moves(self) -> None:
         """Note which sources had new records; at the first step all had."""

@@ -1,0 +1,41 @@
+"""The time that landing batches carry: that of the machine's clock, but it never goes back, and never stands still.
+
+Where a clock was ahead and is put back, landing time goes on from what has landed at half speed, so that deadlines
+pass, until the clock has caught up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+
+PUT_BACK = timedelta(seconds=10)
+"""By so much a clock differs that somebody has set it; less is how clocks are kept right."""
+
+
+def _clock() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+class LandingTime:
+    """Reads the machine's clock, and remembers the time of the newest batch."""
+
+    def __init__(self, clock: Callable[[], datetime] = _clock, elapsed: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._elapsed = clock, elapsed
+        self.newest = datetime.min.replace(tzinfo=timezone.utc)
+        """The time of the newest batch."""
+        self._noted = elapsed()
+        self.ahead = timedelta()
+        """By how much landing time was ahead of the clock when it was read last."""
+
+    def note(self, moment: datetime) -> None:
+        """Take in the time of the newest batch."""
+        self.newest, self._noted = moment, self._elapsed()
+
+    def read(self) -> datetime:
+        """The landing time now."""
+        now, passed = self._clock(), timedelta(seconds=self._elapsed() - self._noted)
+        least = self.newest + passed / 2 if self.newest > now else self.newest
+        self.ahead = max(least - now, timedelta())
+        return max(now, least)
