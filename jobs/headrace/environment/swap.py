@@ -71,6 +71,7 @@ def finish(layout: Layout) -> None:
         _move_objects(layout, found)
     trees.remove(root / found.beside)
     durable.write(root / found.retired / _NAME, layout.swap.read_text("utf-8"))
+    trees.sync(root)
     layout.swap.unlink()
 
 

@@ -58,6 +58,7 @@ def finish(layout: Layout) -> None:
     for path in begun["paths"]:
         trees.remove(layout.root / path)
     _note(begun["note"]).write(layout.checkpoint(begun["query"]))
+    trees.sync(layout.root)
     layout.reset.unlink()
 
 

@@ -104,7 +104,6 @@ class InputLog:
 
     def _write(self, at: Recorded, inputs: Inputs) -> None:
         file, text = self._file(at), json.dumps(inputs.to_json())
-        self._folder.mkdir(parents=True, exist_ok=True)
         try:
             durable.write_new(file, text)
         except FileExistsError:

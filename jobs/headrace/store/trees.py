@@ -64,7 +64,7 @@ def files(folder: StorePath) -> Iterator[StorePath]:
 
 
 def sync(folder: StorePath) -> None:
-    """Wait until what was copied to a folder outlasts a power cut; an object store has answered for itself."""
+    """Wait until what was copied, moved or removed in a folder outlasts a power loss; an object store needs no wait."""
     if isinstance(folder, Path):
         os.sync()
 
