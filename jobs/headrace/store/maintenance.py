@@ -23,6 +23,7 @@ import uuid
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
