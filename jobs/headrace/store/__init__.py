@@ -10,6 +10,6 @@
 
 Rules: everything small goes through here; data files and checkpoints are Spark's. `durable.write_new` never replaces
 what another process has written, and tells its caller by FileExistsError, so of two writers of one entry only one wins.
-On a disk, the data files that an entry of a log names are synced before it, and the entry before `put_entry` returns, so
+On a disk, the data files that an entry of a log names are synced before it, and the entry before `put_entry` returns:
 a power loss takes nothing that anybody builds on.
 """
