@@ -94,9 +94,9 @@ def test_note_about_a_batch_may_repeat_its_number(opened: Opened) -> None:
 def test_answer_that_was_lost_is_no_refusal(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     table, write_new = opened(), durable.write_new
 
-    def repeated(file: Path, text: str) -> None:
-        write_new(file, text)
-        write_new(file, text)
+    def repeated(file: Path, text: str, *behind: Path) -> None:
+        write_new(file, text, *behind)
+        write_new(file, text, *behind)
 
     monkeypatch.setattr(durable, "write_new", repeated)
     for batch in range(3):
@@ -149,9 +149,9 @@ def test_harm_of_others_is_noticed_by_the_next_commit(
         monkeypatch.setattr(durable, "write_new", write_new)
         assert put_entry(table.path, 2, [action])
 
-    def writing(file: Path, text: str) -> None:
+    def writing(file: Path, text: str, *behind: Path) -> None:
         harmed()
-        write_new(file, text)
+        write_new(file, text, *behind)
 
     if moment == "before":
         harmed()

@@ -137,10 +137,10 @@ def test_batch_that_commits_meanwhile_goes_on(table: SyntheticTable, monkeypatch
     table.append(100)
     write = durable.write_new
 
-    def writing(file: Path, text: str) -> None:
+    def writing(file: Path, text: str, *behind: Path) -> None:
         monkeypatch.setattr(durable, "write_new", write)
         table.append(3)
-        write(file, text)
+        write(file, text, *behind)
 
     monkeypatch.setattr(durable, "write_new", writing)
     Maintenance(table.path, AT_ONCE).step()
@@ -151,8 +151,8 @@ def test_commit_whose_answer_is_late_is_its_own(table: SyntheticTable, monkeypat
     table.append(100)
     write = durable.write_new
 
-    def writing(file: Path, text: str) -> None:
-        write(file, text)
+    def writing(file: Path, text: str, *behind: Path) -> None:
+        write(file, text, *behind)
         raise FileExistsError(str(file))
 
     monkeypatch.setattr(durable, "write_new", writing)
@@ -201,10 +201,10 @@ def test_foreign_change_ends_the_pass_and_loses_nothing(table: SyntheticTable, m
     gone = {"path": "batch-1/part-0.parquet", "deletionTimestamp": 1, "dataChange": True, "size": 1}
     write = durable.write_new
 
-    def writing(file: Path, text: str) -> None:
+    def writing(file: Path, text: str, *behind: Path) -> None:
         monkeypatch.setattr(durable, "write_new", write)
         table.commit([{"remove": gone}], {})
-        write(file, text)
+        write(file, text, *behind)
 
     monkeypatch.setattr(durable, "write_new", writing)
     Maintenance(table.path, AT_ONCE).step()

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from headrace.store import durable
+from headrace.store import durable, json_files
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
+
+_FORGOTTEN = "remove it: it only says that a batch was skipped"
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Skip:
 def note(layout: Layout, skip: Skip) -> None:
     """Write down that a batch is skipped; to say so again changes nothing."""
     folder = _folder(layout, skip.query)
-    folder.mkdir(parents=True, exist_ok=True)
+    durable.make_folder(folder)
     if not (folder / f"{skip.batch}.json").is_file():
         durable.write_new(folder / f"{skip.batch}.json", json.dumps(asdict(skip)))
 
@@ -49,7 +51,7 @@ def noted(layout: Layout, queries: Iterable[str]) -> Iterator[Skip]:
     """All batches of some queries that were skipped, in order."""
     for query in queries:
         files = sorted(_folder(layout, query).glob("*.json"), key=lambda file: int(file.stem))
-        yield from (_skip(json.loads(file.read_text())) for file in files)
+        yield from (json_files.read(file, _skip, _FORGOTTEN) for file in files)
 
 
 def _skip(data: Mapping[str, Any]) -> Skip:

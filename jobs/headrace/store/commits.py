@@ -7,11 +7,13 @@ the table's history (`history`): their rows are then found by the number of thei
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
-from headrace.store import durable
+from headrace.store import durable, json_files
 from headrace.store.paths import StorePath
 
 MARKER = "headrace"
@@ -84,8 +86,21 @@ def newest_version(table: StorePath) -> int:
 
 
 def actions_of(table: StorePath, version: int) -> list[dict[str, Any]]:
-    """The actions of a version; FileNotFoundError if the log does not hold it."""
-    return [json.loads(line) for line in entry_path(table, version).read_text("utf-8").splitlines()]
+    """The actions of a version; FileNotFoundError if the log does not hold it, TornFile if it does not hold all."""
+    entry = entry_path(table, version)
+    data = entry.read_bytes()
+    with json_files.whole(entry, data):
+        actions = [json.loads(line) for line in data.splitlines()]
+        if not all(isinstance(each, dict) for each in actions) or _lacks_files(actions):
+            raise ValueError("actions are missing")
+    return actions
+
+
+def _lacks_files(actions: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether an entry was cut off at the end of a line: it has nothing, or its marker has rows and no file has."""
+    marker = marker_of(actions)
+    has_rows = int(marker.get("batch", -1)) >= 0 and int(marker.get("records", marker.get("rows", 0))) > 0
+    return not actions or (has_rows and not any("add" in each for each in actions))
 
 
 def newest_batch(table: StorePath, query: str) -> int:
@@ -103,15 +118,25 @@ def newest_batch(table: StorePath, query: str) -> int:
 def put_entry(table: StorePath, version: int, actions: Iterable[Mapping[str, Any]]) -> bool:
     """Write the entry that makes a version, whole or not at all; False if somebody else has made the version.
 
-    An entry that is this one already counts as written: a client repeats a put whose answer is late.
+    On a disk, the data files that it adds are synced first. An entry that is this one already counts as written: a
+    client repeats a put whose answer is late.
     """
-    entry = entry_path(table, version)
+    entry, actions = entry_path(table, version), [*actions]
     text = "".join(json.dumps(action, separators=(",", ":")) + "\n" for action in actions)
     try:
-        durable.write_new(entry, text)
+        durable.write_new(entry, text, *(_added(table, actions) if isinstance(table, Path) else ()))
     except FileExistsError:
         return entry.read_text("utf-8") == text
     return True
+
+
+def _added(table: Path, actions: Iterable[Mapping[str, Any]]) -> Iterator[Path]:
+    """The data files that actions add, with Hadoop's checksums of them, and the folders in which their names are."""
+    files = [table / unquote(each["add"]["path"]) for each in actions if "add" in each]
+    checksums = (file.with_name(f".{file.name}.crc") for file in files)
+    yield from files
+    yield from (file for file in checksums if file.is_file())
+    yield from dict.fromkeys(folder for file in files for folder in (file.parent, table))
 
 
 def commit_of(version: int, actions: Iterable[Mapping[str, Any]]) -> Commit:

@@ -1,17 +1,23 @@
-"""Files that survive a crash: a write is complete, or the previous content stays; and objects replaced by version.
+"""Files that survive a crash and a power loss: a write is complete, or the previous content stays.
 
-Of two writers that replace one version of an object, or create it, one wins.
+On a disk a file is written under another name, synced, and then given its own; its folder is synced after that. So when
+a call returns, the file is on disk under its name, and no reader ever finds a part of it. An object store does the same
+by itself. Objects are also replaced by version: of two writers that replace one version, or create it, one wins.
 """
 
 from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
 import obstore
+import psutil
 from obstore.exceptions import AlreadyExistsError, PreconditionError
 
 from headrace.store.paths import ObjectPath, StorePath
@@ -22,6 +28,9 @@ Version = Mapping[str, str]
 Replaced = Version | Literal["create"]
 """What a write puts its object in place of."""
 
+_AT_ONCE = 16
+"""So many files are synced at once: a file system writes its journal once for all that wait."""
+
 
 def write(file: StorePath, text: str) -> None:
     """Write a file atomically, also across a crash; its folder is created if missing."""
@@ -31,40 +40,67 @@ def write(file: StorePath, text: str) -> None:
 def write_bytes(file: StorePath, data: bytes) -> None:
     """Write a file that is no text; as `write`."""
     if isinstance(file, Path):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        _draft(file, data).rename(file)
+        draft = _draft(file, data)
+        sync([draft])
+        draft.rename(file)
+        sync([file.parent])
     else:
         _put(file, data, "overwrite")
 
 
-def write_new(file: StorePath, text: str) -> None:
-    """Write a file that must not exist yet, atomically, also across a crash; FileExistsError if it does."""
+def write_new(file: StorePath, text: str, *behind: Path) -> None:
+    """Write a file that must not exist yet, atomically, also across a power loss; FileExistsError if it does.
+
+    `behind` are files and folders that are on disk before the file has its name.
+    """
     if isinstance(file, Path):
-        _link_new(_draft(file, text.encode()), file)
+        draft = _draft(file, text.encode())
+        try:
+            sync([draft, *behind])
+            os.link(draft, file)  # unlike a rename, it never replaces
+        finally:
+            draft.unlink()
+        sync([file.parent])
     else:
         _put(file, text.encode(), "create")
 
 
 def append(file: StorePath, lines: Iterable[str]) -> None:
-    """Add lines at the end of a file; it is made, with its folder, where it is missing."""
+    """Add lines at the end of a file; it is made, with its folder, where it is missing.
+
+    A crash may leave a part of them on a disk.
+    """
     text = "".join(f"{line}\n" for line in lines)
     if isinstance(file, Path):
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(file.parent)
         with file.open("a", encoding="utf-8") as out:
             out.write(text)
+        sync([file, file.parent])
     else:
         before = file.read_text("utf-8") if file.is_file() else ""
         file.write_text(f"{before}{text}", "utf-8")
 
 
 def note(file: StorePath, text: str) -> None:
-    """Write a file atomically, but not across a crash of the machine: for what is known without it, too."""
+    """Write a file atomically, for what is known without it, too: after a power loss it may be old, empty or gone."""
     if isinstance(file, Path):
-        draft = _name_of_draft(file)
-        draft.write_text(text, "utf-8")
-        draft.replace(file)
+        _draft(file, text.encode()).replace(file)
     else:
         file.write_text(text, "utf-8")
+
+
+def make_folder(folder: StorePath) -> None:
+    """Create a folder, with those above it, where it is missing; all of them are on disk under their names."""
+    if isinstance(folder, Path):
+        missing = [*takewhile(lambda each: not each.is_dir(), (folder, *folder.parents))]
+        folder.mkdir(parents=True, exist_ok=True)
+        sync({each.parent for each in missing})
+
+
+def sync(paths: Collection[Path], missing_ok: bool = False) -> None:
+    """Wait until files have their content on disk, and folders the names in them; all at once, which costs as one."""
+    for _ in (_threads().map if len(paths) > 1 else map)(partial(_sync, missing_ok), paths):
+        pass
 
 
 def read_version(file: ObjectPath) -> tuple[bytes, Version] | None:
@@ -94,23 +130,38 @@ def _version(found: Mapping[str, Any]) -> Version:
 
 
 def _draft(file: Path, data: bytes) -> Path:
-    draft = _name_of_draft(file)
-    with draft.open("wb") as out:
-        out.write(data)
-        out.flush()
-        os.fsync(out.fileno())
+    """A file that is to get the name of another one; the folder is made if there is none."""
+    draft = file.with_name(f".{uuid.uuid4().hex}.tmp")
+    try:
+        draft.write_bytes(data)
+    except FileNotFoundError:
+        make_folder(file.parent)
+        draft.write_bytes(data)
     return draft
 
 
-def _name_of_draft(file: Path) -> Path:
-    return file.with_name(f".{uuid.uuid4().hex}.tmp")
+def boot() -> str:
+    """What tells this run of the machine from others: what is not synced may be lost between two."""
+    file = Path("/proc/sys/kernel/random/boot_id")
+    return file.read_text("ascii").strip() if file.is_file() else f"{psutil.boot_time():.0f}"
 
 
-def _link_new(draft: Path, file: Path) -> None:
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_AT_ONCE, "sync")
+
+
+def _sync(missing_ok: bool, path: Path) -> None:
     try:
-        os.link(draft, file)  # unlike a rename, it never replaces
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        if missing_ok:
+            return
+        raise
+    try:
+        os.fsync(descriptor)
     finally:
-        draft.unlink()
+        os.close(descriptor)
 
 
 def _put(file: StorePath, data: bytes, mode: Literal["create", "overwrite"]) -> None:

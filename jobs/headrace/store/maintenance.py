@@ -23,12 +23,13 @@ import uuid
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from deltalake import DeltaTable
 
-from headrace.store import parquet, retention
+from headrace.store import durable, parquet, retention
 from headrace.store.commits import (
     MARKER,
     UPKEEP,
@@ -39,7 +40,7 @@ from headrace.store.commits import (
     put_entry,
 )
 from headrace.store.data_files import ActiveFile, Removals, active_files
-from headrace.store.delta_tables import is_table, open_table
+from headrace.store.delta_tables import change_table, create_checkpoint, is_table, open_table
 from headrace.store.history import History
 from headrace.store.parquet import DataFile
 from headrace.store.paths import StorePath
@@ -137,7 +138,7 @@ class Maintenance:
             self._removals.add_removed(chain.from_iterable(entries.values()), upto)
             history = history.add(commits, self._policy.whole_markers)
         compacted = self._compact(commits)
-        open_table(self.path).create_checkpoint()
+        create_checkpoint(self.path)
         horizon = self._trim(min(upto, history.upto + 1))
         removed = self._remove_replaced(bound)
         self._passed = upto
@@ -178,7 +179,8 @@ class Maintenance:
         """The table as of a version from which on rows may leave it."""
         table = open_table(self.path)
         if table.metadata().configuration.get("delta.appendOnly") == "true":
-            table.alter.set_table_properties({"delta.appendOnly": "false"})
+            change_table(self.path, {"delta.appendOnly": "false"})
+            table = open_table(self.path)
         return table
 
     def _note_ages(self, ages: Ages) -> None:
@@ -249,6 +251,8 @@ class Maintenance:
         for file, version in sorted(files.items(), key=lambda each: each[1]):
             if version < horizon or (file.name.endswith(".crc") and version < newest - _CHECKSUMS):
                 file.unlink(missing_ok=True)
+                if version == 0 and isinstance(file, Path):  # with it, a log counts as one that goes back to its first
+                    durable.sync([file.parent])
         return max(horizon, 0) if horizon >= 0 else _oldest(self.path)
 
 

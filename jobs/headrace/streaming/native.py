@@ -32,7 +32,7 @@ from headrace.spark.materialized import Materialized, with_batch
 from headrace.spark.session import SMALL_BATCH_ROWS, child
 from headrace.spark.streaming import event_times
 from headrace.spark.streaming.batch_plan import BatchPlan, SourceTime
-from headrace.store import durable
+from headrace.store import durable, trees
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath, spark_uri
 from headrace.streaming import offset_log, positions, source_names
@@ -91,6 +91,7 @@ class NativeQuery:
         self._tested = False
         self._project = project
         self._checkpoint = layout.checkpoint(query.name)
+        self._synced_at = 0.0
         self._idle_note = self._checkpoint / "idle"
         self._tables = Tables(self.session, project, layout, schemas)
         self._watermarked = {found.ref: found for found in watermarked(self.model)}
@@ -132,7 +133,8 @@ class NativeQuery:
         self._started.clear()
         self.late.load()
         self._idle_note.unlink(missing_ok=True)
-        offset_log.mend(self._checkpoint, _CONFS[offset_log.PARTITIONS])
+        offset_log.mend(self._checkpoint, _CONFS[offset_log.PARTITIONS], self._newest_written())
+        self._note_synced()
         self.session.conf.set(offset_log.STATE_FORMAT, offset_log.state_format(self._checkpoint))
         frame = self._frame()
         written = (self.model.table, self.table.path)
@@ -166,6 +168,7 @@ class NativeQuery:
             self.running.stop()
             self._ended = self.progress
             self.running = None
+            self._note_synced()
             if self._ended and not self.state_rows:
                 durable.note(self._idle_note, "")
 
@@ -295,6 +298,7 @@ class NativeQuery:
 
     def _write_now(self, frame: DataFrame, batch: int) -> None:
         """Append a batch once: only the first after a start can be a repetition, so only then is it looked up."""
+        self._sync_checkpoint()
         changes = keyed_changes(self.model, frame) if self.current else frame
         rows = self._batches.materialize(
             with_batch(changes, batch)
@@ -305,6 +309,24 @@ class NativeQuery:
             if rows.count:
                 self._append(self._accepted(rows, batch), plan, batch)
         rows.release()
+
+    def _sync_checkpoint(self) -> None:
+        """Sync what Spark has recorded of this batch, and of the last one: a power loss then takes no more than one.
+
+        That one is repeated, from the state of the batch before it.
+        """
+        since, self._synced_at = self._synced_at, time.time()
+        trees.sync_changed(self._checkpoint, since)
+
+    def _newest_written(self) -> int:
+        """The newest batch of which anything is stored."""
+        tables = (self.table, self.late.table, self.tests.table)
+        found = (table.newest_marker(self.model.name) for table in tables)
+        return max((newest.batch for newest in found if newest), default=-1)
+
+    def _note_synced(self) -> None:
+        self._sync_checkpoint()
+        offset_log.note_synced(self._checkpoint)
 
     def _plan(self) -> BatchPlan:
         """What Spark knows of the batch."""

@@ -3,24 +3,55 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from headrace.store import durable
+from headrace.errors import TornFile
+from headrace.store import durable, json_files, trees
 from headrace.store.paths import StorePath
 
 PARTITIONS = "spark.sql.shuffle.partitions"
+_SYNCED = "synced.json"
 STATE_FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 
 
-def mend(checkpoint: StorePath, partitions: str) -> None:
+def mend(checkpoint: StorePath, partitions: str, written: int = -1) -> None:
     """Let a query start again that was killed in the middle of a batch.
+
+    What a power loss has left of the newest batch is removed: Spark refuses a torn file, and repeats the batch without
+    it. Nothing was written for a batch that is not recorded. A batch that is done is repeated too, as its state may be
+    torn; that of the batch before it is synced. It is not where something of a later batch was written, as all before
+    that is synced; `written` is the newest batch of which anything was.
 
     For an unfinished batch Spark compares its number of partitions with that of the batch before, but its log of
     named sources never holds the number: without it every start fails with `None.get`.
     """
-    unfinished = _newest(checkpoint / "offsets")
-    if unfinished > max(_newest(checkpoint / "commits"), 0):
-        for batch in (unfinished - 1, unfinished):
+    begun, done = newest_begun(checkpoint), newest_commit(checkpoint)
+    if done >= 0 and written <= done and _may_be_torn(checkpoint, done):
+        done, begun = done - 1, min(begun, done)
+    _remove_after(checkpoint / "offsets", begun)
+    _remove_after(checkpoint / "commits", done)
+    if begun < 0:
+        (checkpoint / "metadata").unlink(missing_ok=True)
+        trees.remove(checkpoint / "state")
+    if begun > max(done, 0):
+        for batch in (begun - 1, begun):
             _add_partitions(checkpoint / "offsets" / str(batch), partitions)
+
+
+def note_synced(checkpoint: StorePath) -> None:
+    """Note that all of a checkpoint is synced, up to the newest batch that is done."""
+    durable.write(checkpoint / _SYNCED, json.dumps({"boot": durable.boot(), "batch": newest_commit(checkpoint)}))
+
+
+def _may_be_torn(checkpoint: StorePath, batch: int) -> bool:
+    """Whether the machine has gone down since a batch, and it is not known to be synced."""
+    try:
+        boot, synced = json_files.read(checkpoint / _SYNCED, lambda noted: (str(noted["boot"]), int(noted["batch"])))
+    except FileNotFoundError:  # of an old run
+        return False
+    return boot != durable.boot() and batch > synced and isinstance(checkpoint, Path)
 
 
 def read_until(checkpoint: StorePath, batch: int) -> dict[str, int]:
@@ -30,7 +61,7 @@ def read_until(checkpoint: StorePath, batch: int) -> dict[str, int]:
 
 def read_of(checkpoint: StorePath, batch: int) -> dict[str, tuple[str | None, int]]:
     """The id of the Delta table that a batch reads, and the last version of it, by the name of the source."""
-    _, _, *offsets = (checkpoint / "offsets" / str(batch)).read_text().split("\n")
+    _, _, offsets = _parts(checkpoint / "offsets" / str(batch))
     parts = [line.partition(":") for line in offsets]
     read = {name: json.loads(offset) for name, _, offset in parts if offset.startswith("{")}  # "-": nothing read yet
     # An index below 0 is the place before the first file of a version.
@@ -38,8 +69,10 @@ def read_of(checkpoint: StorePath, batch: int) -> dict[str, tuple[str | None, in
 
 
 def newest_commit(checkpoint: StorePath) -> int:
-    """The newest batch that is done; -1 before the first."""
-    return _newest(checkpoint / "commits")
+    """The newest batch that is done; -1 before the first. One whose entry is torn is not: it is repeated."""
+    folder = checkpoint / "commits"
+    newest = _newest(folder)
+    return newest if newest < 0 or not _is_torn(folder / str(newest)) else newest - 1
 
 
 def state_format(checkpoint: StorePath) -> str:
@@ -50,13 +83,34 @@ def state_format(checkpoint: StorePath) -> str:
     newest = newest_commit(checkpoint)
     if newest < 0:
         return "2"
-    version, _, _ = (checkpoint / "commits" / str(newest)).read_text().partition("\n")
+    version, _, _ = _parts(checkpoint / "commits" / str(newest))
     return version.removeprefix("v")
 
 
 def newest_begun(checkpoint: StorePath) -> int:
-    """The newest batch whose offsets are recorded; -1 before the first."""
-    return _newest(checkpoint / "offsets")
+    """The newest batch whose offsets are recorded; -1 before the first. Torn ones of a batch that is not done are not.
+
+    They are synced before anything of the batch is written.
+    """
+    folder = checkpoint / "offsets"
+    newest = _newest(folder)
+    is_open = newest > _newest(checkpoint / "commits")
+    return newest - 1 if is_open and _is_torn(folder / str(newest)) else newest
+
+
+def _remove_after(folder: StorePath, batch: int) -> None:
+    for file in [*folder.glob("*"), *folder.glob(".*.crc")]:
+        number = file.name.strip(".").removesuffix(".crc")
+        if number.isdecimal() and int(number) > batch:
+            file.unlink(missing_ok=True)
+
+
+def _is_torn(file: StorePath) -> bool:
+    try:
+        _parts(file)
+    except TornFile:
+        return True
+    return False
 
 
 def _newest(folder: StorePath) -> int:
@@ -65,11 +119,21 @@ def _newest(folder: StorePath) -> int:
 
 
 def _add_partitions(file: StorePath, partitions: str) -> None:
-    version, metadata, *offsets = file.read_text().split("\n")
-    fields = json.loads(metadata)
+    version, fields, offsets = _parts(file)
     if PARTITIONS in fields["conf"]:
         return
     fields["conf"][PARTITIONS] = partitions
     # first: a file without a checksum is read unchecked
     (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
     durable.write(file, "\n".join((version, json.dumps(fields, separators=(",", ":")), *offsets)))
+
+
+def _parts(file: StorePath) -> tuple[str, dict[str, Any], Sequence[str]]:
+    """The version of an entry of a log of Spark's, its metadata, and a line for each source."""
+    data = file.read_bytes()
+    with json_files.whole(file, data):
+        version, metadata, *offsets = data.decode().split("\n")
+        for line in offsets:
+            if (offset := line.partition(":")[2]) != "-":
+                json.loads(offset)
+        return version, json.loads(metadata), offsets

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -34,7 +35,7 @@ from headrace.store.commits import (
     newest_version,
     put_entry,
 )
-from headrace.store.delta_tables import create_table, id_in_log, is_table, open_table
+from headrace.store.delta_tables import change_table, create_checkpoint, create_table, id_in_log, is_table, open_table
 from headrace.store.history import History
 from headrace.store.parquet import BATCH_COLUMNS
 from headrace.store.paths import ObjectPath, StorePath, spark_uri
@@ -93,6 +94,8 @@ class CommitTable:
             self._newest = 0
             self._sum_up([])
         else:
+            if isinstance(self.path, Path):  # whoever made the newest version may have died before this
+                durable.sync([self.path / "_delta_log"])
             self._evolve()
         self._known = self.newest_version()
 
@@ -100,14 +103,14 @@ class CommitTable:
         """Append rows in one commit with this marker; return its version."""
         self._commit([_info(marker, "Append"), *self._written(rows, int(marker.get("batch", -1)))], marker)
         if self._is_due():
-            open_table(self.path).create_checkpoint()
+            create_checkpoint(self.path)
         return self._newest
 
     def note(self, marker: Mapping[str, Any], of_batch: bool = False) -> int:
         """Make a commit that has a marker and no rows; return its version. It may be about a batch that is there."""
         self._commit([_info(marker, "Append")], marker, again=of_batch)
         if self._is_due():
-            open_table(self.path).create_checkpoint()
+            create_checkpoint(self.path)
         return self._newest
 
     def version(self) -> int:
@@ -255,8 +258,6 @@ class CommitTable:
         stored = table.metadata().configuration
         # A table that has once lost rows to its `keep` is not for appends only any more.
         fixed = {name: value for name, value in self.properties.items() if name != _APPENDS_ONLY or name not in stored}
-        if fixed.items() - stored.items():
-            table.alter.set_table_properties(fixed)
         known = {f.name: f.dataType for f in _stored_schema(table)}
         wanted = {f.name: f.dataType for f in nullable(self.schema)}  # as it was created
         changed = [name for name in wanted if name in known and known[name] != wanted[name]]
@@ -266,9 +267,10 @@ class CommitTable:
                 f"{self.path}: the stored table does not fit the model any more "
                 f"(changed: {changed or 'none'}, gone: {gone or 'none'}); run `headrace reset` for its query"
             )
-        if len(known) < len(self.schema):
-            empty = no_rows(self.spark, nullable(self.schema))
-            empty.write.format("delta").mode("append").option("mergeSchema", "true").save(spark_uri(self.path))
+        more = [field for field in nullable(self.schema) if field.name not in known]
+        if more or fixed.items() - stored.items():
+            columns = StructType([*_stored_schema(table), *more])
+            change_table(self.path, fixed, Schema.from_json(columns.json()))
 
     def _newest_of(self, query: str) -> Commit | None:
         """The newest commit of a query as of the newest version that is known; each version is read once."""
@@ -363,7 +365,7 @@ class ReplacedTable(CommitTable):
         """Put rows in the place of all there are, in one commit with this marker; return its version."""
         self._commit([_info(marker, "Overwrite"), *self._written(rows)], marker)
         if self._is_due():
-            open_table(self.path).create_checkpoint()
+            create_checkpoint(self.path)
         return self._newest
 
     def holds(self, commit: Commit) -> bool:
@@ -387,8 +389,7 @@ def create_plain(path: StorePath, schema: StructType, properties: Mapping[str, s
     """Create a Delta table that is missing, without rows and without Spark, which takes a second for it when young."""
     if is_table(path):
         return False
-    create_table(path, Schema.from_json(nullable(schema).json()), properties or {})
-    return True
+    return create_table(path, Schema.from_json(nullable(schema).json()), properties or {})
 
 
 def _stored_schema(table: DeltaTable) -> StructType:
