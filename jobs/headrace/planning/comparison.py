@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from headrace.errors import Place
-from headrace.planning import differences, settings
+from headrace.planning import differences, settings, sql_settings
 from headrace.planning.declared import Declared
 from headrace.planning.differences import Sides
-from headrace.planning.lowering import lower
-from headrace.planning.scope import NotUnderstood
-from headrace.planning.steps import Form, Read
-from headrace.planning.terms import Atom
-from headrace.planning.types import canonical, type_of
+from headrace.planning.forms.lowering import lower
+from headrace.planning.forms.scope import NotUnderstood
+from headrace.planning.forms.steps import Form, Read
+from headrace.planning.forms.terms import Atom
+from headrace.planning.forms.types import canonical, type_of
 from headrace.planning.untouched import Rewritten, Untouched, words
 from headrace.planning.verdict import Reason, Verdict, worst
 from headrace.project import graph
@@ -50,6 +51,7 @@ class Comparison:
         self.new = new
         self._outcomes: dict[str, Outcome] = {}
         self._forms: dict[str, Form | NotUnderstood] = {}
+        self._made_of: dict[str, frozenset[str]] = {}
         self._rests: set[str] = set()
         self._untouched = Untouched(old, new)
         self._rewritten = Rewritten(self._untouched)
@@ -70,15 +72,36 @@ class Comparison:
         return found
 
     def _own(self, table: str) -> Outcome:
-        """What the edits of a model, and of what it streams, mean for it."""
+        """What the edits of a model, and of what it reads, mean for it."""
         if table not in self._outcomes:
             old, new = self.old.by_table.get(table), self.new.by_table.get(table)
             is_same = old is None or new is None or self._untouched.is_untouched(table)
-            if is_same or old is None or new is None:
-                self._outcomes[table] = Outcome()
-            else:
-                self._outcomes[table] = self._compared(old, new)
+            found = Outcome() if is_same or old is None or new is None else self._compared(old, new)
+            self._outcomes[table] = found if old is None or new is None else self._under_settings(new, found)
         return self._outcomes[table]
+
+    def _under_settings(self, model: Model, outcome: Outcome) -> Outcome:
+        """The outcome with what other settings of Spark do: any expression may then have another value."""
+        verdict = Verdict.KEEP
+        if model.materialized == "upsert" or model.once_per:
+            verdict = Verdict.FORWARD
+        if self._has_state(model):
+            verdict = Verdict.MIX
+        reasons = tuple(sql_settings.reasons(self.old.settings, self.new.settings, verdict))
+        if not reasons:
+            return outcome
+        return replace(
+            outcome, reasons=(*outcome.reasons, *reasons), columns=frozenset(model.output_columns or ()), rows=True
+        )
+
+    def _has_state(self, model: Model) -> bool:
+        """Whether earlier rows go into new ones."""
+        if self._state_readers(model):
+            return True
+        try:
+            return model.run == "streaming" and any(step.is_stateful for step in self._form(model).root.every())
+        except NotUnderstood:
+            return True
 
     def _unsteady(self, outcome: Outcome) -> Columns:
         """The columns whose stored values follow two rules; None for all."""
@@ -113,35 +136,43 @@ class Comparison:
         headers = tuple(settings.model_reasons(self.old, self.new, new.table, bool(self._state_readers(new))))
         found = [*headers]
         try:
-            sides = Sides(lower(self.old, old), self._form(new), self._old_type, self._new_type, Place(new.path))
+            sides = Sides(
+                lower(self.old, old, self._old_type), self._form(new), self._old_type, self._new_type, Place(new.path)
+            )
         except NotUnderstood as error:
             if words(self.old, old) != words(self.new, new) or not self._rewritten.reads_same(new):
                 found.append(Reason(Verdict.RESET, error.place or Place(new.path), str(error)))
             return Outcome(tuple(found), frozenset(new.output_columns or ()), True) if found else Outcome()
         columns = differences.edited_columns(sides)
-        filters, shape = [*differences.edited_filters(sides)], [*differences.edited_shape(sides)]
+        shape = [*differences.edited_shape(sides)]
         if new.run == "streaming" and old.run == "streaming":
             found += differences.state_reasons(sides)
-            found += [self._rowwise(new, reason) for reason in columns.values()]
-        else:
-            found += self._in_tables(new, columns, filters, shape, sides)
+        found += self._in_tables(new, columns, shape, sides)
+        found += self._in_rules(old, new, columns)
         found += self._stored_columns(old, new, sides, columns)
         edited = frozenset(columns) if not shape else frozenset(sides.new.columns)
-        rows = bool(filters or shape) or any(reason.verdict > Verdict.KEEP for reason in headers)
-        found = [*dict.fromkeys(found)]
-        return Outcome(tuple(found), edited, rows, sides.old, sides.new)
+        rows = (
+            bool(shape)
+            or any(differences.edited_filters(sides))
+            or any(each.verdict > Verdict.KEEP for each in headers)
+        )
+        rows |= not settings.deciding_columns(old, new).isdisjoint(columns)
+        return Outcome(tuple(_worst_of_each(found)), edited, rows, sides.old, sides.new)
 
     # what an edit means for tables
 
     def _in_tables(
-        self, model: Model, columns: Mapping[str, Reason], filters: list[Reason], shape: list[Reason], sides: Sides
+        self, model: Model, columns: Mapping[str, Reason], shape: list[Reason], sides: Sides
     ) -> Iterator[Reason]:
-        """Differences in a model that runs per micro-batch: it keeps its rows, and those that it reads back."""
+        """Differences in a model that keeps its rows, and those that it reads back."""
         state, reads_back = self._state_columns(model), bool(self._state_readers(model))
         keys = {name.lower() for name in (*model.once_per, *model.unique_key)}
         keeps = reads_back or bool(model.once_per) or model.materialized == "upsert"
-        for reason in filters:
-            yield replace(reason, verdict=Verdict.FORWARD if keeps else Verdict.KEEP)
+        folds = differences.is_folded(sides, model.table, state)
+        for reason in differences.edited_filters(sides):
+            is_of_state = folds and differences.is_filter_of(sides, model.table)
+            verdict = Verdict.MIX if is_of_state else Verdict.FORWARD if keeps else Verdict.KEEP
+            yield replace(reason, verdict=verdict)
         for reason in shape:
             verdict = Verdict.MIX if reads_back else Verdict.FORWARD if keeps else Verdict.KEEP
             yield replace(reason, verdict=verdict)
@@ -153,6 +184,14 @@ class Comparison:
                 yield replace(reason, verdict=Verdict.MIX, message=message)
             else:
                 yield self._rowwise(model, reason)
+
+    def _in_rules(self, old: Model, new: Model, columns: Mapping[str, Reason]) -> Iterator[Reason]:
+        """Differences in columns by which the header closes and deletes keys, or sets rows aside."""
+        deleting = Verdict.MIX if self._state_readers(new) else Verdict.FORWARD
+        for rule, verdict in (("close_when", Verdict.MIX), ("delete_when", deleting), ("tests", Verdict.FORWARD)):
+            for name in sorted(settings.rule_columns(old, new, rule) & columns.keys()):
+                message = f"column {name}, by which `{rule}` decides, is made in another way: what it decided stays so"
+                yield replace(columns[name], verdict=verdict, message=message, columns=())
 
     def _rowwise(self, model: Model, reason: Reason) -> Reason:
         """An append table keeps old rows as they are; the current rows of an upsert are then of both kinds."""
@@ -179,7 +218,8 @@ class Comparison:
         for name, term in sides.new.columns.items():
             place = term.place() or Place(new.path)
             if name not in sides.old.columns:
-                verdict = Verdict.FORWARD if new.materialized == "upsert" else Verdict.KEEP
+                is_read = new.materialized == "upsert" or name in self._state_columns(new)
+                verdict = Verdict.FORWARD if is_read else Verdict.KEEP
                 yield Reason(verdict, place, f"column {name} is new: null in old rows", "", term.sql, columns=(name,))
                 continue
             if _spelled(old).get(name) != _spelled(new).get(name):
@@ -230,7 +270,8 @@ class Comparison:
     def _form(self, model: Model) -> Form:
         if model.table not in self._forms:
             try:
-                self._forms[model.table] = lower(self.new, model, self._is_edited)
+                edited = partial(self._is_edited, model)
+                self._forms[model.table] = lower(self.new, model, self._old_type, edited)
             except NotUnderstood as error:
                 self._forms[model.table] = error
         found = self._forms[model.table]
@@ -238,7 +279,10 @@ class Comparison:
             raise found
         return found
 
-    def _is_edited(self, table: str, column: str | None) -> bool:
+    def _is_edited(self, reader: Model, table: str, column: str | None, moves: bool) -> bool:
+        """Whether a table differs; one that is looked up is not asked where it is made of its reader, in a circle."""
+        if not moves and reader.table in self._upstream(table):
+            return False
         upstream = self._edited(table)
         return upstream.rows if column is None else column in upstream.columns
 
@@ -254,7 +298,7 @@ class Comparison:
     def _state_readers(self, model: Model) -> tuple[str, ...]:
         """The models of a query that look up this one's rows from before the batch, and that it is derived from."""
         members = [each for each in self.new.models if each.query == model.query and model.query is not None]
-        made_of = {model.table, *self._upstream(model)}
+        made_of = self._upstream(model.table)
         return tuple(each.table for each in members if each.table in made_of and self._looks_up(each, model.table))
 
     def _looks_up(self, model: Model, table: str) -> bool:
@@ -273,19 +317,32 @@ class Comparison:
             columns = columns.union(*used)
         return columns
 
-    def _upstream(self, model: Model) -> frozenset[str]:
-        found: set[str] = set()
-        waiting = [model]
-        while waiting:
-            for read in graph.reads(waiting.pop(), self.new.by_table):
-                if read.table not in found and read.table in self.new.by_table:
-                    found.add(read.table)
-                    waiting.append(self.new.by_table[read.table])
-        return frozenset(found)
+    def _upstream(self, table: str) -> frozenset[str]:
+        """A table and all models that it is made of, also by looking them up."""
+        if table not in self._made_of:
+            found = {table: True}
+            for name in (waiting := [table]):
+                model = self.new.by_table.get(name)
+                reads = graph.reads(model, self.new.by_table) if model else ()
+                fresh = dict.fromkeys(read.table for read in reads if read.table not in found)
+                found |= dict.fromkeys(fresh, True)
+                waiting += fresh
+            self._made_of[table] = frozenset(found)
+        return self._made_of[table]
 
 
 def _types(declared: Declared, table: str) -> Mapping[str, str]:
     return _lower(declared.schemas.get(table, {}))
+
+
+def _worst_of_each(reasons: Iterable[Reason]) -> Iterator[Reason]:
+    """Each difference once, with the worst that it does."""
+    worst_of: dict[tuple[Place, str], Reason] = {}
+    for each in reasons:
+        known = worst_of.get((each.place, each.message))
+        if known is None or known.verdict < each.verdict:
+            worst_of[each.place, each.message] = each
+    yield from worst_of.values()
 
 
 def _lower(columns: Mapping[str, str]) -> Mapping[str, str]:

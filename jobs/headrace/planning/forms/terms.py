@@ -135,6 +135,18 @@ def deep(*trees: exp.Expr) -> frozenset[Atom]:
     return frozenset(found.values())
 
 
+def outside_queries(tree: exp.Expr) -> frozenset[Atom]:
+    """As `deep`, without what is only asked for inside a subquery."""
+    found: dict[str, Atom] = {}
+    waiting = [tree]
+    while waiting:
+        for each in atoms(waiting.pop()):
+            if each.name not in found and each.kind != "query":
+                found[each.name] = each
+                waiting.extend(each.made_of)
+    return frozenset(found.values())
+
+
 def every(tree: exp.Expr) -> Iterator[exp.Expr]:
     """Every node of an expression and of what its columns are derived from."""
     seen: set[str] = set()
@@ -171,7 +183,9 @@ def key(node: exp.Expr) -> str:
     if isinstance(node, (exp.And, exp.Or)):
         return f"{type(node).__name__}({', '.join(sorted({key(each) for each in _operands(node, type(node))}))})"
     if isinstance(node, exp.Interval):
-        return f"Interval({_interval(node)})"
+        return f"Interval({node.meta.get('length') or _interval(node)})"
+    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
+        return f"Dot({key(node.this)}, {node.expression.name})"  # perhaps an entry of a map, whose case counts
     if isinstance(node, exp.Literal):
         return repr(node.name) if node.is_string else f"{node.name}"
     if isinstance(node, (exp.Identifier, exp.Var)):
@@ -187,13 +201,34 @@ def key(node: exp.Expr) -> str:
 
 def seconds(text: str) -> str:
     """`1 minute` and `60 seconds` alike; what is no plain duration stays as it is."""
+    found = _length(text)
+    return f"{found.seconds} seconds" if found else text
+
+
+@dataclass(frozen=True)
+class Length:
+    """How long a duration is, and the units in which it is written, which decide its type."""
+
+    seconds: str
+    units: frozenset[str]
+
+
+def length(interval: exp.Interval) -> Length | None:
+    """How long an interval is; None if it is of months, or no plain one."""
+    unit = interval.args.get("unit")
+    if not isinstance(interval.this, exp.Literal) or not (unit is None or isinstance(unit, exp.Var)):
+        return None
+    return _length(f"{interval.this.name} {unit.name if unit is not None else ''}")
+
+
+def _length(text: str) -> Length | None:
     words = text.strip().lower().removeprefix("interval").split()
     numbers, units = words[::2], [word.removesuffix("s") for word in words[1::2]]
     plain = all(re.fullmatch(r"\d+(\.\d+)?", number) for number in numbers) and set(units) <= _SECONDS.keys()
     if not words or not plain or len(numbers) != len(units):
-        return text
+        return None
     total = sum(float(number) * _SECONDS[unit] for number, unit in zip(numbers, units, strict=True))
-    return f"{total:.6f} seconds"
+    return Length(f"{total:.6f}", frozenset(units))
 
 
 def _plain(node: exp.Expr) -> str:
@@ -231,10 +266,8 @@ def _call(node: exp.Anonymous) -> str:
 
 
 def _interval(node: exp.Interval) -> str:
-    unit = node.args.get("unit")
-    if not isinstance(node.this, exp.Literal) or not (unit is None or isinstance(unit, exp.Var)):
-        return f"{_one(node.this)} {_one(unit)}"
-    return seconds(f"{node.this.name} {unit.name if unit is not None else ''}")
+    found = length(node)
+    return f"{found.seconds} {sorted(found.units)}" if found else f"{_one(node.this)} {_one(node.args.get('unit'))}"
 
 
 def _operands(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
-from headrace.planning import terms
-from headrace.planning.terms import Atom
+from headrace.planning.forms import terms
+from headrace.planning.forms.terms import Atom
 from headrace.project.declarations.fieldtypes import SIMPLE
 
 TypeOf = Callable[[Atom], str | None]
@@ -122,6 +122,9 @@ def _member(of: str | None, name: str) -> str | None:
     if of.startswith("array<"):
         inner = _member(of[6:-1], name)
         return f"array<{inner}>" if inner else None
+    if of.startswith("map<"):
+        _, _, value = of[4:-1].partition(",")
+        return value if of.startswith(("map<string,", "map<int,", "map<bigint,")) else None
     if not of.startswith("struct<"):
         return None
     return dict(_members(of[7:-1])).get(name.lower())
