@@ -239,6 +239,14 @@ materialized: append
 */
 select id, _arrival from stream silver.current
 """,
+    "gold/tested": """/*
+Amounts whose k has a rate: one row per amount.
+
+materialized: append
+tests: {columns: {k: [{relationships: {to: silver.rates, field: k, on_failure: dead_letter}}]}}
+*/
+select id, k, _arrival from stream silver.a
+""",
     "gold/counts": """/*
 Amounts beside what there is: one row per amount.
 
@@ -316,6 +324,8 @@ CASES = [
     Case(sql("silver.current"), "x > 5 as hidden", "x > 6 as hidden", "gold.ids", "FORWARD"),
     Case(sql("silver.current"), "y, _arrival", "y + 1 as y, _arrival", "gold.ids", "SAME"),
     Case(VIEW, "data.x as x", "data.x * 2 as x", "gold.ids", "FORWARD"),
+    own("silver.fixed", "append", "append\non_error: dead_letter", "KEEP"),
+    Case(sql("silver.rates"), "data.rate as rate", "data.rate + 1 as rate", "gold.tested", "FORWARD"),
     # A column that an append reads back is null in the rows that are there.
     own("silver.numbers", "a.x > 3 as big", "a.x > 3 as big, a.x as old", "KEEP"),
     own(

@@ -134,6 +134,7 @@ class Comparison:
 
     def _compared(self, old: Model, new: Model) -> Outcome:
         headers = tuple(settings.model_reasons(self.old, self.new, new.table, bool(self._state_readers(new))))
+        headers += tuple(self._looked_into(new))
         found = [*headers]
         try:
             sides = Sides(
@@ -150,7 +151,8 @@ class Comparison:
         found += self._in_tables(new, columns, shape, sides)
         found += self._in_rules(old, new, columns)
         found += self._stored_columns(old, new, sides, columns)
-        edited = frozenset(columns) if not shape else frozenset(sides.new.columns)
+        fresh = sides.new.columns.keys() - sides.old.columns.keys()
+        edited = frozenset(sides.new.columns if shape else {*columns, *fresh})
         rows = (
             bool(shape)
             or any(differences.edited_filters(sides))
@@ -158,6 +160,14 @@ class Comparison:
         )
         rows |= not settings.deciding_columns(old, new).isdisjoint(columns)
         return Outcome(tuple(_worst_of_each(found)), edited, rows, sides.old, sides.new)
+
+    def _looked_into(self, model: Model) -> Iterator[Reason]:
+        """Tables that decide by a test which rows are set aside."""
+        for table in sorted(settings.looked_into(model) - {model.table}):
+            if not self._rewritten.is_same(table):
+                place = model.header_places.get("tests", Place(model.path))
+                message = f"{table}, into which a test looks, is another: rows that were set aside stay out"
+                yield Reason(Verdict.FORWARD, place, message)
 
     # what an edit means for tables
 

@@ -34,13 +34,14 @@ _JUDGED = (
     "once_per",
     "close_when",
     "delete_when",
+    "on_error",
     "publish",
     "tests",
     "keep",
 )
 _HARMLESS = (
     *("layer", "name", "domain", "path", "description", "log", "tags", "owner", "meta", "header_places", "every"),
-    *("allow", "extra_columns", "on_error", "keep_history"),
+    *("allow", "extra_columns", "keep_history"),
 )
 """Keys that change nothing of what is stored."""
 
@@ -66,6 +67,11 @@ def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bo
         verdict = Verdict.MIX if has_self_read else Verdict.FORWARD
         message = "keys that were deleted by the old rule stay so, with what they had counted"
         yield Reason(verdict, _place(new, "delete_when"), message, _text(old.delete_when), _text(new.delete_when))
+    if old.on_error != new.on_error:
+        stayed_out = old.on_error == "dead_letter"
+        message = "rows that failed and were set aside stay out" if stayed_out else "rows that fail are set aside"
+        verdict = Verdict.FORWARD if stayed_out else Verdict.KEEP
+        yield Reason(verdict, _place(new, "on_error"), message, old.on_error, new.on_error)
     if old.keep != new.keep:
         message = _leaving(new.keep, "whoever looks them up later finds none")
         yield Reason(Verdict.KEEP, _place(new, "keep"), message, _text(old.keep), _text(new.keep))
@@ -239,6 +245,11 @@ def deciding_columns(old: Model, new: Model) -> frozenset[str]:
 
 def _aside(model: Model) -> list[DataTest]:
     return [test for test in model.tests if test.on_failure == "dead_letter"]
+
+
+def looked_into(model: Model) -> frozenset[str]:
+    """The tables into which tests look, whose failures are not stored."""
+    return frozenset(test.to for test in _aside(model) if test.to is not None)
 
 
 def _tombstones(model: Model) -> list[str]:

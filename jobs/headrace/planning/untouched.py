@@ -10,7 +10,7 @@ from sqlglot import Token, TokenType
 from headrace.errors import InvalidProject
 from headrace.planning.declared import Declared
 from headrace.planning.forms.scope import parsed, parsed_macro
-from headrace.planning.settings import is_same_source, model_reasons
+from headrace.planning.settings import is_same_source, looked_into, model_reasons
 from headrace.project import graph
 from headrace.project.declarations.macros import named_in
 from headrace.project.model import Model
@@ -44,7 +44,7 @@ class Untouched:
         edited = [name for name in macros if self.old.macro_texts.get(name) != self.new.macro_texts.get(name)]
         if any(re.search(rf"\b{name}\b", new.text, re.IGNORECASE) for name in self._with_callers(edited)):
             return False
-        return all(self.is_untouched(ref.table) for ref in new.inputs)
+        return all(map(self.is_untouched, (*(ref.table for ref in new.inputs), *looked_into(new))))
 
     def _with_callers(self, edited: list[str]) -> set[str]:
         found = set(edited)
@@ -80,7 +80,8 @@ class Rewritten:
         return self._reads_same(new, known | {table})
 
     def _reads_same(self, model: Model, known: frozenset[str]) -> bool:
-        return all(self._is_same(read.table, known) for read in graph.reads(model, self._new.by_table))
+        reads = (read.table for read in graph.reads(model, self._new.by_table))
+        return all(self._is_same(table, known) for table in (*reads, *looked_into(model)))
 
 
 def words(declared: Declared, model: Model) -> list[object]:

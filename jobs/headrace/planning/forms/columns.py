@@ -74,7 +74,7 @@ def _words(clause: Sequence[Token], values: Mapping[str, Any]) -> Iterator[str]:
         if before is not None and before.token_type == TokenType.COLON and token is not None:
             yield str(values[token.text])
         elif token is not None and token.token_type != TokenType.COLON:
-            yield token.text.lower()
+            yield token.text if token.token_type == TokenType.STRING else token.text.lower()
 
 
 def _clause(words: list[str], columns: Columns) -> str:
