@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from headrace.errors import Place
 from headrace.planning.comparison import Comparison
 from headrace.planning.declared import Declared
+from headrace.planning.settings import edited_topic_columns
 from headrace.project import loader
-from headrace.project.model import Project
+from headrace.project.model import Macro, Project, Topic
 from tests.plan.corpus import SHARED
 
 ARRIVAL = "struct<landing_batch:bigint,topic:string,partition:int,offset:bigint>"
@@ -239,6 +241,21 @@ materialized: append
 */
 select id, _arrival from stream silver.current
 """,
+    "gold/castable": """/*
+Numbers: one row per amount.
+
+materialized: append
+on_error: dead_letter
+*/
+select id, cast(k as int) as number, k is null as unknown, _arrival from stream silver.a
+""",
+    "gold/cast_ids": """/*
+Ids of numbers: one row per number.
+
+materialized: append
+*/
+select id, _arrival from stream gold.castable
+""",
     "gold/tested": """/*
 Amounts whose k has a rate: one row per amount.
 
@@ -287,6 +304,7 @@ def own(model: str, old: str, new: str, verdict: str) -> Case:
 CASES = [
     # Parameters in a WATERMARK clause have their values.
     Case(MANIFEST, "wait: 60", "wait: 90", "gold.windows", "FORWARD"),
+    Case(MANIFEST, "wait: 60", "wait: 90", "gold.sessions", "FORWARD"),
     own("gold.windows", ":wait seconds", "60 seconds", "SAME"),
     own("gold.windows", ":wait seconds", "1 minute", "SAME"),
     # So have those of a header.
@@ -326,6 +344,9 @@ CASES = [
     Case(VIEW, "data.x as x", "data.x * 2 as x", "gold.ids", "FORWARD"),
     own("silver.fixed", "append", "append\non_error: dead_letter", "KEEP"),
     Case(sql("silver.rates"), "data.rate as rate", "data.rate + 1 as rate", "gold.tested", "FORWARD"),
+    # With `on_error: dead_letter`, an expression that may fail decides so too.
+    Case(sql("gold.castable"), "cast(k as int)", "cast(id as int)", "gold.cast_ids", "KEEP"),
+    Case(sql("gold.castable"), "k is null", "id is null", "gold.cast_ids", "SAME"),
     # A column that an append reads back is null in the rows that are there.
     own("silver.numbers", "a.x > 3 as big", "a.x > 3 as big, a.x as old", "KEEP"),
     own(
@@ -362,6 +383,14 @@ CASES = [
     Case(sql("silver.rates"), "data.rate as rate", "data.rate + 1 as rate", "silver.sums", "MIX"),
     Case(sql("silver.rates"), "data.rate as rate", "data.rate + 1 as rate", "gold.counts", "SAME"),
 ]
+
+
+def test_macro_makes_the_event_time_another() -> None:
+    old, new = (
+        Topic("a", "a", Place("a.yml"), event_time="at(k)", macros=(Macro("at", "macros/at.sql", text),))
+        for text in ("return v", "return v + 1")
+    )
+    assert "event_time" in edited_topic_columns(old, new)
 
 
 @pytest.fixture(scope="module")

@@ -146,8 +146,8 @@ class Comparison:
             return Outcome(tuple(found), frozenset(new.output_columns or ()), True) if found else Outcome()
         columns = differences.edited_columns(sides)
         shape = [*differences.edited_shape(sides)]
-        if new.run == "streaming" and old.run == "streaming":
-            found += differences.state_reasons(sides)
+        state = [*differences.state_reasons(sides)] if new.run == old.run == "streaming" else []
+        found += state
         found += self._in_tables(new, columns, shape, sides)
         found += self._in_rules(old, new, columns)
         found += self._stored_columns(old, new, sides, columns)
@@ -158,7 +158,9 @@ class Comparison:
             or any(differences.edited_filters(sides))
             or any(each.verdict > Verdict.KEEP for each in headers)
         )
+        rows |= any(each.verdict > Verdict.KEEP for each in state)
         rows |= not settings.deciding_columns(old, new).isdisjoint(columns)
+        rows |= "dead_letter" in (old.on_error, new.on_error) and differences.may_fail(sides, columns)
         return Outcome(tuple(_worst_of_each(found)), edited, rows, sides.old, sides.new)
 
     def _looked_into(self, model: Model) -> Iterator[Reason]:

@@ -10,12 +10,20 @@ from sqlglot import exp
 
 from headrace.errors import Place
 from headrace.planning.forms.steps import MADE, Form, Step
-from headrace.planning.forms.terms import WINDOWS, Term, atoms, in_order, outside_queries
+from headrace.planning.forms.terms import WINDOWS, Term, atoms, every, in_order, outside_queries
 from headrace.planning.forms.types import TypeOf, type_of
 from headrace.planning.verdict import Reason, Verdict
 
 _ALIKE = {"min": "extreme", "max": "extreme"}
 """Aggregates whose state has the same format, so that Spark accepts the one for the other."""
+
+
+_NEVER_FAIL = (
+    *(exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Var, exp.Alias, exp.PropertyEQ),
+    *(exp.And, exp.Or, exp.Not, exp.Is, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between),
+    *(exp.Case, exp.If, exp.Coalesce, exp.Dot, exp.Struct, exp.Upper, exp.Lower),
+)
+"""What gives a value of every row, whatever the row holds."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,12 @@ def is_folded(sides: Sides, table: str, columns: Collection[str]) -> bool:
     return any(atom.table == table for term in terms for atom in term.columns)
 
 
+def may_fail(sides: Sides, columns: Collection[str]) -> bool:
+    """Whether some columns are made by expressions that can raise an error, which `on_error` may let drop a row."""
+    terms = [form.columns[name] for form in (sides.old, sides.new) for name in columns if name in form.columns]
+    return any(not isinstance(node, _NEVER_FAIL) for term in terms for node in every(term.tree))
+
+
 def _filters_of(form: Form, other: Form) -> list[tuple[Step, Term]]:
     """The conditions of one form that the other has not."""
     known = {(step.name, each.key) for step in other.root.every() for each in step.filters}
@@ -80,7 +94,7 @@ def _is_of(term: Term, scans: Sequence[str]) -> bool:
 
 
 def edited_shape(sides: Sides) -> Iterator[Reason]:
-    """The first step that is another one: filters, and the columns that steps make, do not count."""
+    """The first step that is another one: filters, watermarks, and the columns that steps make, do not count."""
     old, new = [*_skeleton(sides.old.root)], [*_skeleton(sides.new.root)]
     for (before, _, _), (after, place, title) in zip_longest(old, new, fillvalue=("", None, "nothing")):
         if before != after:
@@ -264,13 +278,13 @@ def _rest(reason: Reason) -> tuple[Place, str, str, str]:
 
 
 def _skeleton(step: Step) -> Iterator[tuple[str, Place | None, str]]:
-    yield _words(step), step.place, f"{step.kind} {step.name}"
+    yield _words(step, ("watermark", *MADE)), step.place, f"{step.kind} {step.name}"
     for each in step.inputs:
         yield from _skeleton(each)
 
 
-def _words(step: Step) -> str:
-    parts = [f"{part}: {sorted(_keys(terms))}" for part, terms in step.parts.items() if part not in MADE]
+def _words(step: Step, without: Collection[str] = MADE) -> str:
+    parts = [f"{part}: {sorted(_keys(terms))}" for part, terms in step.parts.items() if part not in without]
     return " ".join([step.kind, step.name, str(len(step.inputs)), *parts])
 
 

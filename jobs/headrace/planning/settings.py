@@ -166,7 +166,8 @@ def is_same_source(old: tuple[Landing, Topic] | None, new: tuple[Landing, Topic]
 
 
 def _timed(topic: Topic) -> tuple[object, ...]:
-    return topic.event_time, topic.event_time_unit
+    macros = named_in([topic.event_time], topic.macros) if topic.event_time else ()
+    return topic.event_time, topic.event_time_unit, [macro.text for macro in macros]
 
 
 def _judged(topic: Topic) -> tuple[object, ...]:
