@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
 from headrace.errors import Place
-from headrace.planning import differences, settings, sql_settings
+from headrace.planning import differences, settings, sql_settings, stored
 from headrace.planning.declared import Declared
 from headrace.planning.differences import Sides
 from headrace.planning.forms.lowering import lower
@@ -15,6 +15,7 @@ from headrace.planning.forms.scope import NotUnderstood
 from headrace.planning.forms.steps import Form, Read
 from headrace.planning.forms.terms import Atom
 from headrace.planning.forms.types import canonical, type_of
+from headrace.planning.stored import Kept
 from headrace.planning.untouched import Rewritten, Untouched, words
 from headrace.planning.verdict import Reason, Verdict, worst
 from headrace.project import graph
@@ -147,21 +148,17 @@ class Comparison:
         columns = differences.edited_columns(sides)
         shape = [*differences.edited_shape(sides)]
         state = [*differences.state_reasons(sides)] if new.run == old.run == "streaming" else []
+        kept = Kept(new, self._state_columns(new), bool(self._state_readers(new)))
         found += state
-        found += self._in_tables(new, columns, shape, sides)
-        found += self._in_rules(old, new, columns)
-        found += self._stored_columns(old, new, sides, columns)
+        found += stored.row_reasons(kept, sides, columns, shape)
+        found += stored.rule_reasons(kept, old, columns)
+        found += self._sources(sides) if shape else ()
+        found += self._stored_columns(kept, old, sides, columns)
         fresh = sides.new.columns.keys() - sides.old.columns.keys()
         edited = frozenset(sides.new.columns if shape else {*columns, *fresh})
-        rows = (
-            bool(shape)
-            or any(differences.edited_filters(sides))
-            or any(each.verdict > Verdict.KEEP for each in headers)
-        )
-        rows |= any(each.verdict > Verdict.KEEP for each in state)
-        rows |= not settings.deciding_columns(old, new).isdisjoint(columns)
-        rows |= "dead_letter" in (old.on_error, new.on_error) and differences.may_fail(sides, columns)
-        return Outcome(tuple(_worst_of_each(found)), edited, rows, sides.old, sides.new)
+        rows = bool(shape) or any(each.verdict > Verdict.KEEP for each in (*headers, *state))
+        rows |= stored.has_other_rows(old, new, sides, columns)
+        return Outcome(tuple(stored.worst_of_each(found)), edited, rows, sides.old, sides.new)
 
     def _looked_into(self, model: Model) -> Iterator[Reason]:
         """Tables that decide by a test which rows are set aside."""
@@ -171,43 +168,7 @@ class Comparison:
                 message = f"{table}, into which a test looks, is another: rows that were set aside stay out"
                 yield Reason(Verdict.FORWARD, place, message)
 
-    # what an edit means for tables
-
-    def _in_tables(
-        self, model: Model, columns: Mapping[str, Reason], shape: list[Reason], sides: Sides
-    ) -> Iterator[Reason]:
-        """Differences in a model that keeps its rows, and those that it reads back."""
-        state, reads_back = self._state_columns(model), bool(self._state_readers(model))
-        keys = {name.lower() for name in (*model.once_per, *model.unique_key)}
-        keeps = reads_back or bool(model.once_per) or model.materialized == "upsert"
-        folds = differences.is_folded(sides, model.table, state)
-        for reason in differences.edited_filters(sides):
-            is_of_state = folds and differences.is_filter_of(sides, model.table)
-            verdict = Verdict.MIX if is_of_state else Verdict.FORWARD if keeps else Verdict.KEEP
-            yield replace(reason, verdict=verdict)
-        for reason in shape:
-            verdict = Verdict.MIX if reads_back else Verdict.FORWARD if keeps else Verdict.KEEP
-            yield replace(reason, verdict=verdict)
-            yield from self._sources(sides)
-        for name, reason in columns.items():
-            if name in state or name in keys:
-                what = "that it reads back" if name in state else "that its keys are made of"
-                message = f"column {name}, {what}, would hold old and new meanings"
-                yield replace(reason, verdict=Verdict.MIX, message=message)
-            else:
-                yield self._rowwise(model, reason)
-
-    def _in_rules(self, old: Model, new: Model, columns: Mapping[str, Reason]) -> Iterator[Reason]:
-        """Differences in columns by which the header closes and deletes keys, or sets rows aside."""
-        deleting = Verdict.MIX if self._state_readers(new) else Verdict.FORWARD
-        for rule, verdict in (("close_when", Verdict.MIX), ("delete_when", deleting), ("tests", Verdict.FORWARD)):
-            for name in sorted(settings.rule_columns(old, new, rule) & columns.keys()):
-                message = f"column {name}, by which `{rule}` decides, is made in another way: what it decided stays so"
-                yield replace(columns[name], verdict=verdict, message=message, columns=())
-
-    def _rowwise(self, model: Model, reason: Reason) -> Reason:
-        """An append table keeps old rows as they are; the current rows of an upsert are then of both kinds."""
-        return replace(reason, verdict=Verdict.FORWARD if model.materialized == "upsert" else Verdict.KEEP)
+    # what an edit means for the stored table
 
     def _sources(self, sides: Sides) -> Iterator[Reason]:
         """A stream that was not read has a past, which comes with the next batches."""
@@ -221,8 +182,9 @@ class Comparison:
         landing = declared.landing(table)
         return f"landing {landing.name}" if landing else table
 
-    def _stored_columns(self, old: Model, new: Model, sides: Sides, columns: Mapping[str, Reason]) -> Iterator[Reason]:
+    def _stored_columns(self, kept: Kept, old: Model, sides: Sides, columns: Mapping[str, Reason]) -> Iterator[Reason]:
         """What a change of columns means for the stored table: it accepts new ones, and nothing else."""
+        new = kept.model
         for name, before in sides.old.columns.items():
             if name not in sides.new.columns:
                 message = f"column {name} is gone, and the stored table has it"
@@ -230,8 +192,7 @@ class Comparison:
         for name, term in sides.new.columns.items():
             place = term.place() or Place(new.path)
             if name not in sides.old.columns:
-                is_read = new.materialized == "upsert" or name in self._state_columns(new)
-                verdict = Verdict.FORWARD if is_read else Verdict.KEEP
+                verdict = Verdict.FORWARD if new.materialized == "upsert" or name in kept.state else Verdict.KEEP
                 yield Reason(verdict, place, f"column {name} is new: null in old rows", "", term.sql, columns=(name,))
                 continue
             if _spelled(old).get(name) != _spelled(new).get(name):
@@ -345,16 +306,6 @@ class Comparison:
 
 def _types(declared: Declared, table: str) -> Mapping[str, str]:
     return _lower(declared.schemas.get(table, {}))
-
-
-def _worst_of_each(reasons: Iterable[Reason]) -> Iterator[Reason]:
-    """Each difference once, with the worst that it does."""
-    worst_of: dict[tuple[Place, str], Reason] = {}
-    for each in reasons:
-        known = worst_of.get((each.place, each.message))
-        if known is None or known.verdict < each.verdict:
-            worst_of[each.place, each.message] = each
-    yield from worst_of.values()
 
 
 def _lower(columns: Mapping[str, str]) -> Mapping[str, str]:

@@ -227,13 +227,21 @@ def _expression(text: str | None, declared: Declared) -> str:
 
 
 def rule_columns(old: Model, new: Model, rule: str) -> frozenset[str]:
-    """The columns that a rule of either header names: `close_when`, `delete_when`, or `tests` that set rows aside."""
-    found = set[str]()
-    for model in (old, new):
-        texts = [getattr(model, rule)] if rule != "tests" else [each.fails for each in _aside(model)]
-        found |= {name for text in texts if text is not None for name in _named(text, model)}
-        found |= {each.column.lower() for each in _aside(model) if rule == "tests" and each.column}
-    return frozenset(found)
+    """The columns that a rule of either header names.
+
+    `rule` is `close_when`, `delete_when`, `tests` for those that set rows aside, or `publish` for the topic's column.
+    """
+    return frozenset(name for model in (old, new) for name in _rule_columns(model, rule))
+
+
+def _rule_columns(model: Model, rule: str) -> Iterator[str]:
+    if rule == "publish":
+        yield from [model.publish.topic_column.lower()] if model.publish and model.publish.topic_column else []
+    elif rule == "tests":
+        for test in _aside(model):
+            yield from [test.column.lower()] if test.column else _named(test.fails, model)
+    elif (text := getattr(model, rule)) is not None:
+        yield from _named(text, model)
 
 
 def deciding_columns(old: Model, new: Model) -> frozenset[str]:
