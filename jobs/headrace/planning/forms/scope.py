@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from headrace.errors import HeadraceError, Place
 from headrace.planning.declared import Declared
-from headrace.planning.forms import durations, members, terms, variables
+from headrace.planning.forms import durations, members, rewrites, terms, variables
 from headrace.planning.forms.durations import TypeOf
 from headrace.planning.forms.steps import Step
 from headrace.planning.forms.terms import Atom, short
@@ -101,7 +101,8 @@ class Resolver:
         if isinstance(node, _NAMING):
             node = _with_names(node, scope)
         made = with_children(placed(node, scope.file.statement), lambda child: self.resolve(child, scope))
-        return members.named(durations.in_one_form(variables.listed(made), self._type), self._declared, self._type)
+        made = members.named(durations.in_one_form(variables.listed(made), self._type), self._declared, self._type)
+        return rewrites.in_one_form(made, self._type)
 
     def _column(self, node: exp.Column, scope: Scope) -> exp.Expr:
         first, *rest = (part for part in node.parts if isinstance(part, exp.Identifier))
@@ -164,10 +165,11 @@ class Resolver:
             value = arguments[at] if at < len(arguments) else default
             if value is None:
                 raise scope.unsupported(node, f"`{node.name}` without `{name}`")
-            values[name] = _resolved(exp.Cast(this=copied(value), to=type_.copy()))
+            cast = exp.Cast(this=copied(value), to=type_.copy())
+            values[name] = _resolved(rewrites.in_one_form(cast, self._type))
         body = self.resolve(statement.tree.expression.this, Scope(File(statement), sources=(("", values),)))
         returns = next((each.this for each in statement.tree.find_all(exp.ReturnsProperty)), None)
-        return exp.Cast(this=body, to=returns.copy()) if returns is not None else body
+        return body if returns is None else rewrites.in_one_form(exp.Cast(this=body, to=returns.copy()), self._type)
 
 
 @lru_cache(maxsize=1024)

@@ -17,7 +17,7 @@ EDITED = "*"
 """Marks a column of a table whose text makes it in another way than it did."""
 
 _LONG = 300
-_SWAPPABLE = (exp.EQ, exp.NEQ, exp.NullSafeEQ)
+_SWAPPABLE = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.Add, exp.Mul)
 _MIRRORED = {"GT": "LT", "GTE": "LTE"}
 WINDOWS = ("window", "session_window")
 _SECONDS = {"microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "minute": 60, "hour": 3600, "day": 86400}
@@ -180,6 +180,8 @@ def key(node: exp.Expr) -> str:
     node = node.unnest()
     if "atom" in node.meta:
         return f"[{node.meta['atom'].name}]"
+    if node.meta.get("no_change"):
+        return key(node.this)
     if isinstance(node, (exp.And, exp.Or)):
         return f"{type(node).__name__}({', '.join(sorted({key(each) for each in _operands(node, type(node))}))})"
     if isinstance(node, exp.Interval):
@@ -236,6 +238,8 @@ def _plain(node: exp.Expr) -> str:
     args = {part: value for part, value in node.args.items() if value not in (None, False, [])}
     if name in _MIRRORED:
         name, args = _MIRRORED[name], {"this": args["expression"], "expression": args["this"]}
+    if isinstance(node, exp.In) and all(isinstance(each, (exp.Literal, exp.Null)) for each in node.expressions):
+        args["expressions"] = sorted(node.expressions, key=key)
     parts = [f"{part}={_one(value)}" for part, value in args.items()]
     if isinstance(node, _SWAPPABLE):
         parts = sorted(_one(value) for value in args.values())
