@@ -20,6 +20,7 @@ ARRIVAL = "struct<landing_batch:bigint,topic:string,partition:int,offset:bigint>
 SCHEMAS = {
     "gold.sessions": {"k": "string", "ended_at": "timestamp", "n": "bigint"},
     "gold.windows": {"k": "string", "started_at": "timestamp", "n": "bigint"},
+    "gold.both": {"started_at": "timestamp", "n": "bigint", "last": "timestamp"},
     "gold.newest": {"k": "string", "started_at": "timestamp", "n": "bigint"},
     "silver.numbers": {"id": "string", "n": "bigint", "grade": "bigint", "_arrival": ARRIVAL},
     "silver.entries": {"id": "string", "attrs": "map<string,string>", "place": "struct<Town:string>"},
@@ -90,6 +91,26 @@ counted as (
     select k, window(at, '10 minutes') as ten, count(*) as n from a group by k, window(at, '10 minutes')
 )
 select k, ten.start as started_at, n from counted
+""",
+    "silver/all": """/*
+Amounts and answers: one row per record.
+*/
+select k, at, at as came from stream silver.a
+union all
+select k, at, at as came from stream silver.b
+""",
+    "gold/both": """/*
+Records in ten minutes: one row per window.
+
+materialized: append
+*/
+with a as (
+    select at, came from stream silver.all watermark at delay of interval :wait seconds
+),
+counted as (
+    select window(at, '10 minutes') as ten, count(*) as n, max(came) as last from a group by window(at, '10 minutes')
+)
+select ten.start as started_at, n, last from counted
 """,
     "gold/newest": """/*
 Amounts in ten minutes: one row per k.
@@ -306,11 +327,12 @@ CASES = [
     Case(MANIFEST, "wait: 60", "wait: 90", "gold.windows", "FORWARD"),
     Case(MANIFEST, "wait: 60", "wait: 90", "gold.sessions", "FORWARD"),
     own("gold.windows", ":wait seconds", "60 seconds", "SAME"),
+    Case(MANIFEST, "wait: 60", "wait: 90", "gold.both", "FORWARD"),
     own("gold.windows", ":wait seconds", "1 minute", "SAME"),
     # So have those of a header.
-    Case(MANIFEST, "hold: 600", "hold: 60", "gold.sessions", "RESET"),
+    Case(MANIFEST, "hold: 600", "hold: 60", "gold.sessions", "FORWARD"),
     own("gold.sessions", "remember: :hold", "remember: 600", "SAME"),
-    own("gold.sessions", "remember: :hold", "remember: 60", "RESET"),
+    own("gold.sessions", "remember: :hold", "remember: 60", "FORWARD"),
     # What a streaming model reads back of its own is state.
     own("gold.sessions", "select k, ended_at, n", "select k, ended_at + interval 1 hour as ended_at, n", "MIX"),
     own("gold.sessions", "select k, ended_at, n", "select k, ended_at, n + 1 as n", "KEEP"),

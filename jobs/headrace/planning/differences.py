@@ -9,6 +9,7 @@ from itertools import zip_longest
 from sqlglot import exp
 
 from headrace.errors import Place
+from headrace.planning.forms.columns import DELAY
 from headrace.planning.forms.steps import MADE, Form, Step
 from headrace.planning.forms.terms import WINDOWS, Term, atoms, every, in_order, outside_queries
 from headrace.planning.forms.types import TypeOf, type_of
@@ -121,6 +122,7 @@ class _Walk:
                 Verdict.RESET, place, f"there was a step `{old.kind}`, now it is `{new.kind}`", old.kind, new.kind
             )
             return
+        yield from self._watermark(old, new)
         yield from self._filters(old, new, is_below)
         yield from self._parts(old, new, is_below, place)
         for before, after in zip(old.inputs, new.inputs, strict=True):
@@ -165,17 +167,21 @@ class _Walk:
             yield Reason(verdict, _first(old, new) or place, f"`{new.kind}` is another", _words(old), _words(new))
 
     def _scan(self, old: Step, new: Step, is_below: bool, place: Place) -> Iterator[Reason]:
-        old_clause, new_clause = (each.parts.get("watermark", ()) for each in (old, new))
         if old.name != new.name or (not new.moves and _words(old) != _words(new)):
             verdict = (Verdict.MIX if is_below else Verdict.KEEP) if not new.moves else Verdict.RESET
             yield Reason(verdict, place, f"it reads {new.name} where it read {old.name}", old.name, new.name)
         elif [e.key for e in old.parts.get("landing", ())] != [e.key for e in new.parts.get("landing", ())]:
             yield Reason(Verdict.RESET, place, f"{new.name} lands with another landing")
-        elif [each.key for each in old_clause] != [each.key for each in new_clause]:
-            before, after = (" ".join(each.key for each in clause) for clause in (old_clause, new_clause))
-            is_delay = bool(before and after) and before.split("]")[0] == after.split("]")[0]
-            verdict = Verdict.FORWARD if is_delay else Verdict.RESET
-            yield Reason(verdict, place, "the watermark is another; what was dropped as late stays so", before, after)
+
+    def _watermark(self, old: Step, new: Step) -> Iterator[Reason]:
+        """The delay may be another; the column is part of the state's format."""
+        clauses, now = old.parts.get("watermark", ()), new.parts.get("watermark", ())
+        if _keys(clauses) != _keys(now):
+            before, after = (" ".join(_keys(each)) for each in (clauses, now))
+            is_delay = bool(before and after) and before.rpartition(DELAY)[0] == after.rpartition(DELAY)[0]
+            place = _place(clauses, now) or new.place or self._sides.place
+            message = "the watermark is another; what was dropped as late stays so"
+            yield Reason(Verdict.FORWARD if is_delay else Verdict.RESET, place, message, before, after)
 
     def _join(self, old: Step, new: Step, place: Place) -> Iterator[Reason]:
         for part in ("kind", "keys"):
@@ -278,12 +284,13 @@ def _rest(reason: Reason) -> tuple[Place, str, str, str]:
 
 
 def _skeleton(step: Step) -> Iterator[tuple[str, Place | None, str]]:
-    yield _words(step, ("watermark", *MADE)), step.place, f"{step.kind} {step.name}"
+    yield _words(step), step.place, f"{step.kind} {step.name}"
     for each in step.inputs:
         yield from _skeleton(each)
 
 
-def _words(step: Step, without: Collection[str] = MADE) -> str:
+def _words(step: Step) -> str:
+    without = ("watermark", *MADE)
     parts = [f"{part}: {sorted(_keys(terms))}" for part, terms in step.parts.items() if part not in without]
     return " ".join([step.kind, step.name, str(len(step.inputs)), *parts])
 

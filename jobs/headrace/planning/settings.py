@@ -35,6 +35,7 @@ _JUDGED = (
     "close_when",
     "delete_when",
     "on_error",
+    "remember",
     "publish",
     "tests",
     "keep",
@@ -67,6 +68,9 @@ def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bo
         verdict = Verdict.MIX if has_self_read else Verdict.FORWARD
         message = "keys that were deleted by the old rule stay so, with what they had counted"
         yield Reason(verdict, _place(new, "delete_when"), message, _text(old.delete_when), _text(new.delete_when))
+    if old.remember != new.remember:  # a start takes the recent rows from the table, so none are missing
+        message = "what was decided by rows of another time span stays so"
+        yield Reason(Verdict.FORWARD, _place(new, "remember"), message, _text(old.remember), _text(new.remember))
     if old.on_error != new.on_error:
         stayed_out = old.on_error == "dead_letter"
         message = "rows that failed and were set aside stay out" if stayed_out else "rows that fail are set aside"

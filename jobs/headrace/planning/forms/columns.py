@@ -16,6 +16,9 @@ from headrace.planning.forms.scope import Columns, Scope, called, written
 from headrace.planning.forms.terms import Atom, Term, short, term
 from headrace.project.model import Input
 
+DELAY = " delay of interval "
+"""What stands in a WATERMARK clause between its column and its delay."""
+
 _CODE = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 
 
@@ -80,4 +83,4 @@ def _words(clause: Sequence[Token], values: Mapping[str, Any]) -> Iterator[str]:
 def _clause(words: list[str], columns: Columns) -> str:
     if words[0] != "watermark" or words[2:5] != ["delay", "of", "interval"] or words[1] not in columns:
         return " ".join(words)
-    return f"watermark {terms.key(columns[words[1]])} {terms.seconds(' '.join(words[5:]))}"
+    return f"watermark {terms.key(columns[words[1]])}{DELAY}{terms.seconds(' '.join(words[5:]))}"

@@ -164,9 +164,9 @@ def sql(tree: exp.Expr) -> str:
 
     def shown(node: exp.Expr) -> exp.Expr:
         made_of: tuple[exp.Expr, ...] = node.meta["atom"].made_of if "atom" in node.meta else ()
-        return exp.Paren(this=made_of[0].copy().transform(shown)) if len(made_of) == 1 else node
+        return exp.Paren(this=made_of[0].transform(shown)) if len(made_of) == 1 else node
 
-    spread = tree.copy().transform(shown)
+    spread = tree.transform(shown)
     return short(spread.unnest().sql(dialect="databricks", comments=False, normalize_functions="lower"))
 
 
