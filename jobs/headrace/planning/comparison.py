@@ -14,7 +14,7 @@ from headrace.planning.forms.lowering import lower
 from headrace.planning.forms.scope import NotUnderstood
 from headrace.planning.forms.steps import Form, Read
 from headrace.planning.forms.terms import Atom
-from headrace.planning.forms.types import canonical, type_of
+from headrace.planning.forms.types import canonical, of_atoms, type_of
 from headrace.planning.stored import Kept
 from headrace.planning.untouched import Rewritten, Untouched, words
 from headrace.planning.verdict import Reason, Verdict, worst
@@ -83,17 +83,13 @@ class Comparison:
 
     def _under_settings(self, model: Model, outcome: Outcome) -> Outcome:
         """The outcome with what other settings of Spark do: any expression may then have another value."""
-        verdict = Verdict.KEEP
-        if model.materialized == "upsert" or model.once_per:
-            verdict = Verdict.FORWARD
-        if self._has_state(model):
-            verdict = Verdict.MIX
-        reasons = tuple(sql_settings.reasons(self.old.settings, self.new.settings, verdict))
+        reasons = [*sql_settings.reasons(self.old.settings, self.new.settings, Verdict.KEEP)]
         if not reasons:
             return outcome
-        return replace(
-            outcome, reasons=(*outcome.reasons, *reasons), columns=frozenset(model.output_columns or ()), rows=True
-        )
+        keeps = model.materialized == "upsert" or model.once_per
+        verdict = Verdict.MIX if self._has_state(model) else Verdict.FORWARD if keeps else Verdict.KEEP
+        found = (*outcome.reasons, *(replace(each, verdict=verdict) for each in reasons))
+        return replace(outcome, reasons=found, columns=frozenset(model.output_columns or ()), rows=True)
 
     def _has_state(self, model: Model) -> bool:
         """Whether earlier rows go into new ones."""
@@ -138,9 +134,8 @@ class Comparison:
         headers += tuple(self._looked_into(new))
         found = [*headers]
         try:
-            sides = Sides(
-                lower(self.old, old, self._old_type), self._form(new), self._old_type, self._new_type, Place(new.path)
-            )
+            forms = lower(self.old, old, self._old_type), self._form(new)
+            sides = Sides(*forms, of_atoms(self._old_type), of_atoms(self._new_type), Place(new.path))
         except NotUnderstood as error:
             if words(self.old, old) != words(self.new, new) or not self._rewritten.reads_same(new):
                 found.append(Reason(Verdict.RESET, error.place or Place(new.path), str(error)))
@@ -214,7 +209,7 @@ class Comparison:
     def _type(self, model: Model, name: str, form: Form) -> str | None:
         """The type of a column of the new text: by Spark, by its contract, else as far as it is certain."""
         known = _types(self.new, model.table).get(name) or _lower(model.columns).get(name)
-        return canonical(known) if known else type_of(form.columns[name].tree, self._new_type)
+        return canonical(known) if known else type_of(form.columns[name].tree, of_atoms(self._new_type))
 
     def _old_type(self, atom: Atom) -> str | None:
         return self._column_type(self.old, atom)

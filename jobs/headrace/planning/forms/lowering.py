@@ -28,7 +28,7 @@ from headrace.planning.forms.scope import (
 from headrace.planning.forms.scope import with_children as _with
 from headrace.planning.forms.steps import Form, Read, Step, pruned
 from headrace.planning.forms.terms import Atom, Term, term
-from headrace.planning.forms.types import TypeOf, type_of
+from headrace.planning.forms.types import TypeOf, of_atoms, type_of
 from headrace.project.flows import versions
 from headrace.project.model import LANDING_COLUMNS, Input, Model
 from headrace.project.sql.selects import conjuncts
@@ -72,7 +72,8 @@ class _Lowering:
         self._declared = declared
         self._model = model
         self._is_edited = is_edited
-        self._resolver = Resolver(declared, self._query, lambda tree: type_of(tree, column_type))
+        types = of_atoms(column_type)
+        self._resolver = Resolver(declared, self._query, lambda tree: type_of(tree, types))
         self._counts: dict[str, int] = {}
         self._scanned: dict[tuple[str, bool], Place] = {}
 
