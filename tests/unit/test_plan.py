@@ -231,6 +231,17 @@ def test_what_is_read_may_be_rewritten(live: Live) -> None:
     assert set(verdicts(found).values()) == {"SAME"}
 
 
+def test_query_that_is_not_understood_is_the_same_beside_edits_of_others(live: Live) -> None:
+    files = {**FILES, TOTALS_FILE: TOTALS.replace("select * from summed", "select * from summed order by id limit 5")}
+    allow = "allow: {cut-dependent: these rows are never looked at}"
+    files[TOTALS_FILE] = files[TOTALS_FILE].replace("materialized:", f"{allow}\nmaterialized:")
+    live.start(live._load(files))
+    sources = "# Sources.\n" + FILES["sql/bronze/s.yml"].replace("Answers; one", "All answers; one")
+    macro = "create temporary function thrice(v bigint) returns bigint return v * 3"
+    found = live.plan(live._load({**files, "sql/bronze/s.yml": sources, "macros/thrice.sql": macro}))
+    assert set(verdicts(found).values()) == {"SAME"}
+
+
 def test_edit_of_what_is_read_reaches_a_query_that_is_not_understood(live: Live) -> None:
     files = {**FILES, NEWS_FILE: f"{STRANGE.rstrip()} order by id limit 5\n"}
     live.start(live._load(files))
