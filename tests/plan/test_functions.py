@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.planning.functions import AGGREGATES, GENERATORS
+from headrace.planning.forms.functions import AGGREGATES, GENERATORS
 
 pytestmark = pytest.mark.spark
 

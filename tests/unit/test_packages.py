@@ -62,6 +62,7 @@ PACKAGES = [
     "commands/edits",
     "elsewhere",
     "landing",
+    "planning/forms",
     "platforms",
     "publishing",
     "queries",

@@ -47,6 +47,25 @@ def test_untouched_project_is_the_same(live: Live) -> None:
     assert set(verdicts(live.plan()).values()) == {"SAME"}
 
 
+def test_untouched_project_is_the_same_after_an_upgrade(live: Live) -> None:
+    (file,) = live.layout.declared.glob("*.json")
+    written = json.loads(file.read_text())
+    del written["settings"]  # as written before these were recorded
+    file.write_text(json.dumps(written))
+    conf = {**FILES, "conf/test.yml": "kafka: {bootstrap: embedded}\nspark: {conf: {spark.sql.ansi.enabled: false}}\n"}
+    assert set(verdicts(live.plan(live._load(conf))).values()) == {"SAME"}
+
+
+def test_date_in_a_variable_is_the_same_after_it_was_recorded(live: Live) -> None:
+    files = {**FILES, NEWS_FILE: NEWS.replace("> 10", "> 10 and _arrival is not null and id <> :day")}
+    files["manifest.yml"] = FILES["manifest.yml"].replace("least: 1", "least: 1, day: 2026-01-01")
+    live.start(live._load(files))
+    assert verdicts(live.plan(live._load(files)))["gold.news"] == "SAME"
+    renamed = {**files, NEWS_FILE: files[NEWS_FILE].replace("select id", "SELECT id")}
+    quoted = {**files, "manifest.yml": files["manifest.yml"].replace("2026-01-01", "'2026-01-01'")}
+    assert [verdicts(live.plan(live._load(each)))["gold.news"] for each in (renamed, quoted)] == ["SAME", "KEEP"]
+
+
 def test_reset_query_is_new(live: Live) -> None:
     live.forget("totals")
     assert verdicts(live.plan())["silver.totals"] == "NEW"
@@ -209,6 +228,17 @@ def test_what_is_read_may_be_rewritten(live: Live) -> None:
     }
     bronze = {"sql/silver/s/a.sql": FILES["sql/silver/s/a.sql"].replace("select", "SELECT")}
     found = live.plan(live._load({**FILES, **shouted, **bronze}))
+    assert set(verdicts(found).values()) == {"SAME"}
+
+
+def test_query_that_is_not_understood_is_the_same_beside_edits_of_others(live: Live) -> None:
+    files = {**FILES, TOTALS_FILE: TOTALS.replace("select * from summed", "select * from summed order by id limit 5")}
+    allow = "allow: {cut-dependent: these rows are never looked at}"
+    files[TOTALS_FILE] = files[TOTALS_FILE].replace("materialized:", f"{allow}\nmaterialized:")
+    live.start(live._load(files))
+    sources = "# Sources.\n" + FILES["sql/bronze/s.yml"].replace("Answers; one", "All answers; one")
+    macro = "create temporary function thrice(v bigint) returns bigint return v * 3"
+    found = live.plan(live._load({**files, "sql/bronze/s.yml": sources, "macros/thrice.sql": macro}))
     assert set(verdicts(found).values()) == {"SAME"}
 
 

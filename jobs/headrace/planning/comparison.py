@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from headrace.errors import Place
-from headrace.planning import differences, settings
+from headrace.planning import differences, settings, sql_settings, stored
 from headrace.planning.declared import Declared
 from headrace.planning.differences import Sides
-from headrace.planning.lowering import lower
-from headrace.planning.scope import NotUnderstood
-from headrace.planning.steps import Form, Read
-from headrace.planning.terms import Atom
-from headrace.planning.types import canonical, type_of
+from headrace.planning.forms.lowering import lower
+from headrace.planning.forms.scope import NotUnderstood
+from headrace.planning.forms.steps import Form, Read
+from headrace.planning.forms.terms import Atom
+from headrace.planning.forms.types import canonical, of_atoms, type_of
+from headrace.planning.stored import Kept
 from headrace.planning.untouched import Rewritten, Untouched, words
 from headrace.planning.verdict import Reason, Verdict, worst
 from headrace.project import graph
@@ -50,6 +52,7 @@ class Comparison:
         self.new = new
         self._outcomes: dict[str, Outcome] = {}
         self._forms: dict[str, Form | NotUnderstood] = {}
+        self._made_of: dict[str, frozenset[str]] = {}
         self._rests: set[str] = set()
         self._untouched = Untouched(old, new)
         self._rewritten = Rewritten(self._untouched)
@@ -70,15 +73,32 @@ class Comparison:
         return found
 
     def _own(self, table: str) -> Outcome:
-        """What the edits of a model, and of what it streams, mean for it."""
+        """What the edits of a model, and of what it reads, mean for it."""
         if table not in self._outcomes:
             old, new = self.old.by_table.get(table), self.new.by_table.get(table)
             is_same = old is None or new is None or self._untouched.is_untouched(table)
-            if is_same or old is None or new is None:
-                self._outcomes[table] = Outcome()
-            else:
-                self._outcomes[table] = self._compared(old, new)
+            found = Outcome() if is_same or old is None or new is None else self._compared(old, new)
+            self._outcomes[table] = found if old is None or new is None else self._under_settings(new, found)
         return self._outcomes[table]
+
+    def _under_settings(self, model: Model, outcome: Outcome) -> Outcome:
+        """The outcome with what other settings of Spark do: any expression may then have another value."""
+        reasons = [*sql_settings.reasons(self.old.settings, self.new.settings, Verdict.KEEP)]
+        if not reasons:
+            return outcome
+        keeps = model.materialized == "upsert" or model.once_per
+        verdict = Verdict.MIX if self._has_state(model) else Verdict.FORWARD if keeps else Verdict.KEEP
+        found = (*outcome.reasons, *(replace(each, verdict=verdict) for each in reasons))
+        return replace(outcome, reasons=found, columns=frozenset(model.output_columns or ()), rows=True)
+
+    def _has_state(self, model: Model) -> bool:
+        """Whether earlier rows go into new ones."""
+        if self._state_readers(model):
+            return True
+        try:
+            return model.run == "streaming" and any(step.is_stateful for step in self._form(model).root.every())
+        except NotUnderstood:
+            return True
 
     def _unsteady(self, outcome: Outcome) -> Columns:
         """The columns whose stored values follow two rules; None for all."""
@@ -111,52 +131,39 @@ class Comparison:
 
     def _compared(self, old: Model, new: Model) -> Outcome:
         headers = tuple(settings.model_reasons(self.old, self.new, new.table, bool(self._state_readers(new))))
+        headers += tuple(self._looked_into(new))
         found = [*headers]
         try:
-            sides = Sides(lower(self.old, old), self._form(new), self._old_type, self._new_type, Place(new.path))
+            forms = lower(self.old, old, self._old_type), self._form(new)
+            sides = Sides(*forms, of_atoms(self._old_type), of_atoms(self._new_type), Place(new.path))
         except NotUnderstood as error:
             if words(self.old, old) != words(self.new, new) or not self._rewritten.reads_same(new):
                 found.append(Reason(Verdict.RESET, error.place or Place(new.path), str(error)))
             return Outcome(tuple(found), frozenset(new.output_columns or ()), True) if found else Outcome()
         columns = differences.edited_columns(sides)
-        filters, shape = [*differences.edited_filters(sides)], [*differences.edited_shape(sides)]
-        if new.run == "streaming" and old.run == "streaming":
-            found += differences.state_reasons(sides)
-            found += [self._rowwise(new, reason) for reason in columns.values()]
-        else:
-            found += self._in_tables(new, columns, filters, shape, sides)
-        found += self._stored_columns(old, new, sides, columns)
-        edited = frozenset(columns) if not shape else frozenset(sides.new.columns)
-        rows = bool(filters or shape) or any(reason.verdict > Verdict.KEEP for reason in headers)
-        found = [*dict.fromkeys(found)]
-        return Outcome(tuple(found), edited, rows, sides.old, sides.new)
+        shape = [*differences.edited_shape(sides)]
+        state = [*differences.state_reasons(sides)] if new.run == old.run == "streaming" else []
+        kept = Kept(new, self._state_columns(new), bool(self._state_readers(new)))
+        found += state
+        found += stored.row_reasons(kept, sides, columns, shape)
+        found += stored.rule_reasons(kept, old, columns)
+        found += self._sources(sides) if shape else ()
+        found += self._stored_columns(kept, old, sides, columns)
+        fresh = sides.new.columns.keys() - sides.old.columns.keys()
+        edited = frozenset(sides.new.columns if shape else {*columns, *fresh})
+        rows = bool(shape) or any(each.verdict > Verdict.KEEP for each in (*headers, *state))
+        rows |= stored.has_other_rows(old, new, sides, columns)
+        return Outcome(tuple(stored.worst_of_each(found)), edited, rows, sides.old, sides.new)
 
-    # what an edit means for tables
+    def _looked_into(self, model: Model) -> Iterator[Reason]:
+        """Tables that decide by a test which rows are set aside."""
+        for table in sorted(settings.looked_into(model) - {model.table}):
+            if not self._rewritten.is_same(table):
+                place = model.header_places.get("tests", Place(model.path))
+                message = f"{table}, into which a test looks, is another: rows that were set aside stay out"
+                yield Reason(Verdict.FORWARD, place, message)
 
-    def _in_tables(
-        self, model: Model, columns: Mapping[str, Reason], filters: list[Reason], shape: list[Reason], sides: Sides
-    ) -> Iterator[Reason]:
-        """Differences in a model that runs per micro-batch: it keeps its rows, and those that it reads back."""
-        state, reads_back = self._state_columns(model), bool(self._state_readers(model))
-        keys = {name.lower() for name in (*model.once_per, *model.unique_key)}
-        keeps = reads_back or bool(model.once_per) or model.materialized == "upsert"
-        for reason in filters:
-            yield replace(reason, verdict=Verdict.FORWARD if keeps else Verdict.KEEP)
-        for reason in shape:
-            verdict = Verdict.MIX if reads_back else Verdict.FORWARD if keeps else Verdict.KEEP
-            yield replace(reason, verdict=verdict)
-            yield from self._sources(sides)
-        for name, reason in columns.items():
-            if name in state or name in keys:
-                what = "that it reads back" if name in state else "that its keys are made of"
-                message = f"column {name}, {what}, would hold old and new meanings"
-                yield replace(reason, verdict=Verdict.MIX, message=message)
-            else:
-                yield self._rowwise(model, reason)
-
-    def _rowwise(self, model: Model, reason: Reason) -> Reason:
-        """An append table keeps old rows as they are; the current rows of an upsert are then of both kinds."""
-        return replace(reason, verdict=Verdict.FORWARD if model.materialized == "upsert" else Verdict.KEEP)
+    # what an edit means for the stored table
 
     def _sources(self, sides: Sides) -> Iterator[Reason]:
         """A stream that was not read has a past, which comes with the next batches."""
@@ -170,8 +177,9 @@ class Comparison:
         landing = declared.landing(table)
         return f"landing {landing.name}" if landing else table
 
-    def _stored_columns(self, old: Model, new: Model, sides: Sides, columns: Mapping[str, Reason]) -> Iterator[Reason]:
+    def _stored_columns(self, kept: Kept, old: Model, sides: Sides, columns: Mapping[str, Reason]) -> Iterator[Reason]:
         """What a change of columns means for the stored table: it accepts new ones, and nothing else."""
+        new = kept.model
         for name, before in sides.old.columns.items():
             if name not in sides.new.columns:
                 message = f"column {name} is gone, and the stored table has it"
@@ -179,7 +187,7 @@ class Comparison:
         for name, term in sides.new.columns.items():
             place = term.place() or Place(new.path)
             if name not in sides.old.columns:
-                verdict = Verdict.FORWARD if new.materialized == "upsert" else Verdict.KEEP
+                verdict = Verdict.FORWARD if new.materialized == "upsert" or name in kept.state else Verdict.KEEP
                 yield Reason(verdict, place, f"column {name} is new: null in old rows", "", term.sql, columns=(name,))
                 continue
             if _spelled(old).get(name) != _spelled(new).get(name):
@@ -201,7 +209,7 @@ class Comparison:
     def _type(self, model: Model, name: str, form: Form) -> str | None:
         """The type of a column of the new text: by Spark, by its contract, else as far as it is certain."""
         known = _types(self.new, model.table).get(name) or _lower(model.columns).get(name)
-        return canonical(known) if known else type_of(form.columns[name].tree, self._new_type)
+        return canonical(known) if known else type_of(form.columns[name].tree, of_atoms(self._new_type))
 
     def _old_type(self, atom: Atom) -> str | None:
         return self._column_type(self.old, atom)
@@ -230,7 +238,8 @@ class Comparison:
     def _form(self, model: Model) -> Form:
         if model.table not in self._forms:
             try:
-                self._forms[model.table] = lower(self.new, model, self._is_edited)
+                edited = partial(self._is_edited, model)
+                self._forms[model.table] = lower(self.new, model, self._old_type, edited)
             except NotUnderstood as error:
                 self._forms[model.table] = error
         found = self._forms[model.table]
@@ -238,7 +247,10 @@ class Comparison:
             raise found
         return found
 
-    def _is_edited(self, table: str, column: str | None) -> bool:
+    def _is_edited(self, reader: Model, table: str, column: str | None, moves: bool) -> bool:
+        """Whether a table differs; one that is looked up is not asked where it is made of its reader, in a circle."""
+        if not moves and reader.table in self._upstream(table):
+            return False
         upstream = self._edited(table)
         return upstream.rows if column is None else column in upstream.columns
 
@@ -254,7 +266,7 @@ class Comparison:
     def _state_readers(self, model: Model) -> tuple[str, ...]:
         """The models of a query that look up this one's rows from before the batch, and that it is derived from."""
         members = [each for each in self.new.models if each.query == model.query and model.query is not None]
-        made_of = {model.table, *self._upstream(model)}
+        made_of = self._upstream(model.table)
         return tuple(each.table for each in members if each.table in made_of and self._looks_up(each, model.table))
 
     def _looks_up(self, model: Model, table: str) -> bool:
@@ -273,15 +285,18 @@ class Comparison:
             columns = columns.union(*used)
         return columns
 
-    def _upstream(self, model: Model) -> frozenset[str]:
-        found: set[str] = set()
-        waiting = [model]
-        while waiting:
-            for read in graph.reads(waiting.pop(), self.new.by_table):
-                if read.table not in found and read.table in self.new.by_table:
-                    found.add(read.table)
-                    waiting.append(self.new.by_table[read.table])
-        return frozenset(found)
+    def _upstream(self, table: str) -> frozenset[str]:
+        """A table and all models that it is made of, also by looking them up."""
+        if table not in self._made_of:
+            found = {table: True}
+            for name in (waiting := [table]):
+                model = self.new.by_table.get(name)
+                reads = graph.reads(model, self.new.by_table) if model else ()
+                fresh = dict.fromkeys(read.table for read in reads if read.table not in found)
+                found |= dict.fromkeys(fresh, True)
+                waiting += fresh
+            self._made_of[table] = frozenset(found)
+        return self._made_of[table]
 
 
 def _types(declared: Declared, table: str) -> Mapping[str, str]:

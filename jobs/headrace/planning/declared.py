@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date, datetime
 from functools import cache, cached_property
 from typing import Any
 
 from pydantic import TypeAdapter
 
+from headrace.planning import sql_settings
+from headrace.planning.sql_settings import Setting
 from headrace.project import graph
 from headrace.project.model import SNAPSHOT_AT, Landing, Macro, Model, Project, Topic
 from headrace.store import durable, json_files
@@ -22,23 +25,41 @@ Schemas = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Declared:
-    """Everything that rows depend on: models, sources, macros, variables and types; no address, no secret."""
+    """Everything that rows depend on: models, sources, macros, variables, types, settings; no address, no secret.
+
+    `settings` are None in a declaration of before they were recorded.
+    """
 
     models: tuple[Model, ...]
     landings: tuple[Landing, ...]
     macros: tuple[Macro, ...]
     vars: Mapping[str, Any] = field(default_factory=dict)
     schemas: Schemas = field(default_factory=dict)
+    settings: tuple[Setting, ...] | None = None
 
     @staticmethod
     def of(project: Project, schemas: Schemas | None = None) -> Declared:
         """A project's declaration, with Spark's types as far as they are known."""
-        values = {**project.vars, SNAPSHOT_AT: SNAPSHOT_AT}  # each snapshot has its own
-        return Declared(project.models, project.landings, project.macros, values, schemas or {})
+        values = {name: _recordable(value) for name, value in project.vars.items()}
+        values[SNAPSHOT_AT] = SNAPSHOT_AT  # each snapshot has its own
+        settings = sql_settings.of(project.target)
+        return Declared(project.models, project.landings, project.macros, values, schemas or {}, settings)
 
     @cached_property
     def by_table(self) -> Mapping[str, Model]:
-        return graph.by_table(self.models)
+        """Models by table, with the values of the parameters that their headers name."""
+        return graph.by_table(
+            replace(model, remember=self._number(model.remember), every=self._number(model.every))
+            for model in self.models
+        )
+
+    def _number(self, value: float | str | None) -> float | str | None:
+        found = self.vars.get(value) if isinstance(value, str) else value
+        return float(found) if isinstance(found, (int, float)) else value
+
+    def value(self, name: str) -> str:
+        """The value of a variable as text that differs where the type does: `2`, `2.0` and `true` are three values."""
+        return json.dumps(self.vars.get(name))
 
     @cached_property
     def topics(self) -> Mapping[str, tuple[Landing, Topic]]:
@@ -131,6 +152,15 @@ def _forget_unused(layout: Layout) -> None:
     for file in layout.declared.glob("*.json"):
         if file.stem not in used:
             file.unlink()
+
+
+def _recordable(value: Any) -> Any:
+    """The value of a variable as it is after it was written and read: JSON has no dates, so one is `{date: ...}`."""
+    if isinstance(value, datetime):
+        return {"timestamp": value.isoformat(sep=" ")}
+    if isinstance(value, date):
+        return {"date": value.isoformat()}
+    return [*map(_recordable, value)] if isinstance(value, (list, tuple)) else value
 
 
 _NAME = "declared.json"

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
 from sqlglot import exp
 
 from headrace.errors import Place
-from headrace.planning.steps import MADE, Form, Step
-from headrace.planning.terms import WINDOWS, Term, atoms, in_order
-from headrace.planning.types import TypeOf, type_of
+from headrace.planning.forms.columns import DELAY
+from headrace.planning.forms.steps import MADE, Form, Step
+from headrace.planning.forms.terms import WINDOWS, Term, atoms, every, in_order, outside_queries
+from headrace.planning.forms.types import TypeOf, type_of
 from headrace.planning.verdict import Reason, Verdict
 
 _ALIKE = {"min": "extreme", "max": "extreme"}
 """Aggregates whose state has the same format, so that Spark accepts the one for the other."""
+
+
+_NEVER_FAIL = (
+    *(exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Var, exp.Alias, exp.PropertyEQ),
+    *(exp.And, exp.Or, exp.Not, exp.Is, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between),
+    *(exp.Case, exp.If, exp.Coalesce, exp.Dot, exp.Struct, exp.Upper, exp.Lower),
+)
+"""What gives a value of every row, whatever the row holds."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +39,14 @@ class Sides:
 
 
 def edited_columns(sides: Sides) -> dict[str, Reason]:
-    """Columns that both forms have and that are made in another way; the verdict is not decided here."""
-    found = {}
+    """Columns that both forms have and that are made in another way; the verdict is not decided here.
+
+    A condition on what is looked up leaves the rows that stream as they are, and changes what is found for them.
+    """
+    found, narrowed = {}, [*_narrowed_scans(sides)]
     for name, term in sides.new.columns.items():
         before = sides.old.columns.get(name)
-        if before is not None and before.key != term.key:
+        if before is not None and (before.key != term.key or _is_of(before, narrowed) or _is_of(term, narrowed)):
             place, message = term.place(before) or sides.place, f"column {name} is made in another way"
             found[name] = Reason(Verdict.KEEP, place, message, before.sql, term.sql, columns=(name,))
     return found
@@ -42,13 +54,48 @@ def edited_columns(sides: Sides) -> dict[str, Reason]:
 
 def edited_filters(sides: Sides) -> Iterator[Reason]:
     """Conditions that came or went, wherever they stand."""
-    old = {(step.name, each.key): each for step in sides.old.root.every() for each in step.filters}
-    new = {(step.name, each.key): each for step in sides.new.root.every() for each in step.filters}
-    yield from _filters([old[at] for at in old.keys() - new.keys()], [new[at] for at in new.keys() - old.keys()], sides)
+    gone, come = _filters_of(sides.old, sides.new), _filters_of(sides.new, sides.old)
+    yield from _filters([each for _, each in gone], [each for _, each in come], sides)
+
+
+def is_filter_of(sides: Sides, table: str) -> bool:
+    """Whether a condition that came or went is on rows of a table, apart from those that a subquery looks for."""
+    edited = (*_filters_of(sides.old, sides.new), *_filters_of(sides.new, sides.old))
+    return any(atom.table == table for _, each in edited for atom in outside_queries(each.tree))
+
+
+def is_folded(sides: Sides, table: str, columns: Collection[str]) -> bool:
+    """Whether earlier rows of a table go into some columns."""
+    terms = [form.columns[name] for form in (sides.old, sides.new) for name in columns if name in form.columns]
+    return any(atom.table == table for term in terms for atom in term.columns)
+
+
+def may_fail(sides: Sides, columns: Collection[str]) -> bool:
+    """Whether some columns are made by expressions that can raise an error, which `on_error` may let drop a row."""
+    terms = [form.columns[name] for form in (sides.old, sides.new) for name in columns if name in form.columns]
+    return any(not isinstance(node, _NEVER_FAIL) for term in terms for node in every(term.tree))
+
+
+def _filters_of(form: Form, other: Form) -> list[tuple[Step, Term]]:
+    """The conditions of one form that the other has not."""
+    known = {(step.name, each.key) for step in other.root.every() for each in step.filters}
+    steps = ((step, each) for step in form.root.every() for each in step.filters)
+    return [(step, each) for step, each in steps if (step.name, each.key) not in known]
+
+
+def _narrowed_scans(sides: Sides) -> Iterator[str]:
+    """The scans of tables that are looked up, under a condition that came or went."""
+    for step, _ in (*_filters_of(sides.old, sides.new), *_filters_of(sides.new, sides.old)):
+        yield from (each.name for each in step.every() if each.kind == "scan" and not step.moves)
+
+
+def _is_of(term: Term, scans: Sequence[str]) -> bool:
+    """Whether an expression is derived from columns of some scans."""
+    return any(atom.name.startswith(f"{scan}.") for scan in scans for atom in term.columns)
 
 
 def edited_shape(sides: Sides) -> Iterator[Reason]:
-    """The first step that is another one: filters, and the columns that steps make, do not count."""
+    """The first step that is another one: filters, watermarks, and the columns that steps make, do not count."""
     old, new = [*_skeleton(sides.old.root)], [*_skeleton(sides.new.root)]
     for (before, _, _), (after, place, title) in zip_longest(old, new, fillvalue=("", None, "nothing")):
         if before != after:
@@ -75,6 +122,7 @@ class _Walk:
                 Verdict.RESET, place, f"there was a step `{old.kind}`, now it is `{new.kind}`", old.kind, new.kind
             )
             return
+        yield from self._watermark(old, new)
         yield from self._filters(old, new, is_below)
         yield from self._parts(old, new, is_below, place)
         for before, after in zip(old.inputs, new.inputs, strict=True):
@@ -87,10 +135,19 @@ class _Walk:
         # Spark evaluates a condition over keys alone before it counts, so what that left out was never counted.
         late = new.kind == "aggregate" and all(any(a.kind == "aggregate" for a in e.atoms) for e in (*gone, *come))
         verdict = Verdict.FORWARD if is_below or (keeps and not late) else Verdict.KEEP
+        if is_below and not new.moves and self._is_in_state(old, new):
+            verdict = Verdict.MIX
         if new.kind == "join" and new.is_stateful and any(map(_may_be_key, (*gone, *come))):
             verdict = Verdict.RESET  # Spark joins by it, wherever it is written
         for reason in _filters(gone, come, self._sides):
             yield Reason(verdict, *_rest(reason))
+
+    def _is_in_state(self, *looked_up: Step) -> bool:
+        """Whether columns of tables that are looked up are among those that steps keep."""
+        scans = [each.name for step in looked_up for each in step.every() if each.kind == "scan"]
+        roots = (self._sides.old.root, self._sides.new.root)
+        stateful = [step for root in roots for step in root.every() if step.is_stateful]
+        return any(_is_of(term, scans) for step in stateful for terms in step.parts.values() for term in terms)
 
     def _parts(self, old: Step, new: Step, is_below: bool, place: Place) -> Iterator[Reason]:
         if new.kind == "scan":
@@ -110,17 +167,21 @@ class _Walk:
             yield Reason(verdict, _first(old, new) or place, f"`{new.kind}` is another", _words(old), _words(new))
 
     def _scan(self, old: Step, new: Step, is_below: bool, place: Place) -> Iterator[Reason]:
-        old_clause, new_clause = (each.parts.get("watermark", ()) for each in (old, new))
         if old.name != new.name or (not new.moves and _words(old) != _words(new)):
             verdict = (Verdict.MIX if is_below else Verdict.KEEP) if not new.moves else Verdict.RESET
             yield Reason(verdict, place, f"it reads {new.name} where it read {old.name}", old.name, new.name)
         elif [e.key for e in old.parts.get("landing", ())] != [e.key for e in new.parts.get("landing", ())]:
             yield Reason(Verdict.RESET, place, f"{new.name} lands with another landing")
-        elif [each.key for each in old_clause] != [each.key for each in new_clause]:
-            before, after = (" ".join(each.key for each in clause) for clause in (old_clause, new_clause))
-            is_delay = bool(before and after) and before.split("]")[0] == after.split("]")[0]
-            verdict = Verdict.FORWARD if is_delay else Verdict.RESET
-            yield Reason(verdict, place, "the watermark is another; what was dropped as late stays so", before, after)
+
+    def _watermark(self, old: Step, new: Step) -> Iterator[Reason]:
+        """The delay may be another; the column is part of the state's format."""
+        clauses, now = old.parts.get("watermark", ()), new.parts.get("watermark", ())
+        if _keys(clauses) != _keys(now):
+            before, after = (" ".join(_keys(each)) for each in (clauses, now))
+            is_delay = bool(before and after) and before.rpartition(DELAY)[0] == after.rpartition(DELAY)[0]
+            place = _place(clauses, now) or new.place or self._sides.place
+            message = "the watermark is another; what was dropped as late stays so"
+            yield Reason(Verdict.FORWARD if is_delay else Verdict.RESET, place, message, before, after)
 
     def _join(self, old: Step, new: Step, place: Place) -> Iterator[Reason]:
         for part in ("kind", "keys"):
@@ -229,7 +290,8 @@ def _skeleton(step: Step) -> Iterator[tuple[str, Place | None, str]]:
 
 
 def _words(step: Step) -> str:
-    parts = [f"{part}: {sorted(_keys(terms))}" for part, terms in step.parts.items() if part not in MADE]
+    without = ("watermark", *MADE)
+    parts = [f"{part}: {sorted(_keys(terms))}" for part, terms in step.parts.items() if part not in without]
     return " ".join([step.kind, step.name, str(len(step.inputs)), *parts])
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from headrace.errors import Finding, Place
-from headrace.planning import declared, settings
+from headrace.planning import declared, settings, sql_settings
 from headrace.planning.comparison import Comparison, Outcome
 from headrace.planning.declared import Declared, Record, Schemas
 from headrace.planning.verdict import Reason, Verdict, worst
@@ -87,6 +87,8 @@ class _Planner:
                 known = self._old(record).topics.get(name) if record else None
                 reasons = tuple(settings.topic_reasons(known[1], topic)) if known else ()
                 reasons += tuple(settings.landing_reasons(known[0], landing)) if known else ()
+                before = self._old(record).settings if record and known else None
+                reasons += tuple(sql_settings.reasons(before, self._new.settings, Verdict.FORWARD))
                 if known and known[0].name != landing.name:
                     message = f"it landed with {known[0].name}: what landed there is read no more"
                     reasons = (*reasons, Reason(Verdict.MIX, place, message))

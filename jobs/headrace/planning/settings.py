@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 
 from headrace.errors import InvalidProject, Place
-from headrace.planning import terms
 from headrace.planning.declared import Declared
+from headrace.planning.forms import terms
 from headrace.planning.verdict import Reason, Verdict
 from headrace.project import seed_changes
 from headrace.project.declarations import event_times
 from headrace.project.declarations.macros import named_in
-from headrace.project.model import Landing, Model, Publish, Topic
+from headrace.project.model import DataTest, Landing, Model, Publish, Topic
 from headrace.project.seed_changes import SeedChanges
-from headrace.project.sql import dialect
+from headrace.project.sql import dialect, expressions
 
 _FIXED = {
     "materialized": "its rows are stored in another way",
@@ -34,13 +34,16 @@ _JUDGED = (
     "once_per",
     "close_when",
     "delete_when",
+    "on_error",
+    "max_state_bytes",
+    "remember",
     "publish",
     "tests",
     "keep",
 )
 _HARMLESS = (
     *("layer", "name", "domain", "path", "description", "log", "tags", "owner", "meta", "header_places", "every"),
-    *("allow", "extra_columns", "on_error", "keep_history", "max_state_bytes"),
+    *("allow", "extra_columns", "keep_history"),
 )
 """Keys that change nothing of what is stored."""
 
@@ -66,6 +69,19 @@ def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bo
         verdict = Verdict.MIX if has_self_read else Verdict.FORWARD
         message = "keys that were deleted by the old rule stay so, with what they had counted"
         yield Reason(verdict, _place(new, "delete_when"), message, _text(old.delete_when), _text(new.delete_when))
+    if old.remember != new.remember:  # a start takes the recent rows from the table, so none are missing
+        message = "what was decided by rows of another time span stays so"
+        yield Reason(Verdict.FORWARD, _place(new, "remember"), message, _text(old.remember), _text(new.remember))
+    if old.on_error != new.on_error:
+        stayed_out = old.on_error == "dead_letter"
+        message = "rows that failed and were set aside stay out" if stayed_out else "rows that fail are set aside"
+        verdict = Verdict.FORWARD if stayed_out else Verdict.KEEP
+        yield Reason(verdict, _place(new, "on_error"), message, old.on_error, new.on_error)
+    if old.max_state_bytes != new.max_state_bytes:
+        verdict = Verdict.FORWARD if old.max_state_bytes < new.max_state_bytes else Verdict.KEEP
+        message = "keys that had grown too large and were set aside stay out"
+        sizes = (_text(old.max_state_bytes), _text(new.max_state_bytes))
+        yield Reason(verdict, _place(new, "max_state_bytes"), message, *sizes)
     if old.keep != new.keep:
         message = _leaving(new.keep, "whoever looks them up later finds none")
         yield Reason(Verdict.KEEP, _place(new, "keep"), message, _text(old.keep), _text(new.keep))
@@ -104,8 +120,16 @@ def topic_reasons(old: Topic, new: Topic) -> Iterator[Reason]:
         message = "what landed keeps the event time that it got then"
         before, after = _text(event_times.describe(old)), _text(event_times.describe(new))
         yield Reason(Verdict.FORWARD, place, message, before, after)
-    if old.seeds != new.seeds:
-        yield Reason(Verdict.KEEP, place, _seed_message(new, seed_changes.of(new, _values(old))))
+    if _has_other_seeds(old, new):
+        changes = seed_changes.of(new, _values(old))
+        stays = not new.seeds or bool(changes.remaining)
+        yield Reason(Verdict.FORWARD if stays else Verdict.KEEP, place, _seed_message(new, changes))
+
+
+def _has_other_seeds(old: Topic, new: Topic) -> bool:
+    """Whether the next start lands anything, or would not have landed what is there."""
+    changes = seed_changes.of(new, _values(old))
+    return bool(changes.seeds or changes.remaining)
 
 
 def _seed_message(topic: Topic, changes: SeedChanges) -> str:
@@ -140,11 +164,20 @@ def edited_topic_columns(old: Topic, new: Topic) -> frozenset[str]:
 
 def has_other_rows(old: Topic, new: Topic) -> bool:
     """Whether records are used that were not, or the other way round."""
-    return old.topic != new.topic or _judged(old) != _judged(new)
+    return old.topic != new.topic or _judged(old) != _judged(new) or _has_other_seeds(old, new)
+
+
+def is_same_source(old: tuple[Landing, Topic] | None, new: tuple[Landing, Topic] | None) -> bool:
+    """Whether two sources hold the same rows; what is said of them, and where, is no part of that."""
+    if old is None or new is None:
+        return old is new
+    is_alike = old[0].name == new[0].name and not edited_topic_columns(old[1], new[1])
+    return is_alike and not has_other_rows(old[1], new[1])
 
 
 def _timed(topic: Topic) -> tuple[object, ...]:
-    return topic.event_time, topic.event_time_unit
+    macros = named_in([topic.event_time], topic.macros) if topic.event_time else ()
+    return topic.event_time, topic.event_time_unit, [macro.text for macro in macros]
 
 
 def _judged(topic: Topic) -> tuple[object, ...]:
@@ -186,10 +219,9 @@ def _test_reasons(before: Declared, now: Declared, table: str) -> Iterator[Reaso
 
 def _sets_aside(model: Model, declared: Declared) -> list[tuple[object, ...]]:
     """The tests of a model whose failures are not stored, each as its meaning."""
-    tests = (test for test in model.tests if test.on_failure == "dead_letter")
     return sorted(
         (test.kind, test.column or "", test.to or "", test.field or "", _expression(test.fails, declared))
-        for test in tests
+        for test in _aside(model)
     )
 
 
@@ -197,11 +229,58 @@ def _expression(text: str | None, declared: Declared) -> str:
     """An expression of a header, with the macros that it may call, in one form."""
     if text is None:
         return ""
-    macros = [macro.text for macro in declared.macros] if named_in([text], declared.macros) else []
+    macros = [macro.text for macro in named_in([text], declared.macros)]
     try:
         return " ".join([terms.key(dialect.parse(f"select {text}", "", as_written=True).tree.expressions[0]), *macros])
     except InvalidProject:
         return " ".join([text, *macros])
+
+
+def rule_columns(old: Model, new: Model, rule: str) -> frozenset[str]:
+    """The columns that a rule of either header names.
+
+    `rule` is `close_when`, `delete_when`, `tests` for those that set rows aside, or `publish` for the topic's column.
+    """
+    return frozenset(name for model in (old, new) for name in _rule_columns(model, rule))
+
+
+def _rule_columns(model: Model, rule: str) -> Iterator[str]:
+    if rule == "publish":
+        yield from [model.publish.topic_column.lower()] if model.publish and model.publish.topic_column else []
+    elif rule == "tests":
+        for test in _aside(model):
+            yield from [test.column.lower()] if test.column else _named(test.fails, model)
+    elif (text := getattr(model, rule)) is not None:
+        yield from _named(text, model)
+
+
+def deciding_columns(old: Model, new: Model) -> frozenset[str]:
+    """The columns by which it is decided which rows there are, and which of them end a key for those who read them."""
+    rules = (rule_columns(old, new, rule) for rule in ("close_when", "delete_when", "tests"))
+    keys = {name.lower() for model in (old, new) for name in (*model.once_per, *model.unique_key)}
+    sent = {name for model in (old, new) for text in _tombstones(model) for name in _named(text, model)}
+    return frozenset(keys | sent).union(*rules)
+
+
+def _aside(model: Model) -> list[DataTest]:
+    return [test for test in model.tests if test.on_failure == "dead_letter"]
+
+
+def looked_into(model: Model) -> frozenset[str]:
+    """The tables into which tests look, whose failures are not stored."""
+    return frozenset(test.to for test in _aside(model) if test.to is not None)
+
+
+def _tombstones(model: Model) -> list[str]:
+    return [model.publish.tombstone_when] if model.publish and model.publish.tombstone_when else []
+
+
+def _named(text: str, model: Model) -> frozenset[str]:
+    """The columns that an expression names; all, where that is not certain."""
+    try:
+        return frozenset(name.lower() for name in expressions.columns_of(text))
+    except ValueError:
+        return frozenset(name.lower() for name in model.output_columns or ())
 
 
 def _text(value: object) -> str:

@@ -9,9 +9,10 @@ from sqlglot import Token, TokenType
 
 from headrace.errors import InvalidProject
 from headrace.planning.declared import Declared
-from headrace.planning.scope import parsed, parsed_macro
-from headrace.planning.settings import model_reasons
+from headrace.planning.forms.scope import parsed, parsed_macro
+from headrace.planning.settings import is_same_source, looked_into, model_reasons
 from headrace.project import graph
+from headrace.project.declarations.macros import named_in
 from headrace.project.model import Model
 from headrace.project.sql.dialect import Statement
 
@@ -27,7 +28,7 @@ class Untouched:
     def is_untouched(self, table: str) -> bool:
         """Whether a model is derived from unchanged texts only."""
         if table.startswith("bronze."):
-            return self.new.topics.get(table) == self.old.topics.get(table)
+            return is_same_source(self.old.topics.get(table), self.new.topics.get(table))
         if table not in self._found:
             self._found[table] = True  # until found otherwise: a model may read itself
             self._found[table] = self._has_same_text(table)
@@ -37,15 +38,13 @@ class Untouched:
         old, new = self.old.by_table.get(table), self.new.by_table.get(table)
         if old is None or new is None or old != new:
             return False
-        if old.columns != new.columns or any(
-            self.old.vars.get(name) != self.new.vars.get(name) for name in new.parameters
-        ):
+        if old.columns != new.columns or any(self.old.value(name) != self.new.value(name) for name in new.parameters):
             return False
         macros = self.old.macro_texts.keys() | self.new.macro_texts.keys()
         edited = [name for name in macros if self.old.macro_texts.get(name) != self.new.macro_texts.get(name)]
         if any(re.search(rf"\b{name}\b", new.text, re.IGNORECASE) for name in self._with_callers(edited)):
             return False
-        return all(self.is_untouched(ref.table) for ref in new.inputs)
+        return all(map(self.is_untouched, (*(ref.table for ref in new.inputs), *looked_into(new))))
 
     def _with_callers(self, edited: list[str]) -> set[str]:
         found = set(edited)
@@ -81,7 +80,8 @@ class Rewritten:
         return self._reads_same(new, known | {table})
 
     def _reads_same(self, model: Model, known: frozenset[str]) -> bool:
-        return all(self._is_same(read.table, known) for read in graph.reads(model, self._new.by_table))
+        reads = (read.table for read in graph.reads(model, self._new.by_table))
+        return all(self._is_same(table, known) for table in (*reads, *looked_into(model)))
 
 
 def words(declared: Declared, model: Model) -> list[object]:
@@ -91,11 +91,12 @@ def words(declared: Declared, model: Model) -> list[object]:
     """
     models = [model, *graph.views(model, declared.by_table)]
     words: list[object] = [_plain(parsed(each.text, each.path)) for each in models]
+    macros = named_in([each.text for each in models], declared.macros)
     try:
-        words += [_plain(parsed_macro(each.text, each.path)) for each in declared.macros]
+        words += [_plain(parsed_macro(each.text, each.path)) for each in macros]
     except InvalidProject:
-        words += [each.text for each in declared.macros]
-    return [*words, *sorted((name, declared.vars.get(name)) for each in models for name in each.parameters)]
+        words += [each.text for each in macros]
+    return [*words, *sorted((name, declared.value(name)) for each in models for name in each.parameters)]
 
 
 def _plain(statement: Statement) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from headrace.errors import Place
-from headrace.planning.terms import Term, deep
+from headrace.planning.forms.terms import Term, deep
 
 MADE = ("aggregates", "over", "left", "right")
 """Parts that are columns which the step makes, or keeps, itself."""
@@ -51,7 +51,7 @@ class Step:
 
     def keys(self) -> Iterator[str]:
         """The whole tree as words: two trees with the same words mean the same."""
-        yield f"({self.kind}"
+        yield f"({self.kind} {self.name if self.kind == 'scan' else ''}"
         for part, terms in self.parts.items():
             yield f"{part}=[{', '.join(each.key for each in terms)}]"
         yield f"where {sorted(each.key for each in self.filters)}"

@@ -10,10 +10,11 @@ from typing import Any
 from sqlglot import exp
 
 from headrace.errors import HeadraceError, Place
-from headrace.planning import terms
 from headrace.planning.declared import Declared
-from headrace.planning.steps import Step
-from headrace.planning.terms import Atom, short
+from headrace.planning.forms import durations, members, rewrites, terms, variables
+from headrace.planning.forms.durations import TypeOf
+from headrace.planning.forms.steps import Step
+from headrace.planning.forms.terms import Atom, short
 from headrace.project.model import Input
 from headrace.project.sql import dialect
 from headrace.project.sql.dialect import Statement
@@ -72,11 +73,15 @@ class Scope:
 
 
 class Resolver:
-    """Replaces names by what they stand for; `query` returns the rows of a query inside an expression."""
+    """Replaces names by what they stand for.
 
-    def __init__(self, declared: Declared, query: Callable[[exp.Expr, Scope], Rows]) -> None:
+    `query` returns the rows of a query inside an expression, `type_of` the type of what is resolved, if it is certain.
+    """
+
+    def __init__(self, declared: Declared, query: Callable[[exp.Expr, Scope], Rows], type_of: TypeOf) -> None:
         self._declared = declared
         self._query = query
+        self._type = type_of
 
     def resolve(self, node: exp.Expr, scope: Scope) -> exp.Expr:
         """The expression over columns of steps; the argument is not changed."""
@@ -87,31 +92,54 @@ class Resolver:
         if isinstance(node, exp.Column):
             return self._column(node, scope)
         if isinstance(node, exp.Placeholder):
-            return _literal(self._declared.vars[node.name], first_place(node.parent or node, scope.file.statement))
+            place = first_place(node.parent or node, scope.file.statement)
+            return variables.bound(node, self._declared.vars[node.name], place)
         if isinstance(node, exp.Query):
             return self._inner_query(node, scope)
         if isinstance(node, exp.Func) and self._is_macro(node):
             return self._macro(node, scope)
         if isinstance(node, _NAMING):
             node = _with_names(node, scope)
-        return with_children(placed(node, scope.file.statement), lambda child: self.resolve(child, scope))
+        made = with_children(placed(node, scope.file.statement), lambda child: self.resolve(child, scope))
+        made = members.named(durations.in_one_form(variables.listed(made), self._type), self._declared, self._type)
+        return rewrites.in_one_form(made, self._type)
 
     def _column(self, node: exp.Column, scope: Scope) -> exp.Expr:
         first, *rest = (part for part in node.parts if isinstance(part, exp.Identifier))
         level: Scope | None = scope
         while level is not None:
-            found = _owned(first, rest, node, level)
+            found = self._owned(first, rest, node, level)
             if found is not None:
                 return found
             if first.name.lower() in level.aliases and level is scope:
                 others = {name: tree for name, tree in scope.aliases.items() if name != first.name.lower()}
-                return _fields(self.resolve(scope.aliases[first.name.lower()], replace(scope, aliases=others)), rest)
+                made = self.resolve(scope.aliases[first.name.lower()], replace(scope, aliases=others))
+                return self._fields(made, rest)
             level = level.outer
         if first.name.lower() in (*terms.WINDOWS, *_WITHOUT_BRACKETS):
-            return _fields(exp.Column(this=placed(first, scope.file.statement)), rest)
+            return self._fields(exp.Column(this=placed(first, scope.file.statement)), rest)
         if not rest and first.name.lower() in _UNITS:
             return exp.Var(this=first.name.lower())
         raise scope.unsupported(node, f"`{first.name}`, a name whose column is not certain,")
+
+    def _owned(
+        self, first: exp.Identifier, rest: list[exp.Identifier], node: exp.Expr, level: Scope
+    ) -> exp.Expr | None:
+        """The column of a table in FROM that a dotted name means; a table's name goes before a column's."""
+        statement, name = level.file.statement, first.name.lower()
+        place = first_place(first, statement)
+        for alias, columns in level.sources:
+            if rest and alias == name and rest[0].name.lower() in columns:
+                return self._fields(_copy(columns[rest[0].name.lower()], place), rest[1:])
+        owners = [columns for _, columns in level.sources if name in columns]
+        if len(owners) > 1:
+            raise level.unsupported(node, f"`{first.name}`, which could be of two tables,")
+        return self._fields(_copy(owners[0][name], place), rest) if owners else None
+
+    def _fields(self, base: exp.Expr, names: list[exp.Identifier]) -> exp.Expr:
+        for name in names:
+            base = members.member(base, name.name, self._declared, self._type)
+        return base
 
     def _inner_query(self, node: exp.Query, scope: Scope) -> exp.Expr:
         query = node.this if isinstance(node, exp.Subquery) else node
@@ -137,10 +165,11 @@ class Resolver:
             value = arguments[at] if at < len(arguments) else default
             if value is None:
                 raise scope.unsupported(node, f"`{node.name}` without `{name}`")
-            values[name] = _resolved(exp.Cast(this=copied(value), to=type_.copy()))
+            cast = exp.Cast(this=copied(value), to=type_.copy())
+            values[name] = _resolved(rewrites.in_one_form(cast, self._type))
         body = self.resolve(statement.tree.expression.this, Scope(File(statement), sources=(("", values),)))
         returns = next((each.this for each in statement.tree.find_all(exp.ReturnsProperty)), None)
-        return exp.Cast(this=body, to=returns.copy()) if returns is not None else body
+        return body if returns is None else rewrites.in_one_form(exp.Cast(this=body, to=returns.copy()), self._type)
 
 
 @lru_cache(maxsize=1024)
@@ -214,19 +243,6 @@ def _changed(value: Any, change: Callable[[exp.Expr], exp.Expr]) -> Any:
     return [_changed(each, change) for each in value] if isinstance(value, list) else value
 
 
-def _owned(first: exp.Identifier, rest: list[exp.Identifier], node: exp.Expr, level: Scope) -> exp.Expr | None:
-    """The column of a table in FROM that a dotted name means; a table's name goes before a column's."""
-    statement, name = level.file.statement, first.name.lower()
-    place = first_place(first, statement)
-    for alias, columns in level.sources:
-        if rest and alias == name and rest[0].name.lower() in columns:
-            return _fields(_copy(columns[rest[0].name.lower()], place), rest[1:])
-    owners = [columns for _, columns in level.sources if name in columns]
-    if len(owners) > 1:
-        raise level.unsupported(node, f"`{first.name}`, which could be of two tables,")
-    return _fields(_copy(owners[0][name], place), rest) if owners else None
-
-
 def _copy(tree: exp.Expr, place: Place | None) -> exp.Expr:
     """A column where it is named; the place where its expression is written has priority."""
     made = copied(tree)
@@ -252,26 +268,9 @@ def _field(name: str, value: exp.Expr) -> exp.Expr:
     return exp.PropertyEQ(this=exp.Identifier(this=name), expression=value)
 
 
-def _fields(base: exp.Expr, names: list[exp.Identifier]) -> exp.Expr:
-    for name in names:
-        found = base.meta.get("atom")
-        if found is not None and found.kind == "column" and found.column == "data":
-            base = terms.column(found.member(name.name), base.meta.get("place"))
-        else:
-            base = exp.Dot(this=base, expression=exp.Identifier(this=name.name.lower()))
-    return base
-
-
 def _resolved(node: exp.Expr) -> exp.Expr:
     node.meta["resolved"] = True
     return node
-
-
-def _literal(value: Any, place: Place | None) -> exp.Expr:
-    made = exp.convert(value)
-    for each in made.walk():
-        each.meta["place"] = place
-    return made
 
 
 def _parameters(tree: exp.Expr) -> Iterator[tuple[str, exp.DataType, exp.Expr | None]]:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from headrace.errors import InvalidProject, Place
-from headrace.planning import terms
-from headrace.planning.columns import all_of, clauses, merged, own, passed, sides, word
 from headrace.planning.declared import Declared
-from headrace.planning.grouping import Grouping, makes
-from headrace.planning.scope import (
+from headrace.planning.forms import terms
+from headrace.planning.forms.columns import all_of, clauses, merged, own, passed, sides, word
+from headrace.planning.forms.grouping import Grouping, makes
+from headrace.planning.forms.scope import (
     Columns,
     File,
     NotUnderstood,
@@ -25,9 +25,10 @@ from headrace.planning.scope import (
     starred,
     written,
 )
-from headrace.planning.scope import with_children as _with
-from headrace.planning.steps import Form, Read, Step, pruned
-from headrace.planning.terms import Atom, Term, term
+from headrace.planning.forms.scope import with_children as _with
+from headrace.planning.forms.steps import Form, Read, Step, pruned
+from headrace.planning.forms.terms import Atom, Term, term
+from headrace.planning.forms.types import TypeOf, of_atoms, type_of
 from headrace.project.flows import versions
 from headrace.project.model import LANDING_COLUMNS, Input, Model
 from headrace.project.sql.selects import conjuncts
@@ -46,26 +47,33 @@ _SET_OPERATION = ("this", "expression", "distinct", "with_")
 _CLOCK = ("landed_at", "event_time", "is_tick", "_arrival")
 _LANDED = (*(name for name, _ in LANDING_COLUMNS), "data", "_arrival")
 
-IsEdited = Callable[[str, str | None], bool]
-"""Whether a column of a table, or with None which rows it has, means something else than it did."""
+IsEdited = Callable[[str, str | None, bool], bool]
+"""Whether a column of a table, or with None which rows it has, means something else than it did.
+
+The last argument is whether the table is streamed, rather than looked up.
+"""
 
 Named = list[tuple[str, exp.Expr]]
 
 
-def lower(declared: Declared, model: Model, is_edited: IsEdited = lambda table, column: False) -> Form:
-    """The canonical form of a model, in which edited columns of streamed tables are other columns."""
+def lower(declared: Declared, model: Model, column_type: TypeOf, is_edited: IsEdited = lambda *_: False) -> Form:
+    """The canonical form of a model, in which edited columns of tables are other columns.
+
+    The same `column_type` must be given for two forms that are compared.
+    """
     try:
-        return _Lowering(declared, model, is_edited).form()
+        return _Lowering(declared, model, column_type, is_edited).form()
     except (InvalidProject, RecursionError, AttributeError, TypeError, ValueError, LookupError) as error:
         raise NotUnderstood(f"this query ({type(error).__name__}: {error})", Place(model.path)) from error
 
 
 class _Lowering:
-    def __init__(self, declared: Declared, model: Model, is_edited: IsEdited) -> None:
+    def __init__(self, declared: Declared, model: Model, column_type: TypeOf, is_edited: IsEdited) -> None:
         self._declared = declared
         self._model = model
         self._is_edited = is_edited
-        self._resolver = Resolver(declared, self._query)
+        types = of_atoms(column_type)
+        self._resolver = Resolver(declared, self._query, lambda tree: type_of(tree, types))
         self._counts: dict[str, int] = {}
         self._scanned: dict[tuple[str, bool], Place] = {}
 
@@ -174,7 +182,7 @@ class _Lowering:
             rows = self._model_rows(view, moves)
         else:
             rows = self._scan(ref, moves)
-        further = clauses(ref, rows.columns, scope)
+        further = clauses(ref, rows.columns, scope, self._declared.vars)
         if not further:
             return rows
         parts = {**rows.step.parts, "watermark": (*rows.step.parts.get("watermark", ()), *further)}
@@ -193,7 +201,7 @@ class _Lowering:
         parts = {"read": (word(how, ref.place),)}
         if landing := self._declared.landing(table):
             parts["landing"] = (word(landing.name, ref.place),)
-        edited = moves and self._is_edited(table, None)
+        edited = self._is_edited(table, None, moves)
         filters = (word(f"rows of {table} as edited", ref.place),) if edited else ()
         columns = {each.lower(): called(self._stored(name, table, each.lower(), moves), each) for each in known}
         return Rows(Step("scan", name, parts, (), filters, moves, ref.place), columns)
@@ -214,11 +222,11 @@ class _Lowering:
 
     def _stored(self, name: str, table: str, column: str, moves: bool) -> exp.Expr:
         edited: frozenset[str] = frozenset()
-        if moves and column == "data" and table in self._declared.topics:
+        if column == "data" and table in self._declared.topics:
             _, topic = self._declared.topics[table]
             fields = (f"data.{each.name}" for each in topic.fields)
-            edited = frozenset(each for each in fields if self._is_edited(table, each))
-        mark = terms.EDITED if moves and self._is_edited(table, column) else ""
+            edited = frozenset(each for each in fields if self._is_edited(table, each, moves))
+        mark = terms.EDITED if self._is_edited(table, column, moves) else ""
         return terms.column(Atom("column", f"{name}.{column}{mark}", table, column, edited=edited))
 
     def _join(self, left: Step, join: exp.Join, scope: Scope) -> tuple[Step, Scope]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from headrace.planning import terms
-from headrace.planning.columns import own
-from headrace.planning.functions import AGGREGATES, GENERATORS
-from headrace.planning.scope import Scope, with_children
+from headrace.planning.forms import terms
+from headrace.planning.forms.columns import own
+from headrace.planning.forms.functions import AGGREGATES, GENERATORS
+from headrace.planning.forms.scope import Scope, with_children
 
 _WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
-from headrace.planning import terms
-from headrace.planning.terms import Atom
+from headrace.planning.forms import terms
+from headrace.planning.forms.terms import Atom
 from headrace.project.declarations.fieldtypes import SIMPLE
 
 TypeOf = Callable[[Atom], str | None]
-"""The type of a table's column."""
+"""The type of a column, of a table or made by a step."""
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)
@@ -30,11 +30,27 @@ def canonical(type_: str) -> str:
     return SIMPLE.get(text, text)
 
 
+def of_atoms(column: TypeOf) -> TypeOf:
+    """The types of all columns from those of tables; each is worked out once."""
+    known: dict[str, str | None] = {}
+
+    def found(atom: Atom) -> str | None:
+        if atom.kind == "column":
+            return column(atom)
+        if atom.kind in ("query", "generated"):
+            return None
+        if atom.name not in known:
+            known[atom.name] = _common([type_of(each, found) for each in atom.made_of])
+        return known[atom.name]
+
+    return found
+
+
 def type_of(tree: exp.Expr, column: TypeOf) -> str | None:
     """The type of a resolved expression."""
     tree = tree.unnest()
     if "atom" in tree.meta:
-        return _atom(tree.meta["atom"], column)
+        return column(tree.meta["atom"])
     if isinstance(tree, exp.Cast):
         return canonical(tree.to.sql(dialect="databricks"))
     if isinstance(tree, exp.Literal):
@@ -73,14 +89,6 @@ def _computed(tree: exp.Expr, column: TypeOf) -> str | None:
     if isinstance(tree, exp.Anonymous) and tree.name.lower() in terms.WINDOWS:
         return "struct<start:timestamp,end:timestamp>"
     return None
-
-
-def _atom(atom: Atom, column: TypeOf) -> str | None:
-    if atom.kind == "column":
-        return column(atom)
-    if atom.kind in ("query", "generated"):
-        return None
-    return _common(type_of(each, column) for each in atom.made_of)
 
 
 def _literal(tree: exp.Literal) -> str | None:
@@ -122,6 +130,9 @@ def _member(of: str | None, name: str) -> str | None:
     if of.startswith("array<"):
         inner = _member(of[6:-1], name)
         return f"array<{inner}>" if inner else None
+    if of.startswith("map<"):
+        _, _, value = of[4:-1].partition(",")
+        return value if of.startswith(("map<string,", "map<int,", "map<bigint,")) else None
     if not of.startswith("struct<"):
         return None
     return dict(_members(of[7:-1])).get(name.lower())

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
+from typing import Any
 
-from sqlglot import exp
+from sqlglot import Token, TokenType, exp
 
 from headrace.errors import Place
-from headrace.planning import terms
-from headrace.planning.scope import Columns, Scope, called, written
-from headrace.planning.terms import Atom, Term, short, term
+from headrace.planning.forms import terms
+from headrace.planning.forms.scope import Columns, Scope, called, written
+from headrace.planning.forms.terms import Atom, Term, short, term
 from headrace.project.model import Input
+
+DELAY = " delay of interval "
+"""What stands in a WATERMARK clause between its column and its delay."""
 
 _CODE = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 
@@ -56,18 +61,26 @@ def merged(scope: Scope, names: list[str], kind: str, join: exp.Join) -> Scope:
     return replace(scope, sources=(*scope.sources[:-1], (alias, left)))
 
 
-def clauses(ref: Input, columns: Columns, scope: Scope) -> tuple[Term, ...]:
-    """The clauses after a table that sqlglot does not know, such as WATERMARK."""
+def clauses(ref: Input, columns: Columns, scope: Scope, values: Mapping[str, Any]) -> tuple[Term, ...]:
+    """The clauses after a table that sqlglot does not know, such as WATERMARK, with the values of parameters."""
     statement, end, found = scope.file.statement, ref.end, list[Term]()
     for clause in statement.left_out:
         between = statement.text[end : clause[0].start]
         if clause[0].start >= end and not _CODE.sub("", between).strip():
-            found.append(word(_clause([token.text.lower() for token in clause], columns), ref.place))
+            found.append(word(_clause([*_words(clause, values)], columns), statement.place(clause[0].start)))
             end = clause[-1].end + 1
     return tuple(found)
+
+
+def _words(clause: Sequence[Token], values: Mapping[str, Any]) -> Iterator[str]:
+    for before, token in pairwise((None, *clause)):
+        if before is not None and before.token_type == TokenType.COLON and token is not None:
+            yield str(values[token.text])
+        elif token is not None and token.token_type != TokenType.COLON:
+            yield token.text if token.token_type == TokenType.STRING else token.text.lower()
 
 
 def _clause(words: list[str], columns: Columns) -> str:
     if words[0] != "watermark" or words[2:5] != ["delay", "of", "interval"] or words[1] not in columns:
         return " ".join(words)
-    return f"watermark {terms.key(columns[words[1]])} {terms.seconds(' '.join(words[5:]))}"
+    return f"watermark {terms.key(columns[words[1]])}{DELAY}{terms.seconds(' '.join(words[5:]))}"

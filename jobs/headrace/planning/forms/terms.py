@@ -17,7 +17,7 @@ EDITED = "*"
 """Marks a column of a table whose text makes it in another way than it did."""
 
 _LONG = 300
-_SWAPPABLE = (exp.EQ, exp.NEQ, exp.NullSafeEQ)
+_SWAPPABLE = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.Add, exp.Mul)
 _MIRRORED = {"GT": "LT", "GTE": "LTE"}
 WINDOWS = ("window", "session_window")
 _SECONDS = {"microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "minute": 60, "hour": 3600, "day": 86400}
@@ -135,6 +135,18 @@ def deep(*trees: exp.Expr) -> frozenset[Atom]:
     return frozenset(found.values())
 
 
+def outside_queries(tree: exp.Expr) -> frozenset[Atom]:
+    """As `deep`, without what is only asked for inside a subquery."""
+    found: dict[str, Atom] = {}
+    waiting = [tree]
+    while waiting:
+        for each in atoms(waiting.pop()):
+            if each.name not in found and each.kind != "query":
+                found[each.name] = each
+                waiting.extend(each.made_of)
+    return frozenset(found.values())
+
+
 def every(tree: exp.Expr) -> Iterator[exp.Expr]:
     """Every node of an expression and of what its columns are derived from."""
     seen: set[str] = set()
@@ -152,9 +164,9 @@ def sql(tree: exp.Expr) -> str:
 
     def shown(node: exp.Expr) -> exp.Expr:
         made_of: tuple[exp.Expr, ...] = node.meta["atom"].made_of if "atom" in node.meta else ()
-        return exp.Paren(this=made_of[0].copy().transform(shown)) if len(made_of) == 1 else node
+        return exp.Paren(this=made_of[0].transform(shown)) if len(made_of) == 1 else node
 
-    spread = tree.copy().transform(shown)
+    spread = tree.transform(shown)
     return short(spread.unnest().sql(dialect="databricks", comments=False, normalize_functions="lower"))
 
 
@@ -168,10 +180,14 @@ def key(node: exp.Expr) -> str:
     node = node.unnest()
     if "atom" in node.meta:
         return f"[{node.meta['atom'].name}]"
+    if node.meta.get("no_change"):
+        return key(node.this)
     if isinstance(node, (exp.And, exp.Or)):
         return f"{type(node).__name__}({', '.join(sorted({key(each) for each in _operands(node, type(node))}))})"
     if isinstance(node, exp.Interval):
-        return f"Interval({_interval(node)})"
+        return f"Interval({node.meta.get('length') or _interval(node)})"
+    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
+        return f"Dot({key(node.this)}, {node.expression.name})"  # perhaps an entry of a map, whose case counts
     if isinstance(node, exp.Literal):
         return repr(node.name) if node.is_string else f"{node.name}"
     if isinstance(node, (exp.Identifier, exp.Var)):
@@ -187,13 +203,34 @@ def key(node: exp.Expr) -> str:
 
 def seconds(text: str) -> str:
     """`1 minute` and `60 seconds` alike; what is no plain duration stays as it is."""
+    found = _length(text)
+    return f"{found.seconds} seconds" if found else text
+
+
+@dataclass(frozen=True)
+class Length:
+    """How long a duration is, and the units in which it is written, which decide its type."""
+
+    seconds: str
+    units: frozenset[str]
+
+
+def length(interval: exp.Interval) -> Length | None:
+    """How long an interval is; None if it is of months, or no plain one."""
+    unit = interval.args.get("unit")
+    if not isinstance(interval.this, exp.Literal) or not (unit is None or isinstance(unit, exp.Var)):
+        return None
+    return _length(f"{interval.this.name} {unit.name if unit is not None else ''}")
+
+
+def _length(text: str) -> Length | None:
     words = text.strip().lower().removeprefix("interval").split()
     numbers, units = words[::2], [word.removesuffix("s") for word in words[1::2]]
     plain = all(re.fullmatch(r"\d+(\.\d+)?", number) for number in numbers) and set(units) <= _SECONDS.keys()
     if not words or not plain or len(numbers) != len(units):
-        return text
+        return None
     total = sum(float(number) * _SECONDS[unit] for number, unit in zip(numbers, units, strict=True))
-    return f"{total:.6f} seconds"
+    return Length(f"{total:.6f}", frozenset(units))
 
 
 def _plain(node: exp.Expr) -> str:
@@ -201,6 +238,8 @@ def _plain(node: exp.Expr) -> str:
     args = {part: value for part, value in node.args.items() if value not in (None, False, [])}
     if name in _MIRRORED:
         name, args = _MIRRORED[name], {"this": args["expression"], "expression": args["this"]}
+    if isinstance(node, exp.In) and all(isinstance(each, (exp.Literal, exp.Null)) for each in node.expressions):
+        args["expressions"] = sorted(node.expressions, key=key)
     parts = [f"{part}={_one(value)}" for part, value in args.items()]
     if isinstance(node, _SWAPPABLE):
         parts = sorted(_one(value) for value in args.values())
@@ -231,10 +270,8 @@ def _call(node: exp.Anonymous) -> str:
 
 
 def _interval(node: exp.Interval) -> str:
-    unit = node.args.get("unit")
-    if not isinstance(node.this, exp.Literal) or not (unit is None or isinstance(unit, exp.Var)):
-        return f"{_one(node.this)} {_one(unit)}"
-    return seconds(f"{node.this.name} {unit.name if unit is not None else ''}")
+    found = length(node)
+    return f"{found.seconds} {sorted(found.units)}" if found else f"{_one(node.this)} {_one(node.args.get('unit'))}"
 
 
 def _operands(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:

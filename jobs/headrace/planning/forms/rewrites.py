@@ -1,0 +1,141 @@
+"""Expressions that are written in several ways and have the same value and type in Spark, for every row: one form each.
+
+`tests/spark/test_rewrites.py` has Spark compute both sides of each over random values and nulls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+from sqlglot.optimizer.simplify import Simplifier
+
+from headrace.planning.forms import terms
+from headrace.planning.forms.durations import TypeOf
+
+NO_CHANGE = "no_change"
+"""Marks a cast to the type that a value has anyway."""
+
+_SYNONYMS = {
+    "array_agg": "collect_list", "every": "bool_and", "first_value": "first", "last_value": "last",
+    "mean": "avg", "some": "bool_or", "std": "stddev_samp", "stddev": "stddev_samp", "variance": "var_samp",
+}  # fmt: skip
+_REPEATABLE = (
+    *(exp.Column, exp.Identifier, exp.Literal, exp.Cast, exp.DataType, exp.Dot, exp.Paren, exp.Neg, exp.Interval),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Var, exp.DataTypeParam),
+)
+"""What has the same value when it is computed twice, and a type that is certain if those of its parts are."""
+
+
+def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """A resolved node, whose parts are in one form already."""
+    for kind, rewrite in _REWRITES:
+        if isinstance(node, kind):
+            made = rewrite(node)
+            if made is not node:
+                made.meta.update({**node.meta, **made.meta})
+            return made
+    if isinstance(node, exp.Cast) and type(node) in (exp.Cast, exp.TryCast):
+        node.meta[NO_CHANGE] = _changes_nothing(node, type_of)
+    return node
+
+
+def _changes_nothing(cast: exp.Cast, type_of: TypeOf) -> bool:
+    """A cast to the very type; fields of a struct could get other names, so only simple types count."""
+    is_simple = "<" not in cast.to.sql(dialect="databricks")
+    return is_simple and _is_repeatable(cast.this) and type_of(cast.this) == type_of(cast)
+
+
+def _is_repeatable(tree: exp.Expr) -> bool:
+    return "atom" in tree.meta or (isinstance(tree, _REPEATABLE) and all(map(_is_repeatable, tree.iter_expressions())))
+
+
+def _count(node: exp.Expr) -> exp.Expr:
+    """`count(1)` is `count(*)`."""
+    is_constant = isinstance(node.this, exp.Literal) and not node.expressions
+    return exp.Count(**{**node.args, "this": exp.Star()}) if is_constant else node
+
+
+def _count_if(node: exp.Expr) -> exp.Expr:
+    """`count_if(x)` is `count(*) filter (where x)`."""
+    if isinstance(node.this, exp.Distinct):
+        return node
+    return exp.Filter(this=exp.Count(this=exp.Star(), big_int=True), expression=exp.Where(this=node.this))
+
+
+def _between(node: exp.Expr) -> exp.Expr:
+    if node.args.get("symmetric") or not _is_repeatable(node.this):
+        return node
+    made: exp.Expr = Simplifier().rewrite_between(node)
+    return made
+
+
+def _conditional(node: exp.Expr) -> exp.Expr:
+    """`if(a, b, c)` is `case when a then b else c end`; the branches of a CASE are such nodes without a third part."""
+    if node.args.get("false") is None:
+        return node
+    branch = exp.If(this=node.this, true=node.args["true"])
+    return exp.Case(ifs=[branch], default=node.args["false"])
+
+
+def _case(node: exp.Expr) -> exp.Expr:
+    """What no branch takes is null, said or not."""
+    if not isinstance(node.args.get("default"), exp.Null):
+        return node
+    return exp.Case(**{part: value for part, value in node.args.items() if part != "default"})
+
+
+def _call(node: exp.Expr) -> exp.Expr:
+    """A function by its first name; a window whose slide is its length slides by itself."""
+    name, arguments = node.name.lower(), [*node.expressions]
+    if name == "window" and len(arguments) == 3 and _is_same_length(*arguments[1:]):
+        return exp.Anonymous(this=node.this, expressions=arguments[:2])
+    return exp.Anonymous(this=_SYNONYMS[name], expressions=arguments) if name in _SYNONYMS else node
+
+
+def _is_same_length(length: exp.Expr, slide: exp.Expr) -> bool:
+    are_texts = all(isinstance(each, exp.Literal) and each.is_string for each in (length, slide))
+    return are_texts and terms.seconds(length.name) == terms.seconds(slide.name)
+
+
+def _lambda(node: exp.Expr) -> exp.Expr:
+    """A function of values whose arguments have numbers, counted from inside: their names mean nothing."""
+    depth = 1 + max((each.meta["depth"] for each in node.find_all(exp.Lambda) if "depth" in each.meta), default=0)
+    names = {each.name.lower(): f"argument{depth}_{at}" for at, each in enumerate(node.expressions)}
+    made = exp.Lambda(
+        this=_renamed(node.this, names),
+        expressions=[exp.Identifier(this=names[each.name.lower()]) for each in node.expressions],
+    )
+    made.meta["depth"] = depth
+    return made
+
+
+def _renamed(node: exp.Expr, names: dict[str, str]) -> exp.Expr:
+    """An expression with other arguments; fields and aliases that have their names are none."""
+    if "atom" in node.meta:
+        return node
+    if isinstance(node, exp.Identifier):
+        return exp.Identifier(this=names.get(node.name.lower(), node.name), quoted=node.args.get("quoted"))
+    made = type(node)(**{part: _renamed_part(node, part, value, names) for part, value in node.args.items()})
+    made.meta.update(node.meta)
+    return made
+
+
+def _renamed_part(node: exp.Expr, part: str, value: object, names: dict[str, str]) -> object:
+    is_label = part == "alias" or (part, type(node)) in (("expression", exp.Dot), ("this", exp.PropertyEQ))
+    if isinstance(value, exp.Expr) and not (is_label and isinstance(value, exp.Identifier)):
+        return _renamed(value, names)
+    if isinstance(value, list):
+        return [_renamed(each, names) if isinstance(each, exp.Expr) else each for each in value]
+    return value
+
+
+_REWRITES: tuple[tuple[type[exp.Expr], Callable[[exp.Expr], exp.Expr]], ...] = (
+    (exp.CountIf, _count_if),
+    (exp.Count, _count),
+    (exp.Between, _between),
+    (exp.If, _conditional),
+    (exp.Case, _case),
+    (exp.Lambda, _lambda),
+    (exp.Anonymous, _call),
+)

@@ -1,0 +1,52 @@
+"""Expressions that a plan takes for the same: Spark computes both, over random values and nulls, and of one type."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.plan.rewrites import AGGREGATED_ALIKE, ALIKE, COLUMNS, MACRO
+
+pytestmark = pytest.mark.spark
+
+DRAWN = random.Random(7)
+
+
+def row() -> tuple[object, ...]:
+    number = DRAWN.randint(-3, 4)
+    values: tuple[object, ...] = (
+        number,
+        DRAWN.randint(-3, 4),
+        DRAWN.randint(-(2**40), 2**40),
+        DRAWN.choice([0.1, -2.5, 1e300, float("nan"), float("inf")]),
+        Decimal(DRAWN.randint(-9999, 9999)) / 100,
+        DRAWN.choice([True, False]),
+        datetime(2026, 3, 29) + timedelta(minutes=DRAWN.randint(0, 5000)),
+        str(number),
+        [DRAWN.randint(0, 5), None, number],
+        {"k": str(number), "K": "other"},
+    )
+    return tuple(None if DRAWN.random() < 0.25 else value for value in values)
+
+
+@pytest.fixture(scope="module")
+def mixed(spark: SparkSession) -> Iterator[DataFrame]:
+    spark.sql(MACRO)
+    yield spark.createDataFrame([row() for _ in range(300)], ", ".join(f"{n} {t}" for n, t in COLUMNS.items())).cache()
+    spark.sql("drop temporary function doubled")
+
+
+def computed(mixed: DataFrame, expressions: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The types of some expressions, and their rows as text, in which every NaN is the same."""
+    found = mixed.selectExpr(*(f"{each} as c{at}" for at, each in enumerate(expressions)))
+    return [field.dataType.simpleString() for field in found.schema], [*map(str, found.collect())]
+
+
+@pytest.mark.parametrize("pairs", [ALIKE, AGGREGATED_ALIKE], ids=["rows", "groups"])
+def test_both_have_the_same_values_and_types(pairs: Sequence[tuple[str, str]], mixed: DataFrame) -> None:
+    assert computed(mixed, [one for one, _ in pairs]) == computed(mixed, [other for _, other in pairs])
