@@ -88,6 +88,16 @@ class EnvironmentFault(HeadraceError):
     exit_code = ExitCode.ENVIRONMENT
 
 
+class TornFile(HeadraceError):
+    """A file that headrace has written is empty, cut short or damaged; the message names it and the way out."""
+
+    exit_code = ExitCode.ENVIRONMENT
+
+    def __init__(self, file: object, is_empty: bool, remedy: str) -> None:
+        what = "it is empty" if is_empty else "it is cut short or damaged"
+        super().__init__(f"{file}: torn-file: {what}; {remedy}")
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return `` Did you mean x?`` for the nearest known word, else an empty string."""
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)

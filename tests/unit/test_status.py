@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from headrace.errors import EnvironmentFault
+from headrace.errors import TornFile
 from headrace.reading.status import ProjectStatus, QueryStatus, RunnerStatus, read_status
 from headrace.store import durable
 from headrace.store.layout import Layout
@@ -90,7 +90,7 @@ def test_stopped_runner_stays_stopped(store: Store) -> None:
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"project": {"name": 1}}'])
 def test_foreign_status_file_is_reported(store: Store, text: str) -> None:
     store.layout.status.write_text(text)
-    with pytest.raises(EnvironmentFault):
+    with pytest.raises(TornFile):
         read_status(store.project, store.layout)
 
 

@@ -13,10 +13,11 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any
 
 from headrace.errors import HeadraceError, UsageError
-from headrace.store import durable, trees
+from headrace.store import durable, json_files, trees
 from headrace.store.commits import newest_version
 from headrace.store.delta_tables import id_of
 from headrace.store.layout import Layout
@@ -59,9 +60,12 @@ def take(layout: Layout, to: StorePath, names: tuple[str, str], sent: Mapping[st
 def manifest(folder: StorePath) -> Manifest:
     """What a backup says it holds; UsageError if there is no whole one."""
     try:
-        found = json.loads((folder / _MANIFEST).read_text("utf-8"))
+        return json_files.read(folder / _MANIFEST, partial(_manifest, folder), "restore another backup")
     except FileNotFoundError:
         raise UsageError(f"{folder} holds no whole backup: it has no {_MANIFEST}, which is written last") from None
+
+
+def _manifest(folder: StorePath, found: Mapping[str, Any]) -> Manifest:
     if found["format"] != _FORMAT:
         raise UsageError(f"{folder} was written by a newer headrace; restore it with that one")
     tables = {path: (str(table_id), int(version)) for path, (table_id, version) in found["tables"].items()}
@@ -92,7 +96,8 @@ def put_back(layout: Layout, backup: StorePath) -> None:
 def refuse_half(layout: Layout) -> None:
     """Refuse data that a restore has left half replaced."""
     if layout.restore.is_file():
-        source = json.loads(layout.restore.read_text("utf-8"))["from"]
+        remedy = "a restore was interrupted: run `headrace restore` with its backup and --replace to complete it"
+        source = json_files.read(layout.restore, lambda journal: journal["from"], remedy)
         raise HeadraceError(
             f"a restore from {source} was interrupted: run `headrace restore {source} --replace` to complete it"
         )

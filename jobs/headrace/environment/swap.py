@@ -17,8 +17,9 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta, timezone
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
-from headrace.store import durable, trees
+from headrace.store import durable, json_files, trees
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
 
@@ -179,7 +180,13 @@ def _write(file: StorePath, content: Swap) -> None:
 
 
 def _read(file: StorePath) -> Swap:
-    fields = json.loads(file.read_text("utf-8"))
+    remedy = "restore a backup with `headrace restore`"
+    if file.name == _NAME and file.parent.parent.name == "retired":
+        remedy = f"remove the folder {file.parent}: it holds what a swap has replaced"
+    return json_files.read(file, _swap, remedy)
+
+
+def _swap(fields: Mapping[str, Any]) -> Swap:
     known = (tuple(fields["queries"]), fields["beside"], fields["retired"], fields["until"], dict(fields["places"]))
     return Swap(*known, tuple(fields.get("done", ())))
 

@@ -6,8 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.store import durable
+from headrace.store import durable, json_files
 from headrace.store.paths import StorePath
+
+_ANEW = "remove it: topics of which nothing has landed begin where `start:` says, `latest` being the end as of then"
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,11 @@ class Starts:
     def _all(self) -> dict[str, Start]:
         if not self._file.is_file():
             return {}
-        stored = json.loads(self._file.read_text(encoding="utf-8"))
-        return {name: _start(each["topic_id"], each["told"], each["offsets"]) for name, each in stored.items()}
+        return json_files.read(self._file, _starts, _ANEW)
+
+
+def _starts(stored: dict[str, Any]) -> dict[str, Start]:
+    return {name: _start(each["topic_id"], each["told"], each["offsets"]) for name, each in stored.items()}
 
 
 def _to_json(start: Start) -> dict[str, Any]:

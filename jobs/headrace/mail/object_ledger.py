@@ -20,9 +20,11 @@ from typing import Any
 
 from headrace.errors import Locked
 from headrace.mail.outcome import Outcome, Place
-from headrace.store import durable
+from headrace.store import durable, json_files
 from headrace.store.durable import Replaced
 from headrace.store.paths import ObjectPath
+
+_SENT_AGAIN = "put a copy of it back, or remove it, and letters that were sent may go out again"
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,9 @@ class ObjectLedger:
         """The fields of an object and its version; none if it is not there yet."""
         with file.bucket.reached():
             found = durable.read_version(file)
-        return ({}, "create") if found is None else (json.loads(found[0]), found[1])
+        if found is None:
+            return {}, "create"
+        return json_files.parsed(file, found[0], lambda fields: {**fields}, _SENT_AGAIN), found[1]
 
     def _write(self, file: ObjectPath, fields: Mapping[str, Any], replaced: Replaced) -> Replaced:
         """Replace a version of an object, and return the new one; Locked if another process has been faster."""

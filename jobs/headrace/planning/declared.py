@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from headrace.project import graph
 from headrace.project.model import SNAPSHOT_AT, Landing, Macro, Model, Project, Topic
-from headrace.store import durable
+from headrace.store import durable, json_files
 from headrace.store.layout import Layout
 
 Schemas = Mapping[str, Mapping[str, str]]
@@ -99,10 +99,9 @@ def adopt(layout: Layout, other: Layout) -> None:
 def record_of(layout: Layout, query: str) -> Record | None:
     """What a query was last started with; None if it never was, or was reset."""
     try:
-        stored = json.loads((layout.checkpoint(query) / _NAME).read_text("utf-8"))
+        return json_files.read(layout.checkpoint(query) / _NAME, _record, _UNCOMPARED)
     except FileNotFoundError:
         return None
-    return Record(stored["declared"], tuple(stored["accepted"]))
 
 
 def recorded(layout: Layout) -> Mapping[str, Record]:
@@ -113,7 +112,14 @@ def recorded(layout: Layout) -> Mapping[str, Record]:
 
 def read(layout: Layout, name: str) -> Declared:
     """A declaration by its hash."""
-    return _adapter().validate_json((layout.declared / f"{name}.json").read_text("utf-8"))
+    file = layout.declared / f"{name}.json"
+    data = file.read_bytes()
+    with json_files.whole(file, data, _UNDECLARED):
+        return _adapter().validate_json(data)
+
+
+def _record(stored: Mapping[str, Any]) -> Record:
+    return Record(stored["declared"], tuple(stored["accepted"]))
 
 
 def _write_record(layout: Layout, query: str, record: Record) -> None:
@@ -128,6 +134,13 @@ def _forget_unused(layout: Layout) -> None:
 
 
 _NAME = "declared.json"
+_UNCOMPARED = (
+    "restore a backup with `headrace restore`, or remove it: edits since the query's last start are then not compared"
+)
+_UNDECLARED = (
+    "restore a backup with `headrace restore`, or remove it with each declared.json in checkpoints/ that names it: "
+    "edits since the last start of those queries are then not compared"
+)
 
 
 @cache

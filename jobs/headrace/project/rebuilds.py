@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from headrace.project.model import Query
-from headrace.store import durable
+from headrace.store import durable, json_files
 from headrace.store.layout import Beside, Layout
 from headrace.store.paths import StorePath
 
@@ -64,7 +65,11 @@ def beside(layout: Layout, rebuild: Rebuild, queries: Iterable[Query]) -> Beside
 
 
 def _read(file: StorePath) -> Rebuild:
-    stored = json.loads(file.read_text("utf-8"))
+    remedy = f"remove the folder {file.parent}, and run `headrace rebuild` again"
+    return json_files.read(file, _rebuild, remedy)
+
+
+def _rebuild(stored: Mapping[str, Any]) -> Rebuild:
     return Rebuild(tuple(stored["queries"]), stored["filled_at"], dict(stored["batches"]))
 
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from headrace.project.model import Query
-from headrace.store import durable, trees
+from headrace.store import durable, json_files, trees
 from headrace.store.delta_tables import id_of, is_table
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
@@ -38,6 +38,9 @@ class ResetNote:
 
 
 _NAME = "reset.json"
+_SENT_AGAIN = (
+    "restore a backup with `headrace restore`, or remove it: rows that were sent before the reset may be sent again"
+)
 
 
 def reset(layout: Layout, query: str, paths: Iterable[StorePath], note: ResetNote) -> None:
@@ -54,10 +57,10 @@ def finish(layout: Layout) -> None:
     """Complete a reset that was begun; the runner's lock must be held."""
     if not layout.reset.is_file():
         return
-    begun = json.loads(layout.reset.read_text())
-    for path in begun["paths"]:
+    query, paths, note = json_files.read(layout.reset, _journal, "remove it, and run `headrace reset` again")
+    for path in paths:
         trees.remove(layout.root / path)
-    _note(begun["note"]).write(layout.checkpoint(begun["query"]))
+    note.write(layout.checkpoint(query))
     trees.sync(layout.root)
     layout.reset.unlink()
 
@@ -65,9 +68,13 @@ def finish(layout: Layout) -> None:
 def read_note(folder: StorePath) -> ResetNote:
     """The note in a query's checkpoint folder; an empty one if it was never reset."""
     try:
-        return _note(json.loads((folder / _NAME).read_text()))
+        return json_files.read(folder / _NAME, _note, _SENT_AGAIN)
     except FileNotFoundError:
         return ResetNote()
+
+
+def _journal(fields: Mapping[str, Any]) -> tuple[str, list[str], ResetNote]:
+    return fields["query"], fields["paths"], _note(fields["note"])
 
 
 def _note(fields: Mapping[str, Any]) -> ResetNote:

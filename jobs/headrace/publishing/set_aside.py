@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.store import durable
+from headrace.store import durable, json_files
 from headrace.store.paths import StorePath
 
 KEPT = 5_000
@@ -21,7 +21,12 @@ class Notes:
 
     def __init__(self, file: StorePath) -> None:
         self._file = file
-        self._lines = {_place(line): line for line in (file.read_text("utf-8").splitlines() if file.is_file() else ())}
+        data = file.read_bytes() if file.is_file() else b""
+        *lines, torn = data.split(b"\n")
+        self._is_torn = bool(torn)
+        """The line that a crash has cut off; its rows are not sent, so they are set aside again."""
+        with json_files.whole(file, data, "remove it: the rows themselves are in their table"):
+            self._lines = {_place(line.decode()): line.decode() for line in lines}
 
     def add(self, rows: Mapping[Place, Mapping[str, Any]]) -> None:
         """Note rows with their details, but for those that an earlier run has noted."""
@@ -29,10 +34,11 @@ class Notes:
         if not new:
             return
         self._lines |= new
-        if len(self._lines) <= 2 * KEPT:
+        if len(self._lines) <= 2 * KEPT and not self._is_torn:
             durable.append(self._file, [*new.values()])
             return
         self._lines = dict([*self._lines.items()][-KEPT:])
+        self._is_torn = False
         durable.write(self._file, "".join(f"{line}\n" for line in self._lines.values()))
 
 

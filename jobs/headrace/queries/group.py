@@ -347,7 +347,10 @@ class Group:
         """The newest recorded inputs: by the input log or, if that was lost, by what a commit says of them."""
         marks = (output.table.newest_marker(self.query.name) for output in self.outputs.values())
         committed = [Inputs.from_json(mark.marker["inputs"]) for mark in marks if mark]
-        return max([*committed, *filter(None, [self._inputs.newest()])], key=lambda i: i.batch, default=None)
+        failed = self.tests.table.newest_marker(self.query.name)
+        noted = [Inputs.from_json(failed.marker["inputs"])] if failed and "inputs" in failed.marker else []
+        found = [*committed, *filter(None, [self._inputs.newest()]), *noted]
+        return max(found, key=lambda inputs: inputs.batch, default=None)
 
     def _already_committed(self, batch: int) -> dict[str, Commit]:
         newest = {table: output.table.newest_marker(self.query.name) for table, output in self.outputs.items()}

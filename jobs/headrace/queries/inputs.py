@@ -7,14 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from headrace.errors import Overtaken
+from headrace.errors import Overtaken, TornFile
 from headrace.queries.poison import Poison
 from headrace.queries.redelivery import NONE_YET, Redelivery, Requested
-from headrace.store import durable
+from headrace.store import durable, json_files
 from headrace.store.paths import StorePath
 from headrace.tables.positions import Position
 
 KEEP = 20
+
+_AGAIN = "remove it: its batch is planned again, or goes on with the inputs that it has committed"
 
 Recorded = tuple[int, int]
 """A batch, and the revision of its inputs."""
@@ -87,7 +89,7 @@ class InputLog:
     def written(self) -> tuple[Position, ...]:
         """The newest versions of the query's tables after the last finished batch; none in the note of an old run."""
         tables = self._note().get("tables", {})
-        return tuple(Position(table, int(version), table_id) for table, (table_id, version) in tables.items())
+        return tuple(Position(table, version, table_id) for table, (table_id, version) in tables.items())
 
     def is_finished(self, batch: int) -> bool:
         """Whether all of a batch is committed."""
@@ -108,7 +110,7 @@ class InputLog:
             durable.write_new(file, text)
         except FileExistsError:
             # The same ones may be this runner's own: a client repeats a write whose answer is late.
-            if json.loads(file.read_text()) != json.loads(text):
+            if json_files.read(file, _as_is, _AGAIN) != json.loads(text):
                 raise Overtaken(f"{file}: another runner has recorded other inputs of batch {at[0]}") from None
         self._files.add(at)
 
@@ -119,7 +121,7 @@ class InputLog:
 
     def _newest_of(self, files: set[Recorded]) -> Inputs | None:
         try:
-            return Inputs.from_json(json.loads(self._file(max(files)).read_text())) if files else None
+            return json_files.read(self._file(max(files)), Inputs.from_json, _AGAIN) if files else None
         except FileNotFoundError:  # the runner has gone on since, and has removed old ones
             return None
 
@@ -131,12 +133,26 @@ class InputLog:
         return int(self._note().get("batch", -1))
 
     def _note(self) -> Mapping[str, Any]:
+        """What is noted of the last finished batch; a note that is torn is one that was lost."""
         try:
-            found = json.loads(self._finished.read_text())
-        except FileNotFoundError:
+            return json_files.read(self._finished, _noted)
+        except (FileNotFoundError, TornFile):
             return {}
-        return found if isinstance(found, Mapping) else {"batch": found}  # once it was the number alone
 
     def _file(self, at: Recorded) -> StorePath:
         batch, revision = at
         return self._folder / (f"{batch}.{revision}.json" if revision else f"{batch}.json")
+
+
+def _as_is(found: Any) -> Any:
+    return found
+
+
+def _noted(found: Any) -> Mapping[str, Any]:
+    if isinstance(found, int):
+        return {"batch": found}  # once it was the number alone
+    return {"batch": int(found["batch"]), "tables": {name: _position(*at) for name, at in found["tables"].items()}}
+
+
+def _position(table_id: str | None, version: int) -> tuple[str | None, int]:
+    return table_id, int(version)

@@ -10,11 +10,10 @@ from functools import cache
 from typing import Literal
 
 import psutil
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from headrace.errors import EnvironmentFault
 from headrace.project.model import Project
-from headrace.store import durable
+from headrace.store import durable, json_files
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
 
@@ -111,9 +110,11 @@ def read_status(project: Project, layout: Layout) -> ProjectStatus:
 def read_tables(layout: Layout) -> tuple[TableStatus, ...]:
     """Return how large each table was after its last maintenance; tables that never had any are left out."""
     try:
-        return _tables_adapter().validate_json(layout.maintenance.read_bytes())
+        data = layout.maintenance.read_bytes()
     except FileNotFoundError:
         return ()
+    with json_files.whole(layout.maintenance, data, "remove it: the next maintenance writes it again"):
+        return _tables_adapter().validate_json(data)
 
 
 def write_tables(layout: Layout, tables: Iterable[TableStatus]) -> None:
@@ -136,11 +137,11 @@ def _of_runner(project: Project, layout: Layout) -> ProjectStatus:
 
 def _read(file: StorePath) -> ProjectStatus | None:
     try:
-        return ProjectStatus.from_json(file.read_bytes())
+        data = file.read_bytes()
     except FileNotFoundError:
         return None
-    except ValidationError as error:
-        raise EnvironmentFault(f"{file} is no status file, remove it: {error.errors()[0]['msg']}") from None
+    with json_files.whole(file, data, "remove it: a runner writes it again"):
+        return ProjectStatus.from_json(data)
 
 
 def _time(status: ProjectStatus) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+from headrace.store import json_files
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
 
@@ -31,9 +32,14 @@ def counts(layout: Layout) -> dict[str, int]:
 def _letters(ledger: StorePath) -> Iterable[tuple[str, int]]:
     """How many letters of each outcome there are in a ledger."""
     if not isinstance(ledger, Path):
-        return dict(json.loads(ledger.read_text())["counts"]).items()
+        remedy = "put a copy of it back, or remove it, and letters that were sent may go out again"
+        return json_files.read(ledger, _counts, remedy)
     try:
         with closing(sqlite3.connect(f"{ledger.absolute().as_uri()}?mode=ro", uri=True)) as stored:
             return stored.execute("select outcome, count(*) from letters group by 1").fetchall()
     except sqlite3.Error:  # the sender is just creating it
         return ()
+
+
+def _counts(topic: Any) -> Iterable[tuple[str, int]]:
+    return [(outcome, int(number)) for outcome, number in topic["counts"].items()]

@@ -7,13 +7,13 @@ the table's history (`history`): their rows are then found by the number of thei
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from headrace.store import durable
+from headrace.store import durable, json_files
 from headrace.store.paths import StorePath
 
 MARKER = "headrace"
@@ -86,8 +86,21 @@ def newest_version(table: StorePath) -> int:
 
 
 def actions_of(table: StorePath, version: int) -> list[dict[str, Any]]:
-    """The actions of a version; FileNotFoundError if the log does not hold it."""
-    return [json.loads(line) for line in entry_path(table, version).read_text("utf-8").splitlines()]
+    """The actions of a version; FileNotFoundError if the log does not hold it, TornFile if it does not hold all."""
+    entry = entry_path(table, version)
+    data = entry.read_bytes()
+    with json_files.whole(entry, data):
+        actions = [json.loads(line) for line in data.splitlines()]
+        if not all(isinstance(each, dict) for each in actions) or _lacks_files(actions):
+            raise ValueError("actions are missing")
+    return actions
+
+
+def _lacks_files(actions: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether an entry was cut off at the end of a line: it has nothing, or its marker has rows and no file has."""
+    marker = marker_of(actions)
+    has_rows = int(marker.get("batch", -1)) >= 0 and int(marker.get("records", marker.get("rows", 0))) > 0
+    return not actions or (has_rows and not any("add" in each for each in actions))
 
 
 def newest_batch(table: StorePath, query: str) -> int:

@@ -13,9 +13,11 @@ from urllib.parse import unquote
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from headrace.store import durable, parquet
+from headrace.store import durable, json_files, parquet
 from headrace.store.delta_tables import open_table
 from headrace.store.paths import StorePath
+
+_FORGET = "remove it: the files that it lists stay where they are, and nobody reads them"
 
 
 @dataclass(frozen=True)
@@ -89,13 +91,16 @@ class Removals:
 
     def _read(self) -> list[dict[str, Any]]:
         try:
-            found: list[dict[str, Any]] = json.loads(self._note.read_text("utf-8"))
+            return json_files.read(self._note, lambda found: [_noted(**each) for each in found], _FORGET)
         except FileNotFoundError:
             return []
-        return found
 
     def _write(self, noted: Sequence[Mapping[str, Any]]) -> None:
         durable.write(self._note, json.dumps(noted))
+
+
+def _noted(at: float, files: list[str], version: int = -1) -> dict[str, Any]:
+    return {"at": at, "version": version, "files": files}
 
 
 def _delete(table: StorePath, name: str) -> None:

@@ -14,8 +14,10 @@ from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from headrace.store import durable
+from headrace.errors import TornFile
+from headrace.store import durable, parquet
 from headrace.store.commits import actions_of, put_entry
+from headrace.store.json_files import RESTORE
 from headrace.store.paths import ObjectPath, StorePath, reached
 
 if TYPE_CHECKING:
@@ -36,11 +38,36 @@ def is_table(path: StorePath) -> bool:
 
 
 def open_table(path: StorePath, version: int | None = None) -> DeltaTable:
-    """Open a table; deltalake's TableNotFoundError if there is none."""
+    """Open a table; deltalake's TableNotFoundError if there is none, TornFile if its log is damaged."""
     from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError, TableNotFoundError
 
-    with reached(path):
-        return DeltaTable(str(path), version=version, storage_options=_options(path))
+    try:
+        with reached(path):
+            table = DeltaTable(str(path), version=version, storage_options=_options(path))
+    except TableNotFoundError:
+        raise
+    except DeltaError:
+        _refuse_torn(path)
+        raise
+    if isinstance(path, Path):
+        _refuse_empty(path / "_delta_log" / f"{table.version():020}.json")
+    return table
+
+
+def _refuse_empty(entry: Path) -> None:
+    """Refuse an entry of a log without content: deltalake takes it for a commit without rows."""
+    if entry.is_file() and not entry.stat().st_size:
+        raise TornFile(entry, True, RESTORE)
+
+
+def _refuse_torn(path: StorePath) -> None:
+    """Refuse the part of a table's log that a reader cannot read, if there is one."""
+    for file in _since_checkpoint(path / "_delta_log"):
+        if file.name.endswith(".json"):
+            actions_of(path, int(file.stem))
+        else:
+            parquet.rows_in(file)
 
 
 def id_of(path: StorePath) -> str:
@@ -92,16 +119,16 @@ def create_checkpoint(path: StorePath) -> None:
         draft = Path(folder) / "_delta_log"
         draft.mkdir()
         for file in _since_checkpoint(log):
-            os.link(file, draft / file.name)
+            os.link(log / file.name, draft / file.name)
         open_table(Path(folder)).create_checkpoint()
         newest = max(draft.glob("*.checkpoint.parquet"), key=lambda file: file.name)
         durable.write_bytes(log / newest.name, newest.read_bytes())
         durable.write_bytes(log / _POINTER, (draft / _POINTER).read_bytes())
 
 
-def _since_checkpoint(log: Path) -> Iterator[Path]:
+def _since_checkpoint(log: StorePath) -> Iterator[StorePath]:
     """The newest checkpoint of a log, and all that was committed from there on."""
-    files = [file for file in log.glob("[0-9]*") if file.suffix in (".json", ".parquet")]
+    files = [file for file in log.glob("[0-9]*") if file.name.endswith((".json", ".parquet"))]
     newest = max((file.name[:20] for file in files if ".checkpoint." in file.name), default="")
     return (file for file in files if file.name[:20] >= newest)
 

@@ -16,7 +16,7 @@ from itertools import chain
 import pyarrow as pa
 from pyarrow import parquet
 
-from headrace.store import durable
+from headrace.store import durable, json_files
 from headrace.store.commits import Commit, actions_of, commit_of, newest_version
 from headrace.store.paths import StorePath
 
@@ -68,7 +68,10 @@ class History:
         return self.folder / f"{segment[0]:020}-{segment[1]:020}.parquet"
 
     def _rows(self, segment: tuple[int, int]) -> Iterable[tuple[int, int, str]]:
-        found = parquet.read_table(io.BytesIO(self._file(segment).read_bytes()), schema=_SCHEMA)
+        file = self._file(segment)
+        data = file.read_bytes()
+        with json_files.whole(file, data):
+            found = parquet.read_table(io.BytesIO(data), schema=_SCHEMA)
         return zip(*(column.to_pylist() for column in found.columns), strict=True)
 
     @cached_property

@@ -23,12 +23,13 @@ import uuid
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from deltalake import DeltaTable
 
-from headrace.store import parquet, retention
+from headrace.store import durable, parquet, retention
 from headrace.store.commits import (
     MARKER,
     UPKEEP,
@@ -250,6 +251,8 @@ class Maintenance:
         for file, version in sorted(files.items(), key=lambda each: each[1]):
             if version < horizon or (file.name.endswith(".crc") and version < newest - _CHECKSUMS):
                 file.unlink(missing_ok=True)
+                if version == 0 and isinstance(file, Path):  # with it, a log counts as one that goes back to its first
+                    durable.sync([file.parent])
         return max(horizon, 0) if horizon >= 0 else _oldest(self.path)
 
 

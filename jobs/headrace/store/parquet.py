@@ -6,6 +6,7 @@ import io
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
+from headrace.errors import TornFile
 from headrace.store import durable
+from headrace.store.json_files import RESTORE
 from headrace.store.paths import ObjectPath, StorePath, reached
 
 BATCH_COLUMNS = ("_batch", "landing_batch")
@@ -69,7 +72,7 @@ def joined(files: Iterable[StorePath]) -> pa.Table:
 
 def row_groups(file: StorePath, numbers: Sequence[int]) -> pa.Table:
     """The rows of some row groups of a file; no others are read."""
-    with reached(file):
+    with reached(file), _whole(file):
         return parquet.ParquetFile(_opened(file)).read_row_groups(numbers)
 
 
@@ -91,7 +94,8 @@ def _batches(rows: pa.Table) -> tuple[str, int, int] | None:
 
 def _read(file: StorePath) -> pa.Table:
     source: Any = str(file) if isinstance(file, Path) else io.BytesIO(file.read_bytes())
-    return parquet.ParquetFile(source).read()
+    with _whole(file):
+        return parquet.ParquetFile(source).read()
 
 
 def _on_disk(folder: Path) -> Iterator[tuple[str, int, int]]:
@@ -112,8 +116,17 @@ def _in_bucket(folder: StorePath) -> Iterator[tuple[str, int, int]]:
 
 def rows_in(file: StorePath) -> int:
     """How many rows a file has, by its footer."""
-    with reached(file):
+    with reached(file), _whole(file):
         return int(parquet.read_metadata(_opened(file)).num_rows)
+
+
+@contextmanager
+def _whole(file: StorePath) -> Iterator[None]:
+    """Call a file torn that is no whole Parquet file."""
+    try:
+        yield
+    except pa.ArrowInvalid as error:
+        raise TornFile(file, isinstance(file, Path) and not file.stat().st_size, RESTORE) from error
 
 
 def _opened(file: StorePath) -> Any:

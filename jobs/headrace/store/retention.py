@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 
-from headrace.store import durable
+from headrace.store import durable, json_files
 from headrace.store.paths import StorePath
 
 MARKS = 50
@@ -64,10 +64,9 @@ class Ages:
 def read(table: StorePath) -> Ages:
     """What is known of a table."""
     try:
-        stored = json.loads(_file(table).read_text("utf-8"))
+        return json_files.read(_file(table), _ages)
     except FileNotFoundError:
         return Ages()
-    return Ages(tuple(map(_mark, stored["marks"])), _mark(stored["gone"]))
 
 
 def write(table: StorePath, ages: Ages) -> None:
@@ -79,6 +78,10 @@ def kept_since(table: StorePath) -> datetime | None:
     """The time after which all rows that arrived are in the table; None if none were removed."""
     gone = read(table).gone
     return datetime.fromtimestamp(gone.at, timezone.utc) if gone.batch >= 0 else None
+
+
+def _ages(stored: Mapping[str, Any]) -> Ages:
+    return Ages(tuple(map(_mark, stored["marks"])), _mark(stored["gone"]))
 
 
 def _mark(fields: Mapping[str, Any]) -> Mark:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from typing import Any
 
-from headrace.store import durable
+from headrace.store import durable, json_files
 from headrace.store.paths import StorePath
 
 PARTITIONS = "spark.sql.shuffle.partitions"
@@ -30,7 +32,7 @@ def read_until(checkpoint: StorePath, batch: int) -> dict[str, int]:
 
 def read_of(checkpoint: StorePath, batch: int) -> dict[str, tuple[str | None, int]]:
     """The id of the Delta table that a batch reads, and the last version of it, by the name of the source."""
-    _, _, *offsets = (checkpoint / "offsets" / str(batch)).read_text().split("\n")
+    _, _, offsets = _parts(checkpoint / "offsets" / str(batch))
     parts = [line.partition(":") for line in offsets]
     read = {name: json.loads(offset) for name, _, offset in parts if offset.startswith("{")}  # "-": nothing read yet
     # An index below 0 is the place before the first file of a version.
@@ -50,7 +52,11 @@ def state_format(checkpoint: StorePath) -> str:
     newest = newest_commit(checkpoint)
     if newest < 0:
         return "2"
-    version, _, _ = (checkpoint / "commits" / str(newest)).read_text().partition("\n")
+    file = checkpoint / "commits" / str(newest)
+    data = file.read_bytes()
+    with json_files.whole(file, data):
+        version, metadata = data.decode().split("\n", 1)
+        json.loads(metadata)
     return version.removeprefix("v")
 
 
@@ -65,11 +71,21 @@ def _newest(folder: StorePath) -> int:
 
 
 def _add_partitions(file: StorePath, partitions: str) -> None:
-    version, metadata, *offsets = file.read_text().split("\n")
-    fields = json.loads(metadata)
+    version, fields, offsets = _parts(file)
     if PARTITIONS in fields["conf"]:
         return
     fields["conf"][PARTITIONS] = partitions
     # first: a file without a checksum is read unchecked
     (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
     durable.write(file, "\n".join((version, json.dumps(fields, separators=(",", ":")), *offsets)))
+
+
+def _parts(file: StorePath) -> tuple[str, dict[str, Any], Sequence[str]]:
+    """The version of an entry of the offset log, its metadata, and a line for each source."""
+    data = file.read_bytes()
+    with json_files.whole(file, data):
+        version, metadata, *offsets = data.decode().split("\n")
+        for line in offsets:
+            if (offset := line.partition(":")[2]) != "-":
+                json.loads(offset)
+        return version, json.loads(metadata), offsets

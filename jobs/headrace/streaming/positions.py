@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from headrace.store import durable
+from headrace.errors import TornFile
+from headrace.store import durable, json_files
 from headrace.store.commits import newest_batch
 from headrace.store.paths import StorePath
 from headrace.streaming import offset_log
@@ -45,7 +46,6 @@ def faults(
 
 def _noted(checkpoint: StorePath, table: str) -> Position | None:
     try:
-        noted = json.loads((checkpoint / _WRITTEN).read_text("utf-8"))
-    except FileNotFoundError:
+        return json_files.read(checkpoint / _WRITTEN, lambda noted: Position(table, int(noted["version"]), noted["id"]))
+    except (FileNotFoundError, TornFile):  # it is not synced, so a power loss may have taken it
         return None
-    return Position(table, int(noted["version"]), noted["id"])

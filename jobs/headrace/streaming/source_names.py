@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from headrace.store import durable
+from headrace.store import durable, json_files
 from headrace.store.paths import StorePath
 
 _NOTE = "sources.json"
@@ -77,8 +77,7 @@ def _is_of(name: str, read: Read) -> bool:
 def known(checkpoint: StorePath) -> dict[str, str]:
     """Return the names that a checkpoint goes by, by the keys of the reads."""
     file = checkpoint / _NOTE
-    found: dict[str, str] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
-    return found
+    return json_files.read(file, lambda names: {**names}) if file.is_file() else {}
 
 
 def note(checkpoint: StorePath, names: Mapping[str, str]) -> None:

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -93,6 +94,8 @@ class CommitTable:
             self._newest = 0
             self._sum_up([])
         else:
+            if isinstance(self.path, Path):  # whoever made the newest version may have died before this
+                durable.sync([self.path / "_delta_log"])
             self._evolve()
         self._known = self.newest_version()
 

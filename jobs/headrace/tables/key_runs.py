@@ -17,11 +17,13 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from zlib import crc32
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet as files
 
+from headrace.errors import TornFile
 from headrace.store import durable, parquet
 from headrace.store.paths import StorePath
 from headrace.tables import bloom
@@ -39,11 +41,12 @@ GROUP_KEYS = 4_096
 
 @dataclass(frozen=True)
 class Run:
-    """A sorted file: its name, how many keys it has, and the first fingerprint of each row group."""
+    """A sorted file: its name, how many keys it has, the first fingerprint of each row group, its filters' checksum."""
 
     name: str
     keys: int
     firsts: tuple[int, ...]
+    crc: int | None = None
     filters: bytes = field(default=b"", repr=False)
 
     def groups(self, key: Key) -> Iterator[int]:
@@ -81,7 +84,7 @@ class KeyRuns:
             if found["about"] != self._about or found["before"] > before_batch:
                 return None
             runs = tuple(self._opened(**run) for run in found["runs"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, LookupError, TypeError, TornFile):
             return None
         self._runs = runs
         return int(found["before"])
@@ -130,27 +133,29 @@ class KeyRuns:
         filters = bloom.filters_of(h1, h2, GROUP_KEYS)
         durable.write_bytes(self._keys(name), out.getvalue())
         durable.write_bytes(self._filters(name), filters)
-        return Run(name, len(h1), tuple(h1[at].as_py() for at in starts), filters)
+        return Run(name, len(h1), tuple(h1[at].as_py() for at in starts), crc32(filters), filters)
 
     def _save(self, runs: Sequence[Run], before_batch: int) -> None:
         """Write the manifest, and remove what it does not name: the batch that has read it is over."""
         self._runs = tuple(runs)
-        named = [{"name": run.name, "keys": run.keys, "firsts": run.firsts} for run in runs]
+        named = [{"name": run.name, "keys": run.keys, "firsts": run.firsts, "crc": run.crc} for run in runs]
         durable.write(self._manifest, json.dumps({"about": self._about, "before": before_batch, "runs": named}))
         kept = {run.name for run in runs}
         for file in self._folder.glob("*.*"):
             if file.name.endswith((".parquet", ".bloom")) and file.stem not in kept:
                 file.unlink(missing_ok=True)
 
-    def _opened(self, name: str, keys: int, firsts: Sequence[int]) -> Run:
+    def _opened(self, name: str, keys: int, firsts: Sequence[int], crc: int | None = None) -> Run:
+        """A run that is whole; the filters of an old one have no checksum."""
         filters = self._filters(name).read_bytes()
         full, rest = divmod(keys, GROUP_KEYS)
         if (
             len(filters) != full * bloom.size(GROUP_KEYS) + bloom.size(rest)
+            or crc not in (None, crc32(filters))
             or parquet.rows_in(self._keys(name)) != keys
         ):
             raise ValueError(f"{name}: it is torn")
-        return Run(name, keys, tuple(firsts), filters)
+        return Run(name, keys, tuple(firsts), crc, filters)
 
     def _keys(self, name: str) -> StorePath:
         return self._folder / f"{name}.parquet"

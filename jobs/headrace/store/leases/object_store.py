@@ -25,7 +25,7 @@ from datetime import datetime, timezone
 from obstore.exceptions import BaseError
 
 from headrace.errors import EnvironmentFault
-from headrace.store import durable
+from headrace.store import durable, json_files
 from headrace.store.durable import Replaced, Version
 from headrace.store.paths import ObjectPath
 
@@ -34,6 +34,8 @@ RENEW = 5.0
 
 EXPIRES = 20.0
 """Seconds without a renewal after which a lease is lost to its holder, and free to others."""
+
+_FREE = "see that nobody works on the store, and remove it"
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,9 @@ class ObjectLease:
 
     def _read(self) -> tuple[Note, Version] | None:
         found = durable.read_version(self._file)
-        return None if found is None else (Note(**json.loads(found[0])), found[1])
+        if found is None:
+            return None
+        return json_files.parsed(self._file, found[0], lambda note: Note(**note), _FREE), found[1]
 
     def _write(self, note: Note, replaced: Replaced) -> bool:
         """Write a note in place of a version; False if the object is another one by now."""
