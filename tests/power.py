@@ -8,6 +8,7 @@ All prefixes of the trace are among them, as between two syncs every subset is.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -184,6 +185,26 @@ def write(state: State, folder: Path) -> None:
         else:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(data)
+
+
+def read(folder: Path) -> Mapping[str, bytes]:
+    """The content of each file below a folder."""
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def committed(state: State, whole: Mapping[str, bytes], table: str) -> int:
+    """How many versions a table has; each is whole, and so is each file that it adds, with Hadoop's checksum of it."""
+    found = {name: data for name, data in state if data is not None}
+    names = sorted(name for name in found if name.startswith(f"{table}/_delta_log/0") and name.endswith(".json"))
+    assert [Path(name).stem for name in names] == [f"{version:020}" for version in range(len(names))]
+    for name in names:
+        assert found[name] == whole[name]
+        for added in (each["add"] for each in map(json.loads, found[name].splitlines()) if "add" in each):
+            file = Path(table) / added["path"]
+            checksum = str(file.with_name(f".{file.name}.crc"))
+            assert found[str(file)] == whole[str(file)]
+            assert found.get(checksum) == whole.get(checksum)
+    return len(names)
 
 
 def _some(choices: list[list[Choice]], random: Random) -> Iterator[tuple[Choice, ...]]:

@@ -134,7 +134,7 @@ def test_checkpoint_older_than_its_table_is_refused(
 ) -> None:
     path = layout.table("gold.calls")
     made(path, 2)
-    SyntheticTable(path, 2).commit([], {"query": "calls", "batch": 2, "rows": 2})
+    SyntheticTable(path, 2).commit([], {"query": "calls", "batch": 2})
     SyntheticTable(path, 2).commit([], {"upkeep": "compaction"})
     checkpoint(layout, 0, "x", begun)
     assert told(project, layout) == found

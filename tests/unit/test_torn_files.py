@@ -88,6 +88,23 @@ def begun(root: Path) -> None:
         durable.write(root / "offsets" / str(batch), OFFSETS)
 
 
+def done(root: Path) -> None:
+    """Offsets of two batches that are done."""
+    begun(root)
+    for batch in (0, 1):
+        durable.write(root / "commits" / str(batch), 'v2\n{"nextBatchWatermarkMs":0}')
+
+
+def mended(root: Path) -> tuple[int, int]:
+    """The newest batches that Spark finds begun and done."""
+    offset_log.mend(root, "2")
+    begun, done = (
+        max((int(file.name) for file in root.glob(f"{name}/*")), default=-1) for name in ("offsets", "commits")
+    )
+    assert (begun, done) == (offset_log.newest_begun(root), offset_log.newest_commit(root))
+    return begun, done
+
+
 def swapped(queries: str = "q") -> str:
     return json.dumps({"queries": [queries], "beside": "b", "retired": "r", "until": "2026-11-28", "places": {}})
 
@@ -143,8 +160,7 @@ REFUSED = [
     ),
     Kind("names of streams", after("*.json", lambda root: source_names.note(root, {"a": "b"})), source_names.known),
     Kind("Spark's offsets", written("offsets/1", OFFSETS), lambda root: offset_log.read_of(root, 1)),
-    Kind("Spark's offsets of a batch", after("offsets/1", begun), lambda root: offset_log.mend(root, "2")),
-    Kind("Spark's commits", written("commits/1", 'v2\n{"nextBatchWatermarkMs":0}'), offset_log.state_format),
+    Kind("Spark's offsets of a batch that is done", after("offsets/1", done), lambda root: offset_log.read_of(root, offset_log.newest_begun(root))),
     Kind("status", written("status.json", "{}"), lambda root: status._read(root / "status.json")),
     Kind(
         "sizes of tables",
@@ -154,6 +170,8 @@ REFUSED = [
 ]
 
 NOT_WRITTEN = [
+    Kind("Spark's offsets of a new batch", after("offsets/1", begun), lambda root: mended(root)[0] == 1),
+    Kind("Spark's newest commit", after("commits/1", done), lambda root: mended(root)[1] == 1),
     Kind(
         "note of a finished batch",
         after("inputs/finished", lambda root: (InputLog(root).record(Inputs(1)), InputLog(root).finish(1))),

@@ -19,6 +19,7 @@ from typing import TypeVar
 
 import obstore
 
+from headrace.store import durable
 from headrace.store.paths import ObjectPath, StorePath
 
 _Item = TypeVar("_Item")
@@ -26,6 +27,9 @@ _File = TypeVar("_File", bound=StorePath)
 
 _KEYS = 1000
 """How many objects one request deletes at most."""
+
+_CLOCK_SLACK = 1.0
+"""Seconds by which a file system may be behind the clock with the times that it gives to files."""
 
 _REQUESTS = 16
 """How many requests are under way at once."""
@@ -67,6 +71,23 @@ def sync(folder: StorePath) -> None:
     """Wait until what was copied, moved or removed in a folder outlasts a power loss; an object store needs no wait."""
     if isinstance(folder, Path):
         os.sync()
+
+
+def sync_changed(folder: StorePath, since: float) -> None:
+    """Sync what changed below a folder since a time, in seconds since 1970; others may write there meanwhile."""
+    if isinstance(folder, Path):
+        durable.sync([*_changed(folder, since - _CLOCK_SLACK)])
+
+
+def _changed(folder: Path, since: float) -> Iterator[Path]:
+    with suppress(FileNotFoundError):
+        if folder.stat().st_ctime >= since:
+            yield folder
+        for entry in os.scandir(folder):
+            if entry.is_dir():
+                yield from _changed(Path(entry.path), since)
+            elif entry.stat().st_ctime >= since:
+                yield Path(entry.path)
 
 
 def move(folder: StorePath, to: StorePath) -> None:

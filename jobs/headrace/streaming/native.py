@@ -32,7 +32,7 @@ from headrace.spark.materialized import Materialized, with_batch
 from headrace.spark.session import SMALL_BATCH_ROWS, child
 from headrace.spark.streaming import event_times
 from headrace.spark.streaming.batch_plan import BatchPlan, SourceTime
-from headrace.store import durable
+from headrace.store import durable, trees
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath, spark_uri
 from headrace.streaming import offset_log, positions, source_names
@@ -91,6 +91,7 @@ class NativeQuery:
         self._tested = False
         self._project = project
         self._checkpoint = layout.checkpoint(query.name)
+        self._synced_at = 0.0
         self._idle_note = self._checkpoint / "idle"
         self._tables = Tables(self.session, project, layout, schemas)
         self._watermarked = {found.ref: found for found in watermarked(self.model)}
@@ -295,6 +296,7 @@ class NativeQuery:
 
     def _write_now(self, frame: DataFrame, batch: int) -> None:
         """Append a batch once: only the first after a start can be a repetition, so only then is it looked up."""
+        self._sync_checkpoint()
         changes = keyed_changes(self.model, frame) if self.current else frame
         rows = self._batches.materialize(
             with_batch(changes, batch)
@@ -305,6 +307,14 @@ class NativeQuery:
             if rows.count:
                 self._append(self._accepted(rows, batch), plan, batch)
         rows.release()
+
+    def _sync_checkpoint(self) -> None:
+        """Sync what Spark has recorded of this batch, and of the last one: a power loss then takes no more than one.
+
+        That one is repeated, from the state of the batch before it.
+        """
+        since, self._synced_at = self._synced_at, time.time()
+        trees.sync_changed(self._checkpoint, since)
 
     def _plan(self) -> BatchPlan:
         """What Spark knows of the batch."""

@@ -6,7 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.store import durable, json_files
+from headrace.errors import TornFile
+from headrace.store import durable, json_files, trees
 from headrace.store.paths import StorePath
 
 PARTITIONS = "spark.sql.shuffle.partitions"
@@ -16,12 +17,20 @@ STATE_FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 def mend(checkpoint: StorePath, partitions: str) -> None:
     """Let a query start again that was killed in the middle of a batch.
 
+    What a power loss has left of the newest batch is removed: Spark refuses a torn file, and repeats the batch without
+    it. Nothing was written for a batch that is not recorded.
+
     For an unfinished batch Spark compares its number of partitions with that of the batch before, but its log of
     named sources never holds the number: without it every start fails with `None.get`.
     """
-    unfinished = _newest(checkpoint / "offsets")
-    if unfinished > max(_newest(checkpoint / "commits"), 0):
-        for batch in (unfinished - 1, unfinished):
+    begun, done = newest_begun(checkpoint), newest_commit(checkpoint)
+    _remove_after(checkpoint / "offsets", begun)
+    _remove_after(checkpoint / "commits", done)
+    if begun < 0:
+        (checkpoint / "metadata").unlink(missing_ok=True)
+        trees.remove(checkpoint / "state")
+    if begun > max(done, 0):
+        for batch in (begun - 1, begun):
             _add_partitions(checkpoint / "offsets" / str(batch), partitions)
 
 
@@ -40,8 +49,10 @@ def read_of(checkpoint: StorePath, batch: int) -> dict[str, tuple[str | None, in
 
 
 def newest_commit(checkpoint: StorePath) -> int:
-    """The newest batch that is done; -1 before the first."""
-    return _newest(checkpoint / "commits")
+    """The newest batch that is done; -1 before the first. One whose entry is torn is not: it is repeated."""
+    folder = checkpoint / "commits"
+    newest = _newest(folder)
+    return newest if newest < 0 or not _is_torn(folder / str(newest)) else newest - 1
 
 
 def state_format(checkpoint: StorePath) -> str:
@@ -52,17 +63,34 @@ def state_format(checkpoint: StorePath) -> str:
     newest = newest_commit(checkpoint)
     if newest < 0:
         return "2"
-    file = checkpoint / "commits" / str(newest)
-    data = file.read_bytes()
-    with json_files.whole(file, data):
-        version, metadata = data.decode().split("\n", 1)
-        json.loads(metadata)
+    version, _, _ = _parts(checkpoint / "commits" / str(newest))
     return version.removeprefix("v")
 
 
 def newest_begun(checkpoint: StorePath) -> int:
-    """The newest batch whose offsets are recorded; -1 before the first."""
-    return _newest(checkpoint / "offsets")
+    """The newest batch whose offsets are recorded; -1 before the first. Torn ones of a batch that is not done are not.
+
+    They are synced before anything of the batch is written.
+    """
+    folder = checkpoint / "offsets"
+    newest = _newest(folder)
+    is_open = newest > _newest(checkpoint / "commits")
+    return newest - 1 if is_open and _is_torn(folder / str(newest)) else newest
+
+
+def _remove_after(folder: StorePath, batch: int) -> None:
+    for file in [*folder.glob("*"), *folder.glob(".*.crc")]:
+        number = file.name.strip(".").removesuffix(".crc")
+        if number.isdecimal() and int(number) > batch:
+            file.unlink(missing_ok=True)
+
+
+def _is_torn(file: StorePath) -> bool:
+    try:
+        _parts(file)
+    except TornFile:
+        return True
+    return False
 
 
 def _newest(folder: StorePath) -> int:
@@ -81,7 +109,7 @@ def _add_partitions(file: StorePath, partitions: str) -> None:
 
 
 def _parts(file: StorePath) -> tuple[str, dict[str, Any], Sequence[str]]:
-    """The version of an entry of the offset log, its metadata, and a line for each source."""
+    """The version of an entry of a log of Spark's, its metadata, and a line for each source."""
     data = file.read_bytes()
     with json_files.whole(file, data):
         version, metadata, *offsets = data.decode().split("\n")
