@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -147,13 +148,15 @@ class Recorder:
         while folders:
             folder = folders.pop()
             here: Names = {}
-            for entry in os.scandir(folder):
-                number = here[entry.name] = self._kept(entry.path)
-                if entry.is_dir():
-                    folders.append(Path(entry.path))
-                else:
-                    contents[number] = self._content(number)
-            names[self._kept(folder)] = here
+            with suppress(FileNotFoundError):  # others go on while the recorder looks
+                names[self._kept(folder)] = here
+                for entry in os.scandir(folder):
+                    number = self._kept(entry.path)
+                    here[entry.name] = number
+                    if entry.is_dir():
+                        folders.append(Path(entry.path))
+                    else:
+                        contents[number] = self._content(number)
         for number in {each for there in self._synced.names.values() for each in there.values()}:
             if S_ISDIR(os.fstat(self._open[number]).st_mode):
                 names.setdefault(number, {})
@@ -241,7 +244,7 @@ def _state(disk: Disk, root: int) -> State:
     folders = [("", root)]
     while folders:
         path, number = folders.pop()
-        for name, each in disk.names[number].items():
+        for name, each in disk.names.get(number, {}).items():
             if each in disk.names:
                 found[f"{path}{name}"] = None
                 folders.append((f"{path}{name}/", each))

@@ -160,7 +160,11 @@ REFUSED = [
     ),
     Kind("names of streams", after("*.json", lambda root: source_names.note(root, {"a": "b"})), source_names.known),
     Kind("Spark's offsets", written("offsets/1", OFFSETS), lambda root: offset_log.read_of(root, 1)),
-    Kind("Spark's offsets of a batch that is done", after("offsets/1", done), lambda root: offset_log.read_of(root, offset_log.newest_begun(root))),
+    Kind(
+        "Spark's offsets of a batch that is done",
+        after("offsets/1", done),
+        lambda root: offset_log.read_of(root, offset_log.newest_begun(root)),
+    ),
     Kind("status", written("status.json", "{}"), lambda root: status._read(root / "status.json")),
     Kind(
         "sizes of tables",

@@ -2,6 +2,7 @@
 
 - `paths`: a path of either kind, with the same calls; `hadoop`: how Spark names and reaches it; `layout`.
 - `durable`, `trees`: files that are complete or not there; whole folders. `reaching`: a store's refusals in one line.
+- `json_files`: JSON files that are read whole, or refused by name.
 - `lease`: one process at a time runs, rebuilds a query or sends letters; for clear words, as no row depends on it.
 - `commits`, `history`: the commits of a table, from its log and from what stays of those that have left it.
 - `maintenance`, `data_files`, `parquet`: what keeps a table small however old it gets.
@@ -9,4 +10,6 @@
 
 Rules: everything small goes through here; data files and checkpoints are Spark's. `durable.write_new` never replaces
 what another process has written, and tells its caller by FileExistsError, so of two writers of one entry only one wins.
+On a disk, the data files that an entry of a log names are synced before it, and the entry before `put_entry` returns:
+a power loss takes nothing that anybody builds on.
 """

@@ -11,6 +11,7 @@ import os
 import uuid
 from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
@@ -38,7 +39,6 @@ def write(file: StorePath, text: str) -> None:
 def write_bytes(file: StorePath, data: bytes) -> None:
     """Write a file that is no text; as `write`."""
     if isinstance(file, Path):
-        make_folder(file.parent)
         draft = _draft(file, data)
         sync([draft])
         draft.rename(file)
@@ -53,7 +53,6 @@ def write_new(file: StorePath, text: str, *behind: Path) -> None:
     `behind` are files and folders that are on disk before the file has its name.
     """
     if isinstance(file, Path):
-        make_folder(file.parent)
         draft = _draft(file, text.encode())
         try:
             sync([draft, *behind])
@@ -99,13 +98,8 @@ def make_folder(folder: StorePath) -> None:
 
 def sync(paths: Collection[Path]) -> None:
     """Wait until files have their content on disk, and folders the names in them; all at once, which costs as one."""
-    if len(paths) > 1:
-        with ThreadPoolExecutor(min(len(paths), _AT_ONCE), "sync") as pool:
-            for _ in pool.map(_sync, paths):
-                pass
-    else:
-        for path in paths:
-            _sync(path)
+    for _ in (_threads().map if len(paths) > 1 else map)(_sync, paths):
+        pass
 
 
 def read_version(file: ObjectPath) -> tuple[bytes, Version] | None:
@@ -135,9 +129,19 @@ def _version(found: Mapping[str, Any]) -> Version:
 
 
 def _draft(file: Path, data: bytes) -> Path:
+    """A file that is to get the name of another one; the folder is made if there is none."""
     draft = file.with_name(f".{uuid.uuid4().hex}.tmp")
-    draft.write_bytes(data)
+    try:
+        draft.write_bytes(data)
+    except FileNotFoundError:
+        make_folder(file.parent)
+        draft.write_bytes(data)
     return draft
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_AT_ONCE, "sync")
 
 
 def _sync(path: Path) -> None:

@@ -1,7 +1,8 @@
 """Queries with a WATERMARK clause, which Spark's streaming engine runs.
 
 Spark's checkpoint says where such a query is. Each of its batches is appended with the marker `{query, batch}`; the
-first one after a start is looked up, so a repeated batch is not added twice.
+first one after a start is looked up, so a repeated batch is not added twice. What Spark has recorded of a batch is
+synced before its rows are written, so a power loss takes no more than what is repeated.
 
 - `native`: the query: its sources, its ticks, its table.
 - `source_names`: the name of each read in the checkpoint, which edits do not change. `offset_log`: how far each was
