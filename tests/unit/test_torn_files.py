@@ -31,6 +31,7 @@ from headrace.store.layout import Layout
 from headrace.store.leases.object_store import ObjectLease
 from headrace.store.retention import Ages
 from headrace.streaming import offset_log, positions, source_names
+from headrace.tables.current import is_whole
 from headrace.tables.key_runs import SCHEMA, KeyRuns
 from headrace.tables.positions import Position
 from tests import buckets
@@ -174,6 +175,9 @@ REFUSED = [
 ]
 
 NOT_WRITTEN = [
+    Kind("newest version of current rows", after("_delta_log/*2.json", table), is_whole),
+    Kind("newest file of current rows", after("f2.parquet", table), is_whole),
+    Kind("checkpoint of current rows", after("_delta_log/*1.checkpoint.parquet", table), is_whole),
     Kind("Spark's offsets of a new batch", after("offsets/1", begun), lambda root: mended(root)[0] == 1),
     Kind("Spark's newest commit", after("commits/1", done), lambda root: mended(root)[1] == 1),
     Kind(

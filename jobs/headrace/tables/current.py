@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import time
+from urllib.parse import unquote
+
 from delta.tables import DeltaTable
 from pyspark.sql import Column, SparkSession
 from pyspark.sql.types import StructType
 
+from headrace.errors import TornFile
 from headrace.project.model import Model
-from headrace.store.commits import MARKER
+from headrace.store import parquet, trees
+from headrace.store.commits import MARKER, actions_of, newest_version
+from headrace.store.delta_tables import is_table, open_table
 from headrace.store.layout import Layout
-from headrace.store.paths import spark_uri
+from headrace.store.paths import StorePath, spark_uri
 from headrace.tables.delta import CommitTable, create_plain
 from headrace.tables.state import newest_per_key
 
 
 class CurrentTable:
-    """The table under `tables/<layer>/`; it may lag behind the change log, which is the truth."""
+    """The table under `tables/<layer>/`; it may lag behind the change log, which is the truth.
+
+    Spark writes its versions, and they are synced after that. So a power loss may leave the newest one torn; then the
+    table is made again from the log.
+    """
 
     def __init__(self, session: SparkSession, layout: Layout, model: Model, changes: StructType) -> None:
         """`changes` are the columns of the change log."""
@@ -27,7 +37,9 @@ class CurrentTable:
         self._upto: int | None = None
 
     def create(self) -> None:
-        """Create the table if it is missing."""
+        """Create the table if it is missing, or torn."""
+        if is_table(self._path) and not is_whole(self._path):
+            trees.remove(self._path)
         create_plain(self._path, self._schema)
 
     def store(self) -> None:
@@ -44,7 +56,9 @@ class CurrentTable:
         table = DeltaTable.forPath(self._session, spark_uri(self._path)).alias("kept")
         merge = table.merge(changes.alias("changed"), same).whenMatchedDelete("changed._deleted")
         columns: dict[str, str | Column] = {f"`{name}`": f"changed.`{name}`" for name in self._schema.names}
+        began = time.time()
         merge.whenMatchedUpdate(set=columns).whenNotMatchedInsert("not changed._deleted", columns).execute()
+        trees.sync_changed(self._path, began)
         self._upto = commits[-1].version
 
     def _stored_version(self) -> int:
@@ -54,3 +68,15 @@ class CurrentTable:
             return -1
         versions = range(self._log.newest_version(), -1, -1)
         return next((version for version in versions if 0 <= self._log.commit(version).batch <= newest.batch), -1)
+
+
+def is_whole(table: StorePath) -> bool:
+    """Whether the log of a table can be read, and each file that its newest version adds."""
+    try:
+        open_table(table)
+        added = (each["add"] for each in actions_of(table, newest_version(table)) if "add" in each)
+        for add in added:
+            parquet.rows_in(table / unquote(add["path"]))
+    except (TornFile, FileNotFoundError):
+        return False
+    return True
