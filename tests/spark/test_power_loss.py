@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 from headrace.project.model import Project
+from headrace.store import durable
 from headrace.store.commits import newest_version
 from headrace.store.layout import Layout
 from headrace.testing.cases import case as cases
@@ -78,7 +79,9 @@ class Store:
         "tests/models/sales_per_minute/minutes_of_each_product.yml",
     ],
 )
-def test_queries_go_on_from_whatever_a_power_loss_leaves(models: Models, tmp_path: Path, case: str) -> None:
+def test_queries_go_on_from_whatever_a_power_loss_leaves(
+    models: Models, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
     store = Store(models, case)
     layout = store.layout()
     process, told = store.process(layout), [store.versions(layout)]
@@ -94,6 +97,7 @@ def test_queries_go_on_from_whatever_a_power_loss_leaves(models: Models, tmp_pat
     for state, so_far in states:
         for table, least in zip(tables, told[so_far // 2], strict=True):
             assert power.committed(state, whole, table) >= least
+    monkeypatch.setattr(durable, "boot", lambda: "the next one")
     for state, _ in Random(0).sample(states, RESTARTS):
         left = Layout(tmp_path / "left")
         power.write(state, left.data_dir)

@@ -106,6 +106,20 @@ def mended(root: Path) -> tuple[int, int]:
     return begun, done
 
 
+@pytest.mark.parametrize(("goes_down", "batches"), [(False, (1, 1)), (True, (1, 0))])
+def test_batch_whose_state_may_be_torn_is_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, goes_down: bool, batches: tuple[int, int]
+) -> None:
+    """The machine goes down after a batch, or only the process ends."""
+    offset_log.note_synced(tmp_path)
+    done(tmp_path)
+    if goes_down:
+        monkeypatch.setattr(durable, "boot", lambda: "the next one")
+    assert mended(tmp_path) == batches
+    offset_log.note_synced(tmp_path)
+    assert mended(tmp_path) == batches
+
+
 def swapped(queries: str = "q") -> str:
     return json.dumps({"queries": [queries], "beside": "b", "retired": "r", "until": "2026-11-28", "places": {}})
 

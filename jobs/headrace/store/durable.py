@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import obstore
+import psutil
 from obstore.exceptions import AlreadyExistsError, PreconditionError
 
 from headrace.store.paths import ObjectPath, StorePath
@@ -137,6 +138,12 @@ def _draft(file: Path, data: bytes) -> Path:
         make_folder(file.parent)
         draft.write_bytes(data)
     return draft
+
+
+def boot() -> str:
+    """What tells this run of the machine from others: what is not synced may be lost between two."""
+    file = Path("/proc/sys/kernel/random/boot_id")
+    return file.read_text("ascii").strip() if file.is_file() else f"{psutil.boot_time():.0f}"
 
 
 @cache

@@ -134,6 +134,7 @@ class NativeQuery:
         self.late.load()
         self._idle_note.unlink(missing_ok=True)
         offset_log.mend(self._checkpoint, _CONFS[offset_log.PARTITIONS])
+        self._note_synced()
         self.session.conf.set(offset_log.STATE_FORMAT, offset_log.state_format(self._checkpoint))
         frame = self._frame()
         written = (self.model.table, self.table.path)
@@ -167,6 +168,7 @@ class NativeQuery:
             self.running.stop()
             self._ended = self.progress
             self.running = None
+            self._note_synced()
             if self._ended and not self.state_rows:
                 durable.note(self._idle_note, "")
 
@@ -315,6 +317,10 @@ class NativeQuery:
         """
         since, self._synced_at = self._synced_at, time.time()
         trees.sync_changed(self._checkpoint, since)
+
+    def _note_synced(self) -> None:
+        self._sync_checkpoint()
+        offset_log.note_synced(self._checkpoint)
 
     def _plan(self) -> BatchPlan:
         """What Spark knows of the batch."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from headrace.errors import TornFile
@@ -11,6 +12,7 @@ from headrace.store import durable, json_files, trees
 from headrace.store.paths import StorePath
 
 PARTITIONS = "spark.sql.shuffle.partitions"
+_SYNCED = "synced.json"
 STATE_FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 
 
@@ -18,12 +20,15 @@ def mend(checkpoint: StorePath, partitions: str) -> None:
     """Let a query start again that was killed in the middle of a batch.
 
     What a power loss has left of the newest batch is removed: Spark refuses a torn file, and repeats the batch without
-    it. Nothing was written for a batch that is not recorded.
+    it. Nothing was written for a batch that is not recorded. A batch that is done is repeated too, as its state may be
+    torn; that of the batch before it is synced.
 
     For an unfinished batch Spark compares its number of partitions with that of the batch before, but its log of
     named sources never holds the number: without it every start fails with `None.get`.
     """
     begun, done = newest_begun(checkpoint), newest_commit(checkpoint)
+    if done >= 0 and _may_be_torn(checkpoint, done):
+        done -= 1
     _remove_after(checkpoint / "offsets", begun)
     _remove_after(checkpoint / "commits", done)
     if begun < 0:
@@ -32,6 +37,20 @@ def mend(checkpoint: StorePath, partitions: str) -> None:
     if begun > max(done, 0):
         for batch in (begun - 1, begun):
             _add_partitions(checkpoint / "offsets" / str(batch), partitions)
+
+
+def note_synced(checkpoint: StorePath) -> None:
+    """Note that all of a checkpoint is synced, up to the newest batch that is done."""
+    durable.write(checkpoint / _SYNCED, json.dumps({"boot": durable.boot(), "batch": newest_commit(checkpoint)}))
+
+
+def _may_be_torn(checkpoint: StorePath, batch: int) -> bool:
+    """Whether the machine has gone down since a batch, and it is not known to be synced."""
+    try:
+        boot, synced = json_files.read(checkpoint / _SYNCED, lambda noted: (str(noted["boot"]), int(noted["batch"])))
+    except FileNotFoundError:  # of an old run
+        return False
+    return boot != durable.boot() and batch > synced and isinstance(checkpoint, Path)
 
 
 def read_until(checkpoint: StorePath, batch: int) -> dict[str, int]:
