@@ -148,9 +148,9 @@ class Recorder:
         while folders:
             folder = folders.pop()
             here: Names = {}
-            with suppress(FileNotFoundError):  # others go on while the recorder looks
-                names[self._kept(folder)] = here
-                for entry in os.scandir(folder):
+            names[self._kept(folder)] = here
+            for entry in os.scandir(folder):
+                with suppress(FileNotFoundError):  # others go on while the recorder looks
                     number = self._kept(entry.path)
                     here[entry.name] = number
                     if entry.is_dir():

@@ -96,9 +96,9 @@ def done(root: Path) -> None:
         durable.write(root / "commits" / str(batch), 'v2\n{"nextBatchWatermarkMs":0}')
 
 
-def mended(root: Path) -> tuple[int, int]:
+def mended(root: Path, written: int = -1) -> tuple[int, int]:
     """The newest batches that Spark finds begun and done."""
-    offset_log.mend(root, "2")
+    offset_log.mend(root, "2", written)
     begun, done = (
         max((int(file.name) for file in root.glob(f"{name}/*")), default=-1) for name in ("offsets", "commits")
     )
@@ -106,16 +106,20 @@ def mended(root: Path) -> tuple[int, int]:
     return begun, done
 
 
-@pytest.mark.parametrize(("goes_down", "batches"), [(False, (1, 1)), (True, (1, 0))])
+@pytest.mark.parametrize(
+    ("goes_down", "written", "batches"),
+    [(False, 1, (2, 1)), (True, 0, (1, 0)), (True, 1, (1, 0)), (True, 2, (2, 1))],
+)
 def test_batch_whose_state_may_be_torn_is_repeated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, goes_down: bool, batches: tuple[int, int]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, goes_down: bool, written: int, batches: tuple[int, int]
 ) -> None:
-    """The machine goes down after a batch, or only the process ends."""
+    """The machine goes down after batch 1 is done and batch 2 has begun, or only the process ends."""
     offset_log.note_synced(tmp_path)
     done(tmp_path)
+    durable.write(tmp_path / "offsets" / "2", OFFSETS)
     if goes_down:
         monkeypatch.setattr(durable, "boot", lambda: "the next one")
-    assert mended(tmp_path) == batches
+    assert mended(tmp_path, written) == batches
     offset_log.note_synced(tmp_path)
     assert mended(tmp_path) == batches
 

@@ -11,7 +11,7 @@ import os
 import uuid
 from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
@@ -97,9 +97,9 @@ def make_folder(folder: StorePath) -> None:
         sync({each.parent for each in missing})
 
 
-def sync(paths: Collection[Path]) -> None:
+def sync(paths: Collection[Path], missing_ok: bool = False) -> None:
     """Wait until files have their content on disk, and folders the names in them; all at once, which costs as one."""
-    for _ in (_threads().map if len(paths) > 1 else map)(_sync, paths):
+    for _ in (_threads().map if len(paths) > 1 else map)(partial(_sync, missing_ok), paths):
         pass
 
 
@@ -151,8 +151,13 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_AT_ONCE, "sync")
 
 
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+def _sync(missing_ok: bool, path: Path) -> None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        if missing_ok:
+            return
+        raise
     try:
         os.fsync(descriptor)
     finally:

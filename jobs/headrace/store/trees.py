@@ -76,18 +76,15 @@ def sync(folder: StorePath) -> None:
 def sync_changed(folder: StorePath, since: float) -> None:
     """Sync what changed below a folder since a time, in seconds since 1970; others may write there meanwhile."""
     if isinstance(folder, Path):
-        durable.sync([*_changed(folder, since - _CLOCK_SLACK)])
+        durable.sync([*_changed(folder, since - _CLOCK_SLACK)], missing_ok=True)
 
 
 def _changed(folder: Path, since: float) -> Iterator[Path]:
-    with suppress(FileNotFoundError):
-        if folder.stat().st_ctime >= since:
-            yield folder
-        for entry in os.scandir(folder):
-            if entry.is_dir():
-                yield from _changed(Path(entry.path), since)
-            elif entry.stat().st_ctime >= since:
-                yield Path(entry.path)
+    for above, _, names in os.walk(folder):
+        for path in (Path(above), *(Path(above, name) for name in names)):
+            with suppress(FileNotFoundError):  # it was removed meanwhile
+                if path.stat().st_ctime >= since:
+                    yield path
 
 
 def move(folder: StorePath, to: StorePath) -> None:

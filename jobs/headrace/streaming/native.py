@@ -133,7 +133,7 @@ class NativeQuery:
         self._started.clear()
         self.late.load()
         self._idle_note.unlink(missing_ok=True)
-        offset_log.mend(self._checkpoint, _CONFS[offset_log.PARTITIONS])
+        offset_log.mend(self._checkpoint, _CONFS[offset_log.PARTITIONS], self._newest_written())
         self._note_synced()
         self.session.conf.set(offset_log.STATE_FORMAT, offset_log.state_format(self._checkpoint))
         frame = self._frame()
@@ -317,6 +317,12 @@ class NativeQuery:
         """
         since, self._synced_at = self._synced_at, time.time()
         trees.sync_changed(self._checkpoint, since)
+
+    def _newest_written(self) -> int:
+        """The newest batch of which anything is stored."""
+        tables = (self.table, self.late.table, self.tests.table)
+        found = (table.newest_marker(self.model.name) for table in tables)
+        return max((newest.batch for newest in found if newest), default=-1)
 
     def _note_synced(self) -> None:
         self._sync_checkpoint()

@@ -16,19 +16,20 @@ _SYNCED = "synced.json"
 STATE_FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 
 
-def mend(checkpoint: StorePath, partitions: str) -> None:
+def mend(checkpoint: StorePath, partitions: str, written: int = -1) -> None:
     """Let a query start again that was killed in the middle of a batch.
 
     What a power loss has left of the newest batch is removed: Spark refuses a torn file, and repeats the batch without
     it. Nothing was written for a batch that is not recorded. A batch that is done is repeated too, as its state may be
-    torn; that of the batch before it is synced.
+    torn; that of the batch before it is synced. It is not where something of a later batch was written, as all before
+    that is synced; `written` is the newest batch of which anything was.
 
     For an unfinished batch Spark compares its number of partitions with that of the batch before, but its log of
     named sources never holds the number: without it every start fails with `None.get`.
     """
     begun, done = newest_begun(checkpoint), newest_commit(checkpoint)
-    if done >= 0 and _may_be_torn(checkpoint, done):
-        done -= 1
+    if done >= 0 and written <= done and _may_be_torn(checkpoint, done):
+        done, begun = done - 1, min(begun, done)
     _remove_after(checkpoint / "offsets", begun)
     _remove_after(checkpoint / "commits", done)
     if begun < 0:
