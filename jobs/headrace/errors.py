@@ -88,10 +88,8 @@ class EnvironmentFault(HeadraceError):
     exit_code = ExitCode.ENVIRONMENT
 
 
-class TornFile(HeadraceError):
+class TornFile(EnvironmentFault):
     """A file that headrace has written is empty, cut short or damaged; the message names it and the way out."""
-
-    exit_code = ExitCode.ENVIRONMENT
 
     def __init__(self, file: object, is_empty: bool, remedy: str) -> None:
         what = "it is empty" if is_empty else "it is cut short or damaged"

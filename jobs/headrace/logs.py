@@ -17,7 +17,7 @@ import structlog
 
 from headrace.errors import EnvironmentFault
 from headrace.secrets import hidden
-from headrace.store import private
+from headrace.store.paths import make_private
 
 
 class Attempt:
@@ -51,7 +51,7 @@ class _File(RotatingFileHandler):
 
 def event_logger(folder: Path, quiet: bool = False, name: str = "headrace") -> Callable[..., None]:
     """Return the function that logs events: always to a file of that name, to stderr unless `quiet`."""
-    private.make(folder)
+    make_private(folder)
     file = _File(folder / f"{name}.log", maxBytes=20_000_000, backupCount=3)
     file.setFormatter(logging.Formatter("%(message)s"))
     render = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=10, sort_keys=False)

@@ -18,6 +18,8 @@ TESTS = "tests: {columns: {id: [not_null]}, rows: {small: {expression: total < 1
         ("Running totals", "Running\ntotals", "SAME"),
         (KEY, f"{KEY}extra_columns: refuse\ncolumns: {{id: string, total: bigint}}\n", "SAME"),
         (KEY, f"{KEY}tags: [money]\nowner: ada\n", "SAME"),
+        (KEY, f"{KEY}max_state_bytes: 5000\n", "KEEP"),
+        (KEY, f"{KEY}max_state_bytes: 5000000\n", "FORWARD"),
         ("[not_null]", "[not_null, unique]", "KEEP"),
         ("small:", "tiny:", "KEEP"),
         ("total < 10", "total < 11", "FORWARD"),

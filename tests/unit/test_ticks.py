@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,6 +31,8 @@ class Query:
         self.ticks: list[tuple[str, ...] | None] = []
         self.progress = dict.fromkeys(SOURCES, 0)
         self.lag = 0
+        self.gone = frozenset[str]()
+        self.time = SimpleNamespace(ahead=timedelta())
         self.slow: Callable[[], None] = lambda: None
 
     def step(self, max_rows: int, upto: Any) -> LandingReport | None:

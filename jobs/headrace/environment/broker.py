@@ -21,7 +21,7 @@ from headrace.environment import guard, kafka
 from headrace.environment.kafka import Ports
 from headrace.errors import EnvironmentFault
 from headrace.faults import naming
-from headrace.store import private
+from headrace.store.paths import make_private
 
 STARTS_WITHIN = 60.0
 ATTEMPTS = 3
@@ -171,7 +171,7 @@ class Broker:
     @contextmanager
     def _held(self) -> Iterator[None]:
         try:
-            private.make(self._data)
+            make_private(self._data)
             lock = FileLock(self._data / "broker.lock")
             lock.acquire()
         except OSError as error:

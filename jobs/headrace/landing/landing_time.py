@@ -35,7 +35,6 @@ class LandingTime:
 
     def read(self) -> datetime:
         """The landing time now."""
-        now, passed = self._clock(), timedelta(seconds=self._elapsed() - self._noted)
-        least = self.newest + passed / 2 if self.newest > now else self.newest
+        now, least = self._clock(), self.newest + timedelta(seconds=self._elapsed() - self._noted) / 2
         self.ahead = max(least - now, timedelta())
         return max(now, least)

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import obstore
-import psutil
 from obstore.exceptions import AlreadyExistsError, PreconditionError
 
 from headrace.store.paths import ObjectPath, StorePath
@@ -143,7 +142,11 @@ def _draft(file: Path, data: bytes) -> Path:
 def boot() -> str:
     """What tells this run of the machine from others: what is not synced may be lost between two."""
     file = Path("/proc/sys/kernel/random/boot_id")
-    return file.read_text("ascii").strip() if file.is_file() else f"{psutil.boot_time():.0f}"
+    if file.is_file():
+        return file.read_text("ascii").strip()
+    import psutil  # elsewhere than on Linux; quick commands do without it
+
+    return f"{psutil.boot_time():.0f}"
 
 
 @cache

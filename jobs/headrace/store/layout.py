@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from headrace.store import private
-from headrace.store.paths import StorePath
+from headrace.store.paths import StorePath, make_private
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ class Layout:
 
     def spark_log(self) -> Path:
         """Where Spark's own log goes; its folder is created."""
-        private.make(self.logs)
+        make_private(self.logs)
         return self.logs / "spark.log"
 
     @property

@@ -7,7 +7,7 @@ mean something there: a folder is whatever objects have its name as their prefix
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from fnmatch import fnmatchcase
@@ -231,3 +231,12 @@ def path_of(url: str | Path, options: Mapping[str, str] | None = None) -> Path |
         return Path(url)
     url = text.rstrip("/") if text.partition("://")[2].strip("/") else text
     return ObjectPath(Bucket(url, dict(options or {})))
+
+
+def make_private(folder: Path) -> None:
+    """Create a folder of a data directory; a directory that is made for it is its owner's alone."""
+    home = folder.parent
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        home.mkdir(0o700)
+    folder.mkdir(exist_ok=True)

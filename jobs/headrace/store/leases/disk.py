@@ -13,7 +13,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from headrace.faults import naming
-from headrace.store import private
+from headrace.store.paths import make_private
 
 
 class DiskLease:
@@ -34,7 +34,7 @@ class DiskLease:
             return "a process that has not said who it is"
 
     def take(self) -> bool:
-        private.make(self._note.parent)
+        make_private(self._note.parent)
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
