@@ -22,6 +22,7 @@ from headrace.testing.runs.disk import Process, land_batch
 from headrace.testing.runs.scope import narrowed
 from headrace.testing.runs.trial import Models
 from tests import power
+from tests.long import long
 
 pytestmark = pytest.mark.spark
 
@@ -82,7 +83,7 @@ def _moving(table: pa.Table) -> list[str]:
     "case",
     [
         "tests/models/shipment_ready/order_before_its_products.yml",
-        "tests/models/sales_per_minute/minutes_of_each_product.yml",
+        long("tests/models/sales_per_minute/minutes_of_each_product.yml"),
     ],
 )
 def test_queries_go_on_from_whatever_a_power_loss_leaves(
