@@ -18,6 +18,9 @@ from tests.kafka.stage import PROJECT, Stage, command
 from tests.waiting import PATIENCE
 
 NOTIFICATIONS = "notifications-events-v1"
+MODEL = "sql/gold/sales/sales_notifications.sql"
+FINE = "        reached as total,\n"
+SPOILT = "        cast(reached / if(product = 'poison', 0, 1) as decimal(38, 0)) as total,\n"
 
 
 @dataclass(frozen=True)
@@ -62,3 +65,12 @@ def sales(stage: Stage, folder: Path, threshold: int) -> Sales:
 
 def sent(stage: Stage) -> list[tuple[str | None, int]]:
     return [(record.key, record.value["value"]) for record in stage.committed(NOTIFICATIONS)]
+
+
+def spoilt_sales(stage: Stage, folder: Path) -> Sales:
+    """The sales with a model that fails on one product."""
+    project = sales(stage, folder, 2000)
+    text = (folder / MODEL).read_text()
+    assert FINE in text
+    (folder / MODEL).write_text(text.replace(FINE, SPOILT))
+    return project
