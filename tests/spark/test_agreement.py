@@ -163,8 +163,8 @@ def judged(sandbox: Sandbox, root: Path, shapes: Mapping[str, Mapping[str, Any]]
 
 def chosen(request: pytest.FixtureRequest, shapes: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """The shapes that this run tests."""
-    asked = {item.callspec.params.get("shape") for item in request.session.items if isinstance(item, pytest.Function)}
-    return {shape: each for shape, each in shapes.items() if shape in asked}
+    asked = {item.name for item in request.session.items if item.path == request.path}
+    return {shape: each for shape, each in shapes.items() if any(name.endswith(f"[{shape}]") for name in asked)}
 
 
 @pytest.fixture(scope="module")
