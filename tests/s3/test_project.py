@@ -104,6 +104,7 @@ def test_commands_with_spark_read_the_store(started: Site, moved: Machine) -> No
     assert "gold.sales_per_minute: streaming table" in elsewhere.done("export", "sdp", "pipeline")
 
 
+@pytest.mark.long
 def test_rebuild_takes_the_place_of_what_runs(started: Site, moved: Machine) -> None:
     moved.done("rebuild", "shipping")
     (difference,) = moved.rows("diff", "gold.shipment_ready")
@@ -115,6 +116,7 @@ def test_rebuild_takes_the_place_of_what_runs(started: Site, moved: Machine) -> 
     assert (shipped(moved), sent(started)) == (["a", "b", "c", "d"], ["a", "b", "c", "d"])
 
 
+@pytest.mark.long
 def test_reset_begins_anew_and_sends_nothing_twice(started: Site, moved: Machine) -> None:
     for query in ("shipping", "calls"):
         moved.done("reset", query, "--yes")

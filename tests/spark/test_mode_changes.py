@@ -17,6 +17,7 @@ from headrace.testing.cases.landing import land
 from headrace.testing.runs.disk import land_batch
 from headrace.testing.runs.scope import narrowed
 from headrace.testing.runs.trial import Models
+from tests.long import one_of
 
 pytestmark = pytest.mark.spark
 
@@ -57,7 +58,7 @@ def rows(models: Models, scope: Project, case: cases.Case, modes: Sequence[str])
     return {path.name: sorted(map(str, read.load(str(path)).collect())) for path in stored}
 
 
-@pytest.mark.parametrize("path", CASES)
+@pytest.mark.parametrize("path", one_of(2, CASES))
 def test_rows_and_state_are_those_of_either_alone(models: Models, path: str) -> None:
     file = next(Path(models.project.root).glob(path)).relative_to(models.project.root)
     case = cases.read(models.project, file.as_posix())

@@ -24,6 +24,7 @@ from headrace.testing.cases.landing import land
 from headrace.testing.runs import disk
 from headrace.testing.runs.scope import Scope, narrowed
 from headrace.testing.runs.trial import Models
+from tests.long import one_of
 from tests.unit.synthetic_table import SyntheticTable, ids
 
 pytestmark = pytest.mark.spark
@@ -155,7 +156,7 @@ def maintain(scope: Scope, layout: Layout) -> None:
         Maintenance(log.parent, AT_ONCE).step(bounds.get(log.parent))
 
 
-@pytest.mark.parametrize("path", CASES)
+@pytest.mark.parametrize("path", one_of(3, CASES))
 def test_case_holds_with_maintenance_between_batches_and_when_all_is_made_anew(
     models: Models, by_history: None, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
