@@ -82,12 +82,10 @@ class RefusedChanges:
         self.forget()
         if not rows.count:
             return rows
-        whole, large = F.expr(is_whole(self._model.unique_key)), self._is_large(rows.frame)
-        wanted = ~whole | large | self._is_known()
-        first = self._batches.compute(self._plan_name, partial(rows.frame.where, wanted), rows.frame)
-        is_any = first.count > 0
-        first.release()
-        return self._parted(rows, whole, large) if is_any else rows
+        refused = self._batches.compute(self._plan_name, partial(self._refused, rows.frame), rows.frame)
+        is_any = refused.count > 0
+        refused.release()
+        return self._parted(rows) if is_any else rows
 
     def settle(self) -> None:
         """Remember the keys of a committed batch that have grown too large."""
@@ -104,12 +102,16 @@ class RefusedChanges:
     def _plan_name(self) -> str:
         return f"{self._model.table} refused changes beside {len(self._large)} large keys"
 
-    def _parted(self, rows: Materialized, whole: Column, large: Column) -> Materialized:
+    def _refused(self, rows: DataFrame) -> DataFrame:
+        """The rows for which others may be refused too; only a plan that is new asks for them."""
+        return rows.where(~self._is_whole() | self._is_large(rows) | self._is_known())
+
+    def _parted(self, rows: Materialized) -> Materialized:
         """Hold the refused rows, and return the others."""
-        from_then_on = large
+        from_then_on = large = self._is_large(rows.frame)
         if "_arrival" in rows.frame.columns:
             from_then_on = F.max(large).over(Window.partitionBy(*self._model.unique_key).orderBy("_arrival"))
-        reason = F.when(~whole, NULL_KEY).when(from_then_on | self._is_known(), TOO_LARGE)
+        reason = F.when(~self._is_whole(), NULL_KEY).when(from_then_on | self._is_known(), TOO_LARGE)
         marked = rows.frame.withColumns({_REASON: reason, _BYTES: self._bytes(rows.frame)})
         self._held = self._batches.materialize(marked.where(F.col(_REASON).isNotNull()))
         self._found = {row[0]: row[1] for row in self._held.frame.groupBy(_REASON).count().collect()}
@@ -126,6 +128,9 @@ class RefusedChanges:
                 f"{self._model.max_state_bytes} bytes; let the model keep less of each key, or raise `max_state_bytes`"
             )
         return found
+
+    def _is_whole(self) -> Column:
+        return F.expr(is_whole(self._model.unique_key))
 
     def _is_known(self) -> Column:
         return self._key().isin(*sorted(self._large)) if self._large else lit(False)
