@@ -12,7 +12,7 @@ from rich.console import Console
 
 from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode, UsageError
-from headrace.project import listing, rebuilds, selection
+from headrace.project import listing, rebuilds, selection, skips
 from headrace.reading import printing, stored
 from headrace.reading import tail as following
 from headrace.reading.dashboard import status_view
@@ -37,14 +37,16 @@ def list_models(workspace: Workspace, select: tuple[str, ...], exclude: tuple[st
 
 def status(workspace: Workspace, as_json: bool) -> int:
     """Show the status of the runner and its queries."""
-    current = read_status(workspace.declared, workspace.layout)
+    project, layout = workspace.declared, workspace.layout
+    skipped = tuple(skips.noted(layout, (query.name for query in project.queries)))
+    current = replace(read_status(project, layout), skipped=skipped)
     if as_json:
         print(current.to_json())
     else:
         printing.print_view(lambda width: status_view(current, width), Console())
-        for skipped in current.skipped:
-            print(f"headrace: {skipped}", file=sys.stderr)
-    for rebuild in rebuilds.known(workspace.layout):
+        for each in skipped:
+            print(f"headrace: {each}", file=sys.stderr)
+    for rebuild in rebuilds.known(layout):
         print(f"headrace: {rebuild.progress}", file=sys.stderr)
     return ExitCode.OK
 

@@ -41,10 +41,9 @@ class Skip:
 
 def note(layout: Layout, skip: Skip) -> None:
     """Write down that a batch is skipped; to say so again changes nothing."""
-    folder = _folder(layout, skip.query)
-    durable.make_folder(folder)
-    if not (folder / f"{skip.batch}.json").is_file():
-        durable.write_new(folder / f"{skip.batch}.json", json.dumps(asdict(skip)))
+    file = _folder(layout, skip.query) / f"{skip.batch}.json"
+    if not file.is_file():
+        durable.write_new(file, json.dumps(asdict(skip)))
 
 
 def noted(layout: Layout, queries: Iterable[str]) -> Iterator[Skip]:

@@ -12,7 +12,6 @@ from typing import Literal
 import psutil
 from pydantic import TypeAdapter
 
-from headrace.project import skips
 from headrace.project.model import Project
 from headrace.project.skips import Skip
 from headrace.store import durable, json_files
@@ -93,6 +92,7 @@ class ProjectStatus:
     queries: tuple[QueryStatus, ...] = ()
     tables: tuple[TableStatus, ...] = ()
     skipped: tuple[Skip, ...] = ()
+    """Only the command says them: each query is looked at."""
 
     def to_json(self) -> str:
         return _adapter().dump_json(self).decode()
@@ -107,8 +107,7 @@ def read_status(project: Project, layout: Layout) -> ProjectStatus:
 
     Of a runner on another machine it is what that one has last left on the store.
     """
-    skipped = tuple(skips.noted(layout, (query.name for query in project.queries)))
-    return replace(_of_runner(project, layout), tables=read_tables(layout), skipped=skipped)
+    return replace(_of_runner(project, layout), tables=read_tables(layout))
 
 
 def read_tables(layout: Layout) -> tuple[TableStatus, ...]:

@@ -12,6 +12,7 @@ from headrace.project import skips
 from headrace.project.model import Project, Query
 from headrace.project.skips import Skip
 from headrace.queries.inputs import InputLog, Inputs
+from headrace.queries.positions import source_path
 from headrace.store import lease
 from headrace.store.commits import actions_of, commit_of, newest_batch
 from headrace.store.delta_tables import is_table
@@ -59,7 +60,8 @@ def _unfinished(query: Query, log: InputLog, batch: int) -> Inputs:
 
 def _skip(project: Project, layout: Layout, query: Query, inputs: Inputs) -> Skip:
     ranges = {name: (after, upto) for name, (after, upto) in inputs.ranges.items() if upto > after}
-    rows = sum(_rows(_path(project, layout, name), *versions) for name, versions in ranges.items())
+    paths = {name: source_path(project, layout, name) for name in ranges}
+    rows = sum(_rows(path, *ranges[name]) for name, path in paths.items() if path is not None)
     now = datetime.now(timezone.utc).isoformat()
     return Skip(query.name, inputs.batch, now, ranges, rows, tuple(_written(layout, query, inputs.batch)))
 
@@ -73,13 +75,6 @@ def _rows(table: StorePath, after: int, upto: int) -> int:
         except FileNotFoundError:
             continue
     return found
-
-
-def _path(project: Project, layout: Layout, source: str) -> StorePath:
-    if source.startswith("_landing."):
-        return layout.landing(source.removeprefix("_landing."))
-    kinds = {model.table: model.materialized for model in project.models}
-    return layout.appended(source, kinds.get(source) == "upsert")
 
 
 def _written(layout: Layout, query: Query, batch: int) -> Iterator[str]:
