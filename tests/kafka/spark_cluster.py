@@ -19,8 +19,8 @@ from tests.waiting import wait_for
 
 HOME = Path(pyspark.__file__).parent
 
-_COMPILER = " ".join(f'"{option}"' for option in JAVA_COMPILERS["quick"])
-"""For a run of a minute."""
+_COMPILER = " ".join(f'"{option}"' for option in (*JAVA_COMPILERS["quick"], "-XX:ReservedCodeCacheSize=256m"))
+"""For a run of a minute. Beside its first compiler alone, Java has room for 48 MB of code, which a run fills."""
 
 
 @contextmanager

@@ -59,7 +59,7 @@ def submitted(stage: Stage) -> Iterator[Stage]:
     folder.mkdir()
     with standalone(folder) as master:
         done = submit(master, folder, stage.environ, "-C", str(PROJECT), "-t", "test", "--available-now")
-        assert done.returncode == 0, done.stderr[-5000:]
+        assert done.returncode == 0, f"{done.stdout[-8000:]}\n{done.stderr[-2000:]}"
     yield stage
 
 
