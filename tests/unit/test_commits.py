@@ -15,7 +15,8 @@ from pyspark.sql.types import StructType
 from headrace.errors import HeadraceError, Overtaken
 from headrace.spark.failures import passes
 from headrace.store import durable
-from headrace.store.commits import actions_of, put_entry
+from headrace.store.commits import actions_of, entry_path, put_entry
+from headrace.store.maintenance import Maintenance, Policy
 from headrace.tables import delta
 from headrace.tables.delta import CommitTable, ReplacedTable
 
@@ -64,6 +65,29 @@ def test_runner_that_was_stopped_is_refused(opened: Opened) -> None:
     with pytest.raises(Overtaken):
         stopped.note(marked(2))
     assert batches(opened()) == [0, 1, 2]
+
+
+@pytest.fixture
+def trimmed(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> CommitTable:
+    """A table as it was seen before others wrote on, and the log was trimmed beyond that."""
+    monkeypatch.setattr(delta, "_SEEN_SECONDS", 0)
+    seen, writer = opened(), opened()
+    for first in (0, 5):  # the second pass removes what the checkpoint of the first one sums up
+        for batch in range(first, first + 5):
+            writer.note(marked(batch))
+        Maintenance(seen.path, Policy(keep_history=0, kept=2, worth=1)).step()
+    assert not entry_path(seen.path, 1).is_file()
+    return seen
+
+
+def test_reader_that_paused_while_the_log_was_trimmed_misses_nothing(trimmed: CommitTable) -> None:
+    assert [batch for batch in batches(trimmed) if batch >= 0] == [*range(10)]
+
+
+def test_writer_that_paused_while_the_log_was_trimmed_is_refused(trimmed: CommitTable) -> None:
+    with pytest.raises(Overtaken):
+        trimmed.note(marked(0))
+    assert not entry_path(trimmed.path, 1).is_file()
 
 
 def test_runner_that_took_over_goes_on(opened: Opened) -> None:

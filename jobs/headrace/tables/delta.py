@@ -46,6 +46,9 @@ CHECKPOINT_INTERVAL = 100
 _UNTOUCHED = 50
 """So many of the newest commits maintenance leaves as they are, so a reader of them need not look into the history."""
 
+_SEEN_SECONDS = 5.0
+"""For so long the version that was seen last stays in the log: what leaves it is far behind the newest one."""
+
 _HISTORY_SECONDS = 60.0
 """How long a history that was read is taken for the newest: no file is removed before it is older than that."""
 
@@ -78,6 +81,7 @@ class CommitTable:
         self.path = path
         self.schema = schema
         self._newest = -1
+        self._seen_at = 0.0
         self._known = -1  # up to this version nobody has done what this writer cannot go on with
         self._marked: dict[str, tuple[int, Commit | None]] = {}  # each query's newest commit as of a version
         self._summed: tuple[int, Checksum | None] = (-1, None)
@@ -119,11 +123,17 @@ class CommitTable:
 
     def newest_version(self) -> int:
         """The newest version there is, whoever wrote it; -1 for a table that does not exist yet."""
-        if self._newest < 0:
+        if self._newest < 0 or self._is_out_of_sight:
             self._newest = newest_version(self.path)
         while self._entry(self._newest + 1).is_file():
             self._newest += 1
+        self._seen_at = time.time()
         return self._newest
+
+    @property
+    def _is_out_of_sight(self) -> bool:
+        """Whether the version seen last has left the log: the next ones have too, so there seem to be none."""
+        return abs(time.time() - self._seen_at) > _SEEN_SECONDS and not self._entry(self._newest).is_file()
 
     @property
     def begins_at_first(self) -> bool:
@@ -282,7 +292,7 @@ class CommitTable:
 
     def _commit(self, actions: list[Mapping[str, Any]], marker: Mapping[str, Any], again: bool = False) -> None:
         """Write the next entry of the log, whole or not at all; Overtaken if the batch is there already."""
-        if self._newest < 0:
+        if self._newest < 0 or self._is_out_of_sight:
             self.newest_version()
         self._refuse_harm()
         self._refuse_done(marker, again)
@@ -303,12 +313,20 @@ class CommitTable:
         """Refuse to go on after what others have done to the table since this writer looked last."""
         first = self._known + 1 if self._known >= 0 else self._newest + 1
         for version in range(first, self._newest + 1):
-            if what := harm(actions_of(self.path, version), self.schema, self.is_replaced):
+            if what := harm(self._unsummed(version), self.schema, self.is_replaced):
                 raise HeadraceError(
                     f"{self.path}: somebody {what} in version {version}, and nothing was written after that; restore "
                     "it from a backup with `headrace restore`, or run `headrace reset` for its query"
                 )
         self._known = self._newest
+
+    def _unsummed(self, version: int) -> list[dict[str, Any]]:
+        """The actions of a version since the writer's own newest one, which maintenance leaves in the log."""
+        try:
+            return actions_of(self.path, version)
+        except FileNotFoundError:
+            gone = f"version {version} has left the log since this runner looked last"
+            raise Overtaken(f"{self.path}: {gone}; another runner runs it") from None
 
     def _refuse_done(self, marker: Mapping[str, Any], again: bool) -> None:
         """Refuse a batch that its query has committed, or has left behind."""
