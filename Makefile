@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test long mutations unit check format bench schemas lock
+.PHONY: help setup demo test long faults mutations unit check format bench schemas lock
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,10 @@ test: setup  ## Run the tests
 
 unit: $(VENV)/.installed  ## Run the tests that need no JVM
 	@$(BIN)/python -m pytest tests/unit
+
+faults: setup  ## Let runs die, stop, meet and lose power in many more ways than `test` does
+	@$(BIN)/python -m pytest -n 2 --durations 20 -m "long or not long" \
+	    tests/faults tests/kafka/test_kills.py tests/spark/test_power_loss.py tests/unit/test_power_loss.py
 
 mutations: setup  ## Put faults into the code, one at a time: each must turn its test red
 	@$(BIN)/python -m tests.faults.mutations

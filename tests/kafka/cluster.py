@@ -145,10 +145,11 @@ class Silence(Exception):
 
 def _read(bootstrap: str, topic: str) -> Iterator[Sent]:
     settings = {"bootstrap.servers": bootstrap, "group.id": "reader", "enable.auto.commit": False, "log_level": 0}
-    unread = _ends(settings, topic)
+    bounds = _bounds(settings, topic)
+    unread = {number: end for number, (_, end) in bounds.items()}
     consumer = Consumer({**settings, "isolation.level": "read_committed", "enable.partition.eof": True})
     try:
-        consumer.assign([TopicPartition(topic, number, 0) for number in unread])
+        consumer.assign([TopicPartition(topic, number, first) for number, (first, _) in bounds.items()])
         while unread:
             message = consumer.poll(_LONGEST_TRANSACTION)
             if message is None:
@@ -166,12 +167,12 @@ def _read(bootstrap: str, topic: str) -> Iterator[Sent]:
         consumer.close()
 
 
-def _ends(settings: Mapping[str, Any], topic: str) -> dict[int, int]:
-    """The end of each partition now, including undecided transactions."""
+def _bounds(settings: Mapping[str, Any], topic: str) -> dict[int, tuple[int, int]]:
+    """Where each partition begins and ends now, including undecided transactions."""
     consumer = Consumer({**settings, "isolation.level": "read_uncommitted"})
     try:
         found = consumer.list_topics(topic, timeout=PATIENCE).topics[topic].partitions
         places = {number: TopicPartition(topic, number) for number in found}
-        return {number: consumer.get_watermark_offsets(place, timeout=PATIENCE)[1] for number, place in places.items()}
+        return {number: consumer.get_watermark_offsets(place, timeout=PATIENCE) for number, place in places.items()}
     finally:
         consumer.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
@@ -182,6 +182,25 @@ def test_zombie_is_fenced_off(press: Press) -> None:
         zombie.step()
     exhaust(heir)
     assert press.seen == ["a", "b"]
+
+
+def test_zombie_learns_of_its_heir_also_from_an_error_within_a_callback(
+    press: Press, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outlet, "Producer", Client)
+    zombie, heir = exhaust(press.publisher()), press.publisher()
+    exhaust(heir)
+    press.add("a")
+
+    def flush(_: Client, timeout: float = -1) -> int:
+        raise SystemError("returned a result with an exception set") from KafkaException(KafkaError(KafkaError._FENCED))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "flush", flush)
+        with pytest.raises(HeadraceError, match="is published by another runner now, pid"):
+            zombie.step()
+    exhaust(heir)
+    assert press.seen == ["a"]
 
 
 def test_publisher_that_was_only_fenced_for_its_silence_goes_on(press: Press) -> None:

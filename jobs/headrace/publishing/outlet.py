@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,9 @@ from headrace.publishing.routes import Rules
 from headrace.reading.topics import client_options
 
 TIMEOUT = 30.0
+LONGEST = 90.0
+"""Seconds within which the broker has ended any transaction: it does so after 60, and looks every ten."""
+
 NEWEST = 5_000
 """So many offsets of the topic of progress are read at first, and more only for a publisher that is not among them."""
 
@@ -71,40 +75,50 @@ def is_fenced(error: KafkaException) -> bool:
     return cause.code() in _FENCED or cause.fatal()
 
 
+@contextmanager
+def client_errors() -> Iterator[None]:
+    """Let the client's own errors be seen: one that it raises while it calls back comes as the cause of another."""
+    try:
+        yield
+    except SystemError as error:
+        raise (error.__cause__ or error) from None
+
+
 def read_progress(outlet: Outlet) -> Recorded | None:
     """The newest committed progress record of a publisher."""
     return read_all(outlet, {outlet.name}).get(outlet.name)
 
 
-def read_all(outlet: Outlet, names: Collection[str]) -> Mapping[str, Recorded]:
+def read_all(outlet: Outlet, names: Collection[str], patience: float = LONGEST) -> Mapping[str, Recorded]:
     """The newest committed progress records of publishers that share the topic of an outlet.
 
-    The topic is read from its end, as what has not been compacted yet may be long.
+    The topic is read from its end, as what has not been compacted yet may be long. For so many seconds of `patience` it
+    waits for a transaction that is open; then EnvironmentFault.
     """
     settings = {"group.id": outlet.name, "isolation.level": "read_committed", "enable.auto.commit": False}
     consumer = Consumer({**outlet.config, **settings, "auto.offset.reset": "earliest", "enable.partition.eof": True})
     try:
-        newest = _newest(consumer, outlet, names)
+        newest = _newest(consumer, outlet, names, patience)
     finally:
         consumer.close()
     return {name: Recorded.from_json(text) for name, text in newest.items()}
 
 
-def _newest(consumer: Consumer, outlet: Outlet, names: Collection[str]) -> Mapping[str, bytes]:
+def _newest(consumer: Consumer, outlet: Outlet, names: Collection[str], patience: float) -> Mapping[str, bytes]:
     topic, admin = outlet.progress_topic, BrokerAdmin(outlet.config)
     first, end = admin.starts({topic: [0]})[topic][0], admin.ends({topic: [0]}, committed=False)[topic][0]
     begin, length, found = end, NEWEST, dict[str, bytes]()
     while begin > first and not found.keys() >= {*names}:
         begin, length = max(first, end - length), length * _FURTHER
         consumer.assign([TopicPartition(topic, 0, begin)])
-        found = _last_of(consumer, topic, names, end)
+        found = _last_of(consumer, topic, names, end, patience)
     return found
 
 
-def _last_of(consumer: Consumer, topic: str, names: Collection[str], end: int) -> dict[str, bytes]:
+def _last_of(consumer: Consumer, topic: str, names: Collection[str], end: int, patience: float) -> dict[str, bytes]:
     """Read up to the topic's end: an open transaction of another publisher hides what was committed after it began."""
     newest = dict[str, bytes]()
-    while (message := consumer.poll(TIMEOUT)) is not None:
+    while (message := consumer.poll(patience)) is not None:
         error = message.error()
         if error is None:
             name = (message.key() or b"").decode()

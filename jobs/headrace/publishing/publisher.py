@@ -15,7 +15,7 @@ from pyspark.sql import Row, SparkSession
 from headrace.errors import Finding, HeadraceError, InvalidProject, Place
 from headrace.project.model import Macro, Model, Publish
 from headrace.publishing.messages import as_json, message_rows, one_by_one
-from headrace.publishing.outlet import TIMEOUT, Outlet, is_fenced, read_progress
+from headrace.publishing.outlet import TIMEOUT, Outlet, client_errors, is_fenced, read_progress
 from headrace.publishing.positions import Standing, rows_of
 from headrace.publishing.progress import Progress, Recorded
 from headrace.publishing.routes import Routes
@@ -179,7 +179,8 @@ class Publisher:
     def _naming_twin(self) -> Iterator[None]:
         """End a publisher that another one has fenced off: if both went on, each would send what the other has sent."""
         try:
-            yield
+            with client_errors():
+                yield
         except KafkaException as error:
             twin = read_progress(self.outlet) if is_fenced(error) else None
             if twin and twin.by and twin.by.run != self.outlet.writer.run:

@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 
 from headrace.checking import verdict
 from headrace.environment import swap
-from headrace.errors import Finding, HeadraceError, InvalidProject
+from headrace.errors import EnvironmentFault, Finding, HeadraceError, InvalidProject
 from headrace.landing.clocks import clocks_of
 from headrace.landing.landing import KafkaSource, LandingQuery
 from headrace.planning import declared
@@ -61,6 +61,9 @@ from headrace.streaming.native import NativeQuery
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable
 
+OPEN_SECONDS = 5.0
+"""How long a start waits for a transaction that is open, before it opens the publishers."""
+
 SHARED_SECONDS = 5.0
 """How often other machines learn of the status: each time is a request to the store."""
 
@@ -92,13 +95,13 @@ class Run:
         self._commit_cache = CommitCache()
         self._started = datetime.now(timezone.utc)
         self._share_at = 0.0
-        self._landings: list[LandingQuery] = []
-        self._queries: list[factory.AnyQuery] = []
-        self._publishers: list[Publisher] = []
-        self._unopened = set[str]()
-        self._unopened_tasks: list[tuple[Sequence[str], UnopenedTask]] = []
+        self.landings: list[LandingQuery] = []
+        self.queries: list[factory.AnyQuery] = []
+        self.publishers: list[Publisher] = []
+        self._unopened_tables = set[str]()
+        self.unopened: list[tuple[Sequence[str], UnopenedTask]] = []
         self._schemas: Mapping[str, StructType] = {}
-        self._upkeep = UpkeepThread(TableUpkeep(self.project, self.layout, self._log_bounds, log))
+        self._upkeep = UpkeepThread(TableUpkeep(self.project, self.layout, self.log_bounds, log))
 
     def prepare(self) -> None:
         """Check the project with Spark, then create topics and tables; nothing is started before all of it holds."""
@@ -114,21 +117,21 @@ class Run:
                 query = LandingQuery(spark, layout, landing, source, project.target.input, self._commit_cache)
                 query.table.create()
                 if project.landings_to_run is None or landing.name in project.landings_to_run:
-                    self._landings.append(query)
+                    self.landings.append(query)
         running = tuple(model for query in project.queries for model in query.models)
         # Spark takes its time to declare a macro, so those of other queries are left out.
         named = replace(project, macros=macros_of(project, running))
         for each in project.queries:
             with self._isolated(each.name, each.engine, [model.table for model in each.models]):
-                self._queries.append(self._opened(factory.make(spark, named, layout, each, schemas)))
+                self.queries.append(self._opened(factory.make(spark, named, layout, each, schemas)))
         looked_up = partial(_newest, named, layout, schemas)
-        for landed in self._landings:
+        for landed in self.landings:
             landed.clocks.clocks = clocks_of(spark, named, landed.landing, looked_up)
         self._create_topics()
         for model in running:
-            if model.publish and model.table not in self._unopened:
+            if model.publish and model.table not in self._unopened_tables:
                 with self._isolated(f"publish_{model.name}", "publisher"):
-                    self._publishers.append(self._publisher(model, schemas))
+                    self.publishers.append(self._publisher(model, schemas))
         self._refuse_unfit()
         self._settle()
         self._open_publishers()
@@ -136,15 +139,15 @@ class Run:
     def start(self) -> None:
         """Record what is started, for the next plan; then start every task, sources first."""
         self._record()
-        writers = dict(map(self._land, self._landings))
-        for tables, task in self._unopened_tasks:
+        writers = dict(map(self._land, self.landings))
+        for tables, task in self.unopened:
             writers |= dict.fromkeys(tables, self.supervisor.add(task))
-        for query in self._queries:
+        for query in self.queries:
             upstream = [writers[name] for name in query.sources if name in writers]
             member = self.supervisor.add(self._task(query, upstream), upstream)
             writers |= {table: member for table in query.outputs}
         self._await(writers)
-        for publisher in self._publishers:
+        for publisher in self.publishers:
             upstream = [writers[publisher.model.table]]
             self.supervisor.add(PublisherTask(publisher, self._signals, self._log), upstream)
         self.supervisor.start(self._options.available_now)
@@ -184,15 +187,15 @@ class Run:
             self._share_at = time.monotonic() + SHARED_SECONDS
             durable.write(shared, text)
 
-    def _log_bounds(self) -> Mapping[StorePath, int]:
+    def log_bounds(self) -> Mapping[StorePath, int]:
         """From which version on the log of each table is needed."""
-        sent = {each.model.table: each.version for each in self._publishers}
+        sent = {each.model.table: each.version for each in self.publishers}
         known = {
             self.layout.appended(model.table, model.materialized == "upsert"): sent.get(model.table, 0)
             for model in self.project.models
             if model.publish is not None
         }
-        for query in self._queries:
+        for query in self.queries:
             for path, version in query.pinned.items() if isinstance(query, NativeQuery) else ():
                 known[path] = min(version, known.get(path, version))
         return log_readers.bounds(self.project, self.layout, known)
@@ -202,13 +205,13 @@ class Run:
             table: {field.name: field.dataType.simpleString() for field in schema}
             for table, schema in self._schemas.items()
         }
-        names = [*(query.name for query in self.project.queries), *(each.landing.query for each in self._landings)]
+        names = [*(query.name for query in self.project.queries), *(each.landing.query for each in self.landings)]
         declared.write(self.layout, Declared.of(self.project, types), names, self._options.accepted)
 
     def _land(self, query: LandingQuery) -> tuple[str, Supervised]:
         target = self.project.target
         task = LandingTask(query, target.ingest_interval, target.max_rows, self._signals, self._log)
-        readers = [q for q in self._queries if not isinstance(q, SnapshotQuery) and task.table in q.sources]
+        readers = [q for q in self.queries if not isinstance(q, SnapshotQuery) and task.table in q.sources]
         task.waiting = lambda: any(reader.waits for reader in readers)
         task.comparing = lambda: any(
             reader.waits and reader.compares_times for reader in readers if isinstance(reader, NativeQuery)
@@ -227,7 +230,7 @@ class Run:
         """Let a new query begin only once the queries whose tables it looks up have caught up."""
         members = {member.task.name: member for member in self.supervisor.members}
         needs = {name: [other.task.name for other in member.upstream] for name, member in members.items()}
-        new = [query for query in self._queries if not isinstance(query, SnapshotQuery) and query.is_new]
+        new = [query for query in self.queries if not isinstance(query, SnapshotQuery) and query.is_new]
         wanted = {
             writers[next(iter(query.outputs))].task.name: {writers[table].task.name for table in looked_up}
             for query in new
@@ -254,8 +257,8 @@ class Run:
         except Exception as error:
             if passes(error):
                 raise
-            self._unopened.update(tables)
-            self._unopened_tasks.append((tables, UnopenedTask(name, kind, f"it cannot be opened: {message_of(error)}")))
+            self._unopened_tables.update(tables)
+            self.unopened.append((tables, UnopenedTask(name, kind, f"it cannot be opened: {message_of(error)}")))
 
     def _opened(self, query: factory.AnyQuery) -> factory.AnyQuery:
         """A query whose tables exist, set up with what the queries of a run share."""
@@ -270,7 +273,7 @@ class Run:
 
     def _create_topics(self) -> None:
         kafka = self.project.target.kafka
-        landed = [topic for query in self._landings for topic in query.landing.topics]
+        landed = [topic for query in self.landings for topic in query.landing.topics]
         wanted = {topic.topic: topic.partitions for topic in landed}
         running = [model for query in self.project.queries for model in query.models]
         published = [model.publish for model in running if model.publish]
@@ -284,23 +287,27 @@ class Run:
 
         What prevents that is reported as the landing's own failure, when it runs.
         """
-        for landing in self._landings:
+        for landing in self.landings:
             with suppress(HeadraceError, KafkaException):
                 landing.settle()
                 landing.seed()
 
     def _refuse_unfit(self) -> None:
-        """Refuse publishers whose progress does not fit their table, before anything lands or is fenced off."""
-        outlets = {publisher.outlet.name: publisher for publisher in self._publishers}
-        recorded = read_all(self._publishers[0].outlet, outlets) if outlets else {}
-        findings = [finding for name, found in recorded.items() if (finding := outlets[name].finding(found))]
-        if findings:
-            raise InvalidProject(findings)
+        """Refuse publishers whose progress does not fit their table, before anything lands or is fenced off.
+
+        A transaction that a killed run has left open hides their progress until a publisher ends it, by opening.
+        """
+        outlets = {publisher.outlet.name: publisher for publisher in self.publishers}
+        with suppress(EnvironmentFault):
+            recorded = read_all(self.publishers[0].outlet, outlets, OPEN_SECONDS) if outlets else {}
+            findings = [finding for name, found in recorded.items() if (finding := outlets[name].finding(found))]
+            if findings:
+                raise InvalidProject(findings)
 
     def _open_publishers(self) -> None:
         """Let every publisher find its position, concurrently as each waits for the broker; then report findings."""
-        with ThreadPoolExecutor(len(self._publishers) or 1) as pool:
-            findings = [finding for found in pool.map(_opening_findings, self._publishers) for finding in found]
+        with ThreadPoolExecutor(len(self.publishers) or 1) as pool:
+            findings = [finding for found in pool.map(_opening_findings, self.publishers) for finding in found]
         if findings:
             raise InvalidProject(findings)
         self._remove_retired()
@@ -309,7 +316,7 @@ class Run:
         """Remove what swaps have put aside, once its time is over and no publisher needs it for comparison."""
         running = {query.name for query in self.project.queries}
         others = {model.query for model in self.project.models} - running
-        needed = {table_id for publisher in self._publishers for table_id in publisher.relies_on}
+        needed = {table_id for publisher in self.publishers for table_id in publisher.relies_on}
         for folder, done in swap.retired(self.layout).items():
             if swap.is_over(done) and others.isdisjoint(done.queries) and needed.isdisjoint(self._ids(folder)):
                 swap.remove(self.layout, folder)

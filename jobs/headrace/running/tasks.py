@@ -373,10 +373,10 @@ class UnopenedTask:
     def __init__(self, name: str, kind: QueryKind, cause: str) -> None:
         self.name, self.kind = name, kind
         self.wake = threading.Event()
-        self._cause = cause
+        self.cause = cause
 
     def step(self) -> bool:
-        raise HeadraceError(self._cause)
+        raise HeadraceError(self.cause)
 
     @property
     def is_caught_up(self) -> bool:

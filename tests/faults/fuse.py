@@ -1,0 +1,70 @@
+"""A process that dies at the k-th call that reaches beyond it: to the disk, or to Kafka."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from headrace.publishing import outlet
+
+FILE_CALLS = ("link", "rename", "replace", "unlink")
+"""Each of them is what makes a write, or the end of one, seen by others."""
+
+
+class Crash(Exception):
+    """The process is dead, and whatever it still calls has no effect."""
+
+
+@dataclass
+class Fuse:
+    """Counts calls down to the one at which the process dies; `None` while it is not to die.
+
+    Calls of the disk count if they are about files in a folder, that of the data.
+    """
+
+    folder: str = "/"
+    left: int | None = None
+    is_blown: bool = False
+
+    def burn(self) -> None:
+        """Pass a call, or die."""
+        if self.left is not None and not self.is_blown:
+            self.left -= 1
+            self.is_blown = self.left < 0
+        if self.is_blown:
+            raise Crash
+
+    def renew(self) -> None:
+        """Another process begins."""
+        self.left, self.is_blown = None, False
+
+    def install(self, patch: pytest.MonkeyPatch) -> Fuse:
+        """Stand between the runner and what it calls."""
+        for name in FILE_CALLS:
+            patch.setattr(os, name, self._fused(getattr(os, name), lambda path: str(path).startswith(self.folder)))
+        patch.setattr(outlet, "Producer", self._producer())
+        return self
+
+    def _fused(self, call: Callable[..., Any], counts: Callable[[Any], bool] = lambda _: True) -> Callable[..., Any]:
+        def fused(first: Any, *words: Any, **named: Any) -> Any:
+            if not counts(first):
+                return call(first, *words, **named)
+            self.burn()
+            done = call(first, *words, **named)
+            self.burn()
+            return done
+
+        return fused
+
+    def _producer(self) -> type[Producer]:
+        class Fused(Producer):
+            """Dies before or after what the broker notices."""
+
+        for name in ("init_transactions", "begin_transaction", "produce", "commit_transaction"):
+            setattr(Fused, name, self._fused(getattr(Producer, name)))
+        return Fused
