@@ -96,7 +96,9 @@ def read_all(outlet: Outlet, names: Collection[str], patience: float = LONGEST) 
     waits for a transaction that is open; then EnvironmentFault.
     """
     settings = {"group.id": outlet.name, "isolation.level": "read_committed", "enable.auto.commit": False}
-    consumer = Consumer({**outlet.config, **settings, "auto.offset.reset": "earliest", "enable.partition.eof": True})
+    settings |= {"auto.offset.reset": "earliest", "enable.partition.eof": True}
+    # By default the broker holds an answer that says no more than that this is the end for half a second.
+    consumer = Consumer({**outlet.config, **settings, "fetch.wait.max.ms": 10})
     try:
         newest = _newest(consumer, outlet, names, patience)
     finally:
