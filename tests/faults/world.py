@@ -43,6 +43,7 @@ AHEAD = 10 * MINUTE_MS
 
 Action = Literal["land", "step", "publish"]
 EVERYTHING = 100_000
+_ROUNDS = 30
 _TWO_RUNNERS = (Overtaken, HeadraceError, KafkaException)
 """How a runner learns that there is another one."""
 
@@ -144,15 +145,15 @@ class World:
             self.seen["maintained"] += done is not None
 
     def save(self) -> None:
-        """Take a backup."""
-        self._release(self.run)
+        """Take a backup, while no runner is alive."""
+        self._end_all()
         self.saved = self._copied(), self._sent
         self.start()
 
     def restore(self) -> None:
         """Put an older backup in place: it goes on from there if nothing was sent since, and else is refused."""
         assert self.saved is not None
-        self._release(self.run)
+        self._end_all()
         (older, sent), newer = self.saved, self._copied()
         backup.put_back(self._layout, older)
         try:
@@ -168,16 +169,18 @@ class World:
     def finish(self) -> None:
         """Process all there is, and compare every table and topic with the oracle."""
         self.send([(sale("closing", 1), 5 * MINUTE_MS)])
-        while any([self._do(self.run, *at, EVERYTHING) for at in self._everybody(self.run)]):
-            pass
+        for _ in range(_ROUNDS):
+            if not any([self._do(self.run, *at, EVERYTHING) for at in self._everybody(self.run)]):
+                break
+        else:
+            raise AssertionError("there is always more to do")
         for query in self.run.queries:
             if isinstance(query, Group):
                 query.store_current()
         found, due = vars(outcome.found(self.place)), vars(outcome.expected(self.place.acked))
         wrong = {name: (found[name], due[name]) for name in due if found[name] != due[name]}
         assert not wrong, f"found and due: {wrong}"
-        for each in filter(None, (self.stale, self.run)):
-            self._release(each)
+        self._end_all()
 
     def check(self) -> None:
         """No batch is twice in a table."""
@@ -224,7 +227,7 @@ class World:
         try:
             return getattr(self, f"_{action}")(run, number, rows)
         except _TWO_RUNNERS:
-            if self.stale is None:
+            if self.stale is None or self._fuse.is_blown:
                 raise
             self.seen[f"another one met in {action}"] += 1
             if action == "land":
@@ -247,6 +250,11 @@ class World:
 
     def _publish(self, run: Run, number: int, rows: int) -> bool:
         return run.publishers[number % len(run.publishers)].step() is not None
+
+    def _end_all(self) -> None:
+        for each in filter(None, (self.stale, self.run)):
+            self._release(each)
+        self.stale = None
 
     def _release(self, run: Run) -> None:
         """Let a runner go; what it calls at its end has no effect."""
