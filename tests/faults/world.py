@@ -155,7 +155,7 @@ class World:
         assert self.saved is not None
         self._end_all()
         (older, sent), newer = self.saved, self._copied()
-        backup.put_back(self._layout, older)
+        self._put_back(older)
         try:
             self.start()
             assert sent == self._sent, "an older copy goes on, and what was sent since will be sent again"
@@ -163,7 +163,7 @@ class World:
         except InvalidProject as error:
             assert {finding.code for finding in error.findings} == {"publish-ahead"}
             self.seen["older copy refused"] += 1
-            backup.put_back(self._layout, newer)
+            self._put_back(newer)
             self.start()
 
     def finish(self) -> None:
@@ -211,6 +211,10 @@ class World:
         to = self.place.folder / f"copy-{self._copies}"
         backup.take(self._layout, to, (self.place.project.name, self.place.name), {})
         return to
+
+    def _put_back(self, copy: Path) -> None:
+        backup.put_back(self._layout, copy)
+        self.place.forget_tables()  # each runner has a JVM of its own, and here they share one
 
     def _everybody(self, run: Run) -> Iterator[tuple[Action, int]]:
         yield from (("land", number) for number in range(len(run.landings)))

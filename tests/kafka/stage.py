@@ -70,10 +70,7 @@ class Stage(Cluster):
     def failures(self, *select: str, project: Project | None = None) -> tuple[Failure, ...]:
         """Do what `run --available-now` does, in this process, and return which queries failed."""
         declared = project or self.project
-        jvm: Any = self.spark._jvm
-        java_class(
-            jvm, "org.apache.spark.sql.delta.DeltaLog"
-        ).clearCache()  # a reset by another process has recreated tables
+        self.forget_tables()  # a reset by another process may have recreated some
         with lease.held(Layout(declared.target.data_dir)):
             run = Run(
                 self.spark,
@@ -88,9 +85,13 @@ class Stage(Cluster):
             alarm.start()
             failures = run.wait(too_late)
             alarm.cancel()
-            _unload_state(jvm)
+            _unload_state(self.spark._jvm)
         assert not too_late.is_set(), run.status().to_json()
         return failures
+
+    def forget_tables(self) -> None:
+        """Let Spark read the logs of all tables anew: somebody has put others in their place."""
+        java_class(self.spark._jvm, "org.apache.spark.sql.delta.DeltaLog").clearCache()
 
     @cached_property
     def project(self) -> Project:
