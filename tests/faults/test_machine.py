@@ -118,6 +118,7 @@ def test_nothing_is_lost_doubled_or_wrong(stage: Stage, monkeypatch: pytest.Monk
     stage.create({**SOURCES, "shipping": 1, "notifications-events-v1": 1})
     monkeypatch.setattr(delta, "_SEEN_SECONDS", 0)  # here logs are trimmed at once
     monkeypatch.setattr(delta, "_UNTOUCHED", 0)
+    monkeypatch.setattr(delta, "_HISTORY_SECONDS", 0)  # and files that were replaced go at once
     fuse, seen, number = Fuse().install(monkeypatch), Counter[str](), count()
 
     class Tried(Machine):
