@@ -11,13 +11,10 @@ import pytest
 from confluent_kafka import Producer
 
 from headrace.publishing import outlet
+from tests.kafka.crash import Crash
 
 FILE_CALLS = ("link", "rename", "replace", "unlink")
 """Each of them is what makes a write, or the end of one, seen by others."""
-
-
-class Crash(Exception):
-    """The process is dead, and whatever it still calls has no effect."""
 
 
 @dataclass

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from headrace.tables import delta
 from tests.faults.fuse import Fuse
-from tests.faults.world import EVERYTHING, SOURCES, Action, World
+from tests.faults.world import EVERYTHING, TOPICS, Action, World
 from tests.kafka.events import BAD, NEVER_MADE, made, order, sale
 from tests.kafka.oracle import MINUTE_MS, SALES
 from tests.kafka.stage import Stage
@@ -115,7 +115,7 @@ class Machine(RuleBasedStateMachine):
 
 @pytest.mark.parametrize("examples", [long(FEW), long(40)])
 def test_nothing_is_lost_doubled_or_wrong(stage: Stage, monkeypatch: pytest.MonkeyPatch, examples: int) -> None:
-    stage.create({**SOURCES, "shipping": 1, "notifications-events-v1": 1})
+    stage.create(TOPICS)
     monkeypatch.setattr(delta, "_SEEN_SECONDS", 0)  # here logs are trimmed at once
     monkeypatch.setattr(delta, "_UNTOUCHED", 0)
     monkeypatch.setattr(delta, "_HISTORY_SECONDS", 0)  # and files that were replaced go at once

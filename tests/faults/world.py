@@ -27,16 +27,18 @@ from headrace.running.runner import Options, Run
 from headrace.store.layout import Layout
 from headrace.store.maintenance import Maintenance, Policy
 from headrace.streaming.native import NativeQuery
-from tests.faults.fuse import Crash, Fuse
+from tests.faults.fuse import Fuse
 from tests.kafka import outcome
 from tests.kafka.cluster import Event
+from tests.kafka.crash import Crash
 from tests.kafka.events import sale
 from tests.kafka.oracle import MANUFACTURED, MINUTE_MS, ORDERS, SALES
 from tests.kafka.stage import DOMAINS, Stage
 from tests.waiting import PATIENCE
 
-SOURCES = {ORDERS: 2, MANUFACTURED: 1, SALES: 2}
 PUBLISHED = ("shipping", "notifications-events-v1")
+TOPICS = {ORDERS: 2, MANUFACTURED: 1, SALES: 2} | dict.fromkeys(PUBLISHED, 1)
+"""Topics and how many partitions they have."""
 
 AHEAD = 10 * MINUTE_MS
 """By so many milliseconds event times are ahead of the clock, so that no tick decides what is late."""
@@ -275,8 +277,7 @@ class World:
 
     def _empty_topics(self) -> None:
         """Drop the records of earlier worlds; a broker that is busy may not know yet that it leads a partition."""
-        partitions = {**SOURCES, **dict.fromkeys(PUBLISHED, 1)}
-        ends = [TopicPartition(topic, number, -1) for topic, count in partitions.items() for number in range(count)]
+        ends = [TopicPartition(topic, number, -1) for topic, count in TOPICS.items() for number in range(count)]
         for attempt in Retrying(retry=retry_if_exception_type(KafkaException), stop=stop_after_delay(PATIENCE)):
             with attempt:
                 for done in self.place.admin.delete_records(ends).values():

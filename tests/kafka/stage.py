@@ -90,7 +90,7 @@ class Stage(Cluster):
         return failures
 
     def forget_tables(self) -> None:
-        """Let Spark read the logs of all tables anew: somebody has put others in their place."""
+        """Let Spark read the logs of all tables again: somebody has put others in their place."""
         java_class(self.spark._jvm, "org.apache.spark.sql.delta.DeltaLog").clearCache()
 
     @cached_property

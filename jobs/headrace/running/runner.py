@@ -28,6 +28,7 @@ from headrace.project.kafka_options.topic_names import PROGRESS_SETTINGS, progre
 from headrace.project.model import Input, Model, Project
 from headrace.project.rules.duration_rules import IDLE_TICK
 from headrace.publishing.outlet import Outlet, read_all
+from headrace.publishing.progress import Recorded
 from headrace.publishing.publisher import Publisher
 from headrace.publishing.routes import Rules
 from headrace.publishing.sent import retired_tables
@@ -298,11 +299,13 @@ class Run:
         A transaction that a killed run has left open hides their progress until a publisher ends it, by opening.
         """
         outlets = {publisher.outlet.name: publisher for publisher in self.publishers}
-        with suppress(EnvironmentFault):
-            recorded = read_all(self.publishers[0].outlet, outlets, OPEN_SECONDS) if outlets else {}
-            findings = [finding for name, found in recorded.items() if (finding := outlets[name].finding(found))]
-            if findings:
-                raise InvalidProject(findings)
+        recorded: Mapping[str, Recorded] = {}
+        if outlets:
+            with suppress(EnvironmentFault):
+                recorded = read_all(self.publishers[0].outlet, outlets, OPEN_SECONDS)
+        findings = [finding for name, found in recorded.items() if (finding := outlets[name].finding(found))]
+        if findings:
+            raise InvalidProject(findings)
 
     def _open_publishers(self) -> None:
         """Let every publisher find its position, concurrently as each waits for the broker; then report findings."""

@@ -123,7 +123,7 @@ class CommitTable:
 
     def newest_version(self) -> int:
         """The newest version there is, whoever wrote it; -1 for a table that does not exist yet."""
-        if self._newest < 0 or self._is_out_of_sight:
+        if self._is_out_of_sight:
             self._newest = newest_version(self.path)
         while self._entry(self._newest + 1).is_file():
             self._newest += 1
@@ -132,7 +132,9 @@ class CommitTable:
 
     @property
     def _is_out_of_sight(self) -> bool:
-        """Whether the version seen last has left the log: the next ones have too, so there seem to be none."""
+        """Whether none was seen yet, or it has left the log: the next ones have too, so there seem to be none."""
+        if self._newest < 0:
+            return True
         return abs(time.time() - self._seen_at) > _SEEN_SECONDS and not self._entry(self._newest).is_file()
 
     @property
@@ -292,7 +294,7 @@ class CommitTable:
 
     def _commit(self, actions: list[Mapping[str, Any]], marker: Mapping[str, Any], again: bool = False) -> None:
         """Write the next entry of the log, whole or not at all; Overtaken if the batch is there already."""
-        if self._newest < 0 or self._is_out_of_sight:
+        if self._is_out_of_sight:
             self.newest_version()
         self._refuse_harm()
         self._refuse_done(marker, again)
