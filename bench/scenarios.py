@@ -81,16 +81,18 @@ def contest(
     """The job of a contestant, started and ready; `chosen` is which queries headrace runs of a project."""
     data = folder / one.name
     data.mkdir()
-    environment = {
-        "HEADRACE_KAFKA_BOOTSTRAP": bootstrap,
-        "HEADRACE_DATA_DIR": str(data),
-        "PYTHONPATH": f"{ROOT}:{ROOT / 'jobs'}",
-    }
+    variables = environment(bootstrap, data)
     if one == HEADRACE:
-        _check(project, environment)
-    with job(one.command(bootstrap, data, chosen, project), data, environment) as running:
+        _check(project, variables)
+    with job(one.command(bootstrap, data, chosen, project), data, variables) as running:
         wait_for(lambda: running.has_logged("started"), f"the start of {one.name}")
         yield running
+
+
+def environment(bootstrap: str, data: Path) -> dict[str, str]:
+    """What a job finds in its environment: its broker, its folder, and the code."""
+    path = f"{ROOT}:{ROOT / 'jobs'}"
+    return {"HEADRACE_KAFKA_BOOTSTRAP": bootstrap, "HEADRACE_DATA_DIR": str(data), "PYTHONPATH": path}
 
 
 def _check(project: Path, environment: dict[str, str]) -> None:
