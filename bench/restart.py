@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 from bench import load
-from bench.process import Job, job, wait_for
-from bench.scenarios import HEADRACE, STEP, DeltaRows, Figures, contest, environment, shipped, stage
+from bench.process import job, wait_for
+from bench.scenarios import HEADRACE, ROOT, STEP, DeltaRows, Figures, contest, environment, shipped, stage
 
 _OPEN = 10
 """For so many finished orders, one is open."""
@@ -15,21 +15,24 @@ _OPEN = 10
 
 def restart(folder: Path, orders: int) -> Figures:
     """From the start of a process to the shipment of an order that waits in Kafka, in a young place and an old one."""
-    fresh, _ = _old_place(folder / "fresh", 1)
-    old, peak = _old_place(folder / "old", orders)
-    figures = {"orders": orders, "open": orders // _OPEN, "start_s_new": fresh, "start_s_old": old}
-    return {**figures, "growth": round(old / fresh, 2), "peak_mib": peak}
+    young, old = _start_after(folder / "young", 1), _start_after(folder / "old", orders)
+    return {
+        "orders": orders,
+        "open": orders // _OPEN,
+        **{f"{name}_young": value for name, value in young.items()},
+        **{f"{name}_old": value for name, value in old.items()},
+    }
 
 
-def _old_place(folder: Path, orders: int) -> tuple[float, int]:
-    """Seconds until the first row of a second start, after so many orders were shipped, and its memory."""
+def _start_after(folder: Path, orders: int) -> Figures:
+    """What a second start costs until its first row, after so many orders were shipped."""
     with stage(folder) as bootstrap:
         with contest(HEADRACE, bootstrap, folder) as running:
             _send(bootstrap, orders)
             wait_for(lambda: bool(running.cpu()) and shipped(HEADRACE, folder) >= orders, f"{orders} orders", 3000)
             time.sleep(60)  # for its maintenance
         load.send_all(bootstrap, list(load.messages("new")))
-        return _seconds_to_first_row(bootstrap, folder)
+        return _first_row(bootstrap, folder)
 
 
 def _send(bootstrap: str, orders: int) -> None:
@@ -39,15 +42,16 @@ def _send(bootstrap: str, orders: int) -> None:
         load.send_all(bootstrap, [load.messages(f"open{n:08d}")[0] for n in step if n % _OPEN == 0])
 
 
-def _seconds_to_first_row(bootstrap: str, folder: Path) -> tuple[float, int]:
+def _first_row(bootstrap: str, folder: Path) -> Figures:
     data = folder / HEADRACE.name
-    rows, started = DeltaRows(folder / HEADRACE.name / HEADRACE.table), time.monotonic()
-    command = HEADRACE.command(bootstrap, data, ("--select", "shipping"), Path(__file__).parent.parent)
+    rows, started = DeltaRows(data / HEADRACE.table), time.monotonic()
+    command = HEADRACE.command(bootstrap, data, ("--select", "shipping"), ROOT)
     with job(command, data, environment(bootstrap, data)) as running:
         wait_for(lambda: running.cpu() >= 0 and "new" in rows.new(), "the first new shipment")
-        return round(time.monotonic() - started, 1), _peak(running)
-
-
-def _peak(running: Job) -> int:
-    running.cpu()
-    return running.peak_bytes >> 20
+        wall, own = time.monotonic() - started, running.process.cpu_times()
+        return {
+            "start_s": round(wall, 1),
+            "start_jvm_cpu_s": round(running.cpu(), 1),
+            "start_python_cpu_s": round(own.user + own.system, 1),
+            "start_peak_mib": running.peak_bytes >> 20,
+        }
