@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from headrace.tables import delta
 from tests.faults.fuse import Fuse
-from tests.faults.world import EVERYTHING, TOPICS, Action, World
+from tests.faults.world import EVERYTHING, TOPICS, Action, Clock, World
 from tests.kafka.events import BAD, NEVER_MADE, made, order, sale
 from tests.kafka.oracle import MINUTE_MS, SALES
 from tests.kafka.stage import Stage
@@ -31,10 +31,13 @@ ITEMS = {"a": (1,), "b": (1, 2), "c": (1, 2, 3), "d": (1, NEVER_MADE)}
 FEW = 3
 """So many examples of twenty steps are a quick try; all situations come up in more of them only."""
 
+SECONDS = 1
+"""So much time passes with each step: in twenty of them, less than makes a record late."""
+
 SITUATIONS = (
     *(f"died in {action}" for action in ("land", "step", "publish", "tick", "start")),
     *(f"another one met in {action}" for action in ("land", "step", "publish")),
-    *("older copy taken", "older copy refused", "maintained", "a tick", "a rejected record"),
+    *("older copy taken", "older copy refused", "maintained", "a tick", "clock put back", "a rejected record"),
 )
 """What must have come up, or the test has not tried what it says."""
 
@@ -105,9 +108,14 @@ class Machine(RuleBasedStateMachine):
     def restore(self) -> None:
         self.world.restore()
 
+    @rule(seconds=st.integers(1, 3600))
+    def put_the_clock_back(self, seconds: int) -> None:
+        self.world.put_the_clock_back(seconds)
+
     @invariant()
     def nothing_is_twice(self) -> None:
         self.world.check()
+        self.world.clock.go_on(SECONDS)
 
     def teardown(self) -> None:
         self.world.finish()
@@ -119,11 +127,11 @@ def test_nothing_is_lost_doubled_or_wrong(stage: Stage, monkeypatch: pytest.Monk
     monkeypatch.setattr(delta, "_SEEN_SECONDS", 0)  # here logs are trimmed at once
     monkeypatch.setattr(delta, "_UNTOUCHED", 0)
     monkeypatch.setattr(delta, "_HISTORY_SECONDS", 0)  # and files that were replaced go at once
-    fuse, seen, number = Fuse().install(monkeypatch), Counter[str](), count()
+    fuse, clock, seen, number = Fuse().install(monkeypatch), Clock().install(monkeypatch), Counter[str](), count()
 
     class Tried(Machine):
         def make(self) -> World:
-            return World(stage, stage.folder / f"world-{next(number)}", fuse, seen)
+            return World(stage, stage.folder / f"world-{next(number)}", fuse, clock, seen)
 
     tried = settings(
         max_examples=examples,

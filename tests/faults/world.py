@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, timezone
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+import pytest
 from confluent_kafka import KafkaException, TopicPartition
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay
 
 from headrace.environment import backup
 from headrace.errors import HeadraceError, InvalidProject, Overtaken
+from headrace.landing import landing
+from headrace.landing.landing_time import LandingTime
 from headrace.project import selection
 from headrace.project.model import Project
 from headrace.queries.group import Group
@@ -40,14 +42,30 @@ PUBLISHED = ("shipping", "notifications-events-v1")
 TOPICS = {ORDERS: 2, MANUFACTURED: 1, SALES: 2} | dict.fromkeys(PUBLISHED, 1)
 """Topics and how many partitions they have."""
 
-AHEAD = 10 * MINUTE_MS
-"""By so many milliseconds event times are ahead of the clock, so that no tick decides what is late."""
-
 Action = Literal["land", "step", "publish"]
 EVERYTHING = 100_000
 _ROUNDS = 30
 _TWO_RUNNERS = (Overtaken, HeadraceError, KafkaException)
 """How a runner learns that there is another one."""
+
+
+@dataclass
+class Clock:
+    """The clock of all runners, which a slow machine does not move: ticks would make records late."""
+
+    now: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
+    elapsed: float = 0.0
+
+    def go_on(self, seconds: float) -> None:
+        self.now, self.elapsed = self.now + timedelta(seconds=seconds), self.elapsed + seconds
+
+    def put_back(self, seconds: float) -> None:
+        """Somebody sets the clock; no less time has passed."""
+        self.now -= timedelta(seconds=seconds)
+
+    def install(self, patch: pytest.MonkeyPatch) -> Clock:
+        patch.setattr(landing, "LandingTime", lambda: LandingTime(lambda: self.now, lambda: self.elapsed))
+        return self
 
 
 @dataclass
@@ -65,16 +83,18 @@ class Place(Stage):
 class World:
     """What was sent, what is stored, and the runner that is alive."""
 
-    def __init__(self, stage: Stage, folder: Path, fuse: Fuse, seen: Counter[str]) -> None:
+    def __init__(self, stage: Stage, folder: Path, fuse: Fuse, clock: Clock, seen: Counter[str]) -> None:
         folder.mkdir()
         self.place = Place(stage.bootstrap, folder, stage.broker, stage.spark, folder.name)
         self.seen = seen
         self.stale: Run | None = None
         self.saved: tuple[Path, int] | None = None
+        self.clock = clock
+        self.clock.now = datetime.now(timezone.utc)
         self._fuse = fuse
         self._fuse.folder = str(self.place.data_dir)
         self._doing = "start"
-        self._begun = int(time.time() * 1000) + AHEAD
+        self._begun = int(clock.now.timestamp() * 1000)
         self._copies = 0
         self._empty_topics()
         self.run = self._made()
@@ -98,10 +118,10 @@ class World:
     def tick(self) -> None:
         """Let time pass for landings that have nothing left to read."""
         self._doing = "tick"
-        for landing in self.run.landings:
-            while landing.step(EVERYTHING):
+        for each in self.run.landings:
+            while each.step(EVERYTHING):
                 pass
-            self.seen["a tick"] += landing.tick() is not None
+            self.seen["a tick"] += each.tick() is not None
 
     def start(self) -> None:
         """Another runner, which knows only what is stored."""
@@ -145,6 +165,11 @@ class World:
         for _, path, _ in upkeep.tables(self.place.project, self._layout):
             done = Maintenance(path, Policy(keep_history=0.0, kept=1, worth=1)).step(bounds.get(path))
             self.seen["maintained"] += done is not None
+
+    def put_the_clock_back(self, seconds: float) -> None:
+        """Landing time goes on from where it was."""
+        self.clock.put_back(seconds)
+        self.seen["clock put back"] += any(each.time.read() > self.clock.now for each in self.run.landings)
 
     def save(self) -> None:
         """Take a backup, while no runner is alive."""
@@ -265,9 +290,9 @@ class World:
     def _release(self, run: Run) -> None:
         """Let a runner go; what it calls at its end has no effect."""
         left, self._fuse.is_blown = self._fuse.left, True
-        for landing in run.landings:
+        for each in run.landings:
             with suppress(Crash):
-                landing.forget()
+                each.forget()
         for query in run.queries:
             with suppress(Crash):
                 query.stop() if isinstance(query, NativeQuery) else query.drop()

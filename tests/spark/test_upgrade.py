@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from pydantic import TypeAdapter
 from ruamel.yaml import YAML
 
+from headrace import cli
+from headrace.planning import declared
 from headrace.planning.declared import Declared
 from headrace.store.layout import Layout
 from headrace.testing.cases.case import Batch
 from headrace.testing.cases.landing import land
 from headrace.testing.runs.disk import land_batch
 from headrace.testing.runs.sandbox import Sandbox
-from headrace.testing.upgrade import Upgrade, recorded_batches, upgrade
+from headrace.testing.upgrade import Truth, Upgrade, contradicts, recorded_batches, upgrade
 from tests.plan import corpus
 
 pytestmark = pytest.mark.spark
@@ -52,6 +55,39 @@ def test_nothing_is_proven_by_batches_without_rows(sandbox: Sandbox, tmp_path: P
     made = tried(sandbox, tmp_path, "fold", "another filter")
     steps = [[batch] for batch in land(sandbox.judge, made.new, GIVEN[:1]).batches]
     assert made.judge([*steps, []], 1).truth == "UNPROVEN"
+
+
+@pytest.mark.parametrize(("name", "truth"), [("a column that is not read back", "KEEP"), ("another amount", "MIX")])
+def test_plan_is_proven_on_what_has_landed(
+    sandbox: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, truth: str
+) -> None:
+    made = tried(sandbox, tmp_path, "fold", name)
+    layout = made.new.target.layout
+    queries = [query.name for query in made.old.queries] + [landing.query for landing in made.old.landings]
+    edit = EDITS["fold", name]
+    declared.write(layout, Declared.of(made.old, edit.shape.schemas), queries, {})
+    sandbox.landing_table(layout, "s").create()
+    for batch in land(sandbox.judge, made.new, GIVEN).batches:
+        land_batch(sandbox, layout, batch)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["-C", str(made.new.root), "-t", "test", "plan", "--prove", made.table, "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert (ended.value.code, found["plan"], found["truth"], found["contradicts"]) == (0, edit.verdict, truth, False)
+
+
+@pytest.mark.parametrize(
+    ("truth", "planned"), [("KEEP", "SAME"), ("MIX", "SAME"), ("MIX", "KEEP"), ("RESET", "KEEP"), ("RESET", "MIX")]
+)
+def test_worse_than_promised_contradicts(truth: Truth, planned: str) -> None:
+    assert contradicts(truth, planned)
+
+
+@pytest.mark.parametrize(
+    ("truth", "planned"),
+    [("SAME", "KEEP"), ("KEEP", "KEEP"), ("MIX", "FORWARD"), ("SAME", "RESET"), ("UNPROVEN", "SAME")],
+)
+def test_better_than_promised_does_not(truth: Truth, planned: str) -> None:
+    assert not contradicts(truth, planned)
 
 
 def test_batches_that_have_landed_come_in_their_order(sandbox: Sandbox, tmp_path: Path) -> None:

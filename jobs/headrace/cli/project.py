@@ -92,12 +92,20 @@ def plan(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the live and the edited form of what differs.")
     ] = False,
+    prove: Annotated[
+        str | None,
+        typer.Option("--prove", metavar="<model>", help="Try the verdict on the newest batches that have landed."),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Say what an edit does to what is running, model by model.
 
     Example: headrace plan --explain
     """
+    if prove is not None:
+        from headrace.commands.edits import upgrading
+
+        return upgrading.prove(context.obj, prove, json)
     from headrace.commands.edits import planning
 
     return planning.show(context.obj, tuple(select or ()), explain, json)

@@ -1,4 +1,4 @@
-"""What a rebuild costs: rows and bytes that would have to be read again, and the time at the last rate."""
+"""What a rebuild costs: rows and bytes that would have to be read again, as the logs of the tables count them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from headrace.project import graph
 from headrace.project.model import Project, Query
-from headrace.reading.status import read_status
 from headrace.store.delta_tables import is_table, open_table
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
@@ -15,15 +14,13 @@ from headrace.store.paths import StorePath
 
 @dataclass(frozen=True)
 class Cost:
-    """Rows and bytes of all that a query streams; `seconds` is None where no rate is known."""
+    """Rows and bytes of all that a query streams. No time: the rate of small batches says nothing about large ones."""
 
     rows: int
     bytes: int
-    seconds: float | None = None
 
     def __str__(self) -> str:
-        time = f", about {_time(self.seconds)} at the last rate" if self.seconds is not None else ""
-        return f"{self.rows} rows, {_size(self.bytes)} to read again{time}"
+        return f"{self.rows} rows, {_size(self.bytes)} to read again"
 
 
 def of(project: Project, layout: Layout, query: Query) -> Cost:
@@ -34,9 +31,7 @@ def of(project: Project, layout: Layout, query: Query) -> Cost:
             table = open_table(path)
             rows += table.count()
             size += sum(table.get_add_actions().column("size_bytes").to_pylist())
-    rates = {one.name: one.rows_per_second for one in read_status(project, layout).queries}
-    rate = rates.get(query.name, 0.0)
-    return Cost(rows, size, rows / rate if rate > 0 else None)
+    return Cost(rows, size)
 
 
 def _streamed(project: Project, layout: Layout, query: Query) -> Iterator[StorePath]:
@@ -59,9 +54,3 @@ def _size(number: float) -> str:
             return f"{number:.0f} {unit}"
         number /= 1000
     return f"{number:.1f} TB"
-
-
-def _time(seconds: float) -> str:
-    if seconds < 60:
-        return f"{max(seconds, 1):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

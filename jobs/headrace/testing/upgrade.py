@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
@@ -25,6 +25,14 @@ from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.runs.scope import narrowed
 
 Truth = Literal["SAME", "KEEP", "MIX", "RESET", "UNPROVEN"]
+_BEARS_OUT: Mapping[str, Collection[Truth]] = {
+    "SAME": ("SAME", "UNPROVEN"),
+    "KEEP": ("SAME", "KEEP", "UNPROVEN"),
+    "FORWARD": ("SAME", "KEEP", "MIX", "UNPROVEN"),
+    "MIX": ("SAME", "KEEP", "MIX", "UNPROVEN"),
+}
+"""What may happen by each verdict of a plan that promises something; a careful one is no false promise."""
+
 Batches = Sequence[Sequence[LandedBatch]]
 """What lands, step by step."""
 
@@ -98,6 +106,11 @@ class Upgrade:
                 process.advance()
         finally:
             process.stop()
+
+
+def contradicts(truth: Truth, planned: str) -> bool:
+    """Whether what really happens is worse than the verdict of the plan promises."""
+    return planned in _BEARS_OUT and truth not in _BEARS_OUT[planned]
 
 
 def upgrade(sandbox: Sandbox, project: Project, declared: Declared, table: str) -> Upgrade:
