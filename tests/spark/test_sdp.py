@@ -14,9 +14,11 @@ from pyspark.sql import SparkSession
 
 from headrace.commands.exporting import export_sdp
 from headrace.commands.workspace import Workspace
+from headrace.elsewhere import sdp
 from headrace.elsewhere.sdp import SETTINGS, Export, export
 from headrace.project import loader
 from headrace.spark import session
+from headrace.store.paths import path_of
 from headrace.testing.runs.sandbox import Sandbox
 
 pytestmark = pytest.mark.spark
@@ -48,6 +50,18 @@ def test_reasons_are_those_of_the_model(exported: Export) -> None:
     assert exported.kinds["gold.sales_per_minute"] == "streaming table"
     assert exported.refused["silver.sales_totals"].startswith("upsert")
     assert exported.refused["gold.sales_notifications"] == "it reads silver.sales_totals, which does not go along"
+
+
+@pytest.mark.usefixtures("exported")
+def test_settings_reach_the_store_and_name_its_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sdp, "resolve", lambda name: (Path(f"/{name}.jar"),))
+    keys = {"aws_access_key_id": "id", "aws_secret_access_key": "s3cret", "aws_region": "eu-central-1"}
+    target = replace(PROJECT.target, store=path_of("s3://lake/shop", keys))
+    settings = export(replace(PROJECT, target=target), tmp_path).files[SETTINGS].splitlines()
+    own = "spark.hadoop.fs.s3a.bucket.lake"
+    assert {"spark.driver.extraClassPath=/spark.jar:/s3.jar", f"{own}.endpoint.region=eu-central-1"} <= {*settings}
+    assert f"# a secret, for you to give: {own}.secret.key" in settings
+    assert not any("s3cret" in line for line in settings)
 
 
 def test_dry_run_accepts_what_is_exported(

@@ -17,16 +17,19 @@ from sqlglot import exp
 
 from headrace.environment.jars import resolve
 from headrace.landing.body import body_type, read, typed
+from headrace.project import secret_values
 from headrace.project.literals import literal, quoted
-from headrace.project.model import LANDING_COLUMNS, Input, Landing, Model, Project, Topic
+from headrace.project.model import LANDING_COLUMNS, Input, Landing, Model, Project, Target, Topic
 from headrace.project.sql import calls, dialect, sqltext
 from headrace.project.statement import bind
+from headrace.secrets import is_secret
 from headrace.spark.session import DELTA
+from headrace.store import hadoop
 from headrace.store.paths import StorePath, spark_uri
 
 _STATEFUL = (exp.Window, exp.AggFunc, exp.Group, exp.Join, exp.Distinct, exp.Order, exp.Limit, exp.SetOperation)
 SETTINGS = "spark.properties"
-"""The file with the settings for Delta that Spark needs before it starts."""
+"""The file with the settings for Delta and the store that Spark needs before it starts."""
 
 _WORDS = {"view": "temporary view", "append": "streaming table"}
 
@@ -62,7 +65,7 @@ def export(project: Project, folder: Path) -> Export:
     refused = dict(_refused(project))
     exported = [model for model in project.models if model.table not in refused]
     read = {ref.table for model in exported for ref in model.inputs}
-    files = {"spark-pipeline.yml": _spec(project, folder), SETTINGS: _settings()}
+    files = {"spark-pipeline.yml": _spec(project, folder), SETTINGS: _settings(project.target)}
     files["transformations/bronze.py"] = _bronze(project, read)
     files |= {f"transformations/{model.layer}/{model.name}.sql": _statement(project, model) for model in exported}
     return Export(files, {model.table: _WORDS[model.materialized] for model in exported}, refused)
@@ -138,10 +141,14 @@ def _spec(project: Project, folder: Path) -> str:
     return f"name: {project.name}\n{storage}\nlibraries:\n  - glob: {{include: transformations/**}}\n"
 
 
-def _settings() -> str:
-    jars = os.pathsep.join(map(str, resolve("spark")))
-    settings = {"spark.driver.extraClassPath": jars, **DELTA, "spark.sql.session.timeZone": "UTC"}
-    return "".join(f"{name}={value}\n" for name, value in settings.items())
+def _settings(target: Target) -> str:
+    """What Spark needs to read the tables, and by name what it needs of secrets: those are not written to files."""
+    place = hadoop.Place("") if target.place is None else target.place
+    jars = os.pathsep.join(map(str, (*resolve("spark"), *(jar for name in place.jars for jar in resolve(name)))))
+    secret = {name for name, value in place.confs.items() if is_secret(name) or value in secret_values.of(target)}
+    settings = {"spark.driver.extraClassPath": jars, **DELTA, "spark.sql.session.timeZone": "UTC", **place.confs}
+    lines = [f"{name}={value}" for name, value in settings.items() if name not in secret]
+    return "\n".join([*lines, *(f"# a secret, for you to give: {name}" for name in sorted(secret)), ""])
 
 
 def _bronze(project: Project, tables: set[str]) -> str:
