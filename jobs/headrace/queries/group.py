@@ -179,7 +179,8 @@ class Group:
     def _fitted(self, last: Inputs) -> Inputs:
         """The inputs of a batch to be run again, with what the models read since they were edited."""
         ranges = {name: last.ranges.get(name, (source.done, source.done)) for name, source in self.sources.items()}
-        versions = {**self._versions(), **{name: last.snapshots[name] for name in self._lookups.keys() & last.snapshots}}
+        known = {name: version for name, version in last.snapshots.items() if name in self._lookups}
+        versions = {**self._versions(), **known}
         fitted = replace(last, ranges=ranges, snapshots=versions)
         if (fitted.ranges, fitted.snapshots) != (last.ranges, last.snapshots):
             self._inputs.revise(fitted)
