@@ -5,7 +5,8 @@
 - `json_files`: JSON files that are read whole, or refused by name.
 - `lease`: one process at a time runs, rebuilds a query or sends letters; for clear words, as no row depends on it.
 - `commits`, `history`: the commits of a table, from its log and from what stays of those that have left it.
-- `maintenance`, `data_files`, `parquet`: what keeps a table small however old it gets.
+- `maintenance`, `parquet`: what keeps a table small however old it gets.
+- `removal`: data files that were replaced, and drafts of killed writers.
 - `retention`: which rows of a table are older than it is to keep.
 
 Rules: everything small goes through here; data files and checkpoints are Spark's. `durable.write_new` never replaces
