@@ -12,10 +12,11 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, Field, QueryBuilder, TableFeatures, write_deltalake
 from deltalake.schema import PrimitiveType
+from pyspark.errors import PySparkException
 from pyspark.sql.types import StructType
 
 from headrace.errors import HeadraceError, Overtaken
-from headrace.spark.failures import passes
+from headrace.spark.failures import message_of, passes
 from headrace.store import durable, parquet
 from headrace.store.commits import UPKEEP, actions_of, entry_path, marker_of, put_entry
 from headrace.store.maintenance import Maintenance, Policy
@@ -320,6 +321,14 @@ def test_rows_that_others_add_to_current_rows_are_refused_with_a_way_out(tmp_pat
     for refused in (lambda: table.note(marked(0)), ReplacedTable(table.spark, table.path, SCHEMA).create):
         with pytest.raises(HeadraceError, match=r"added rows.*remove this folder.*change log"):
             refused()
+
+
+def test_refusal_within_a_batch_of_the_streaming_engine_comes_in_its_own_words() -> None:
+    said = "/data/tables/gold/t: somebody has added rows to it in version 3"
+    traceback = f"Traceback (most recent call last):\n  File 'x', line 1\nheadrace.errors.HeadraceError: {said}\n"
+    text = f"[STREAM_FAILED] Query failed: Reason: An exception was raised by the Python Proxy.\n{traceback}\n\tat Java"
+    assert message_of(PySparkException(text)) == said
+    assert passes(PySparkException(text)) is False
 
 
 @pytest.mark.parametrize("error", [Overtaken("done"), RuntimeError("...\nheadrace.errors.Overtaken: done")])
