@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 from headrace.errors import HeadraceError, Overtaken
 from headrace.spark.failures import message_of, passes
 from headrace.store import durable, parquet
-from headrace.store.commits import UPKEEP, actions_of, entry_path, marker_of, put_entry
+from headrace.store.commits import UPKEEP, Commit, actions_of, entry_path, marker_of, put_entry
 from headrace.store.maintenance import Maintenance, Policy
 from headrace.store.paths import StorePath
 from headrace.tables import delta
@@ -312,6 +312,41 @@ def test_rows_that_are_replaced_as_a_whole_may_be_removed_by_others(tmp_path: Pa
     table.create()
     put_entry(table.path, 1, [{**REMOVED}])
     assert table.note(marked(0)) == 2
+
+
+def stored(table: CommitTable) -> Commit:
+    """The commit of rows that were stored last."""
+    append(table, 0)
+    found = table.newest_marker("q")
+    assert found is not None
+    return found
+
+
+CHANGES: list[tuple[str, Callable[[CommitTable], object], bool]] = [
+    ("compacted", lambda table: DeltaTable(table.path).optimize.compact(), True),
+    ("removed", lambda table: DeltaTable(table.path).delete(), False),
+    ("gone", lambda table: data_file(table).unlink(), False),
+    ("torn", lambda table: data_file(table).write_bytes(data_file(table).read_bytes()[:-9]), False),
+]
+
+
+def data_file(table: CommitTable) -> Path:
+    (found,) = table.path.glob("batch-*")
+    assert isinstance(found, Path)
+    return found
+
+
+@pytest.mark.parametrize(("what", "change", "stays"), CHANGES, ids=[each[0] for each in CHANGES])
+def test_current_rows_that_are_not_as_they_were_stored_are_stored_again(
+    tmp_path: Path, what: str, change: Callable[[CommitTable], object], stays: bool
+) -> None:
+    table = ReplacedTable(cast(Any, None), tmp_path / "t", SCHEMA)
+    table.create()
+    commit = stored(table)
+    assert table.is_as_left(commit) and table.holds(commit)
+    change(table)
+    assert table.is_as_left(commit) is stays
+    assert table.holds(commit) is (what in ("compacted", "removed"))
 
 
 def test_rows_that_others_add_to_current_rows_are_refused_with_a_way_out(tmp_path: Path) -> None:

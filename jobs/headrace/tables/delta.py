@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from headrace.errors import HeadraceError, Overtaken
+from headrace.errors import HeadraceError, Overtaken, TornFile
 from headrace.spark.columns import no_rows, nullable
 from headrace.spark.materialized import Materialized, write_files
 from headrace.store import durable, parquet
@@ -411,16 +411,21 @@ class ReplacedTable(CommitTable):
         return self._newest
 
     def holds(self, commit: Commit) -> bool:
-        """Whether the rows of a commit are still in the files in which it wrote them."""
-        return not commit.is_past and all((self.path / unquote(name)).is_file() for name in commit.files)
+        """Whether the rows of a commit are still in the files in which it wrote them, as far as these show."""
+        try:
+            for name in commit.files:
+                parquet.rows_in(self.path / unquote(name))
+        except (TornFile, FileNotFoundError):
+            return False
+        return not commit.is_past
 
     def is_as_left(self, commit: Commit) -> bool:
-        """Whether nobody has changed the rows since a commit."""
+        """Whether the rows of a commit are there, and nobody has changed any since."""
         try:
             later = [actions_of(self.path, version) for version in range(commit.version + 1, self.newest_version() + 1)]
         except FileNotFoundError:
             return False
-        return not any(foreign.harm(actions, self.schema) for actions in later)
+        return self.holds(commit) and not any(foreign.harm(actions, self.schema) for actions in later)
 
     def _replaced(self) -> Iterator[Mapping[str, Any]]:
         now, files = int(time.time() * 1000), open_table(self.path, self._newest).get_add_actions()
