@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import StructType
 
+from headrace.errors import Overtaken
 from headrace.spark.materialized import Materialized
 from headrace.store import durable, parquet, trees
 from headrace.store.delta_tables import create_checkpoint
@@ -134,6 +135,23 @@ class Written(Materialized):
 
     def narrowed(self, fewer: Any) -> Materialized:
         raise NotImplementedError
+
+
+class WrittenLongAgo(Written):
+    """Its writer was stopped for two days after that."""
+
+    def write(self, folder: StorePath) -> None:
+        super().write(folder)
+        assert isinstance(folder, Path)
+        aged(folder)
+
+
+def test_files_that_may_be_swept_are_not_committed(tmp_path: Path) -> None:
+    table = CommitTable(cast(Any, None), tmp_path / "t", StructType().add("n", "integer"))
+    table.create()
+    with pytest.raises(Overtaken, match="it runs again"):
+        table.append(WrittenLongAgo(cast(Any, None), 1), {"query": "q", "batch": 0, "rows": 1})
+    assert table.newest_version() == 0
 
 
 def test_writer_that_was_stopped_for_days_commits_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

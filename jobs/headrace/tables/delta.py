@@ -39,6 +39,7 @@ from headrace.store.delta_tables import change_table, create_checkpoint, create_
 from headrace.store.history import History
 from headrace.store.parquet import BATCH_COLUMNS
 from headrace.store.paths import ObjectPath, StorePath, spark_uri
+from headrace.store.removal import drafts
 from headrace.tables import foreign
 from headrace.tables.checksum import Checksum
 from headrace.tables.foreign import WRITER_VERSION
@@ -313,6 +314,7 @@ class CommitTable:
             self.newest_version()
         self._refuse_harm()
         self._refuse_done(marker, again)
+        self._refuse_overdue(actions)
         while not put_entry(self.path, self._newest + 1, whole := [*actions, *self._replaced()]):
             self.newest_version()
             self._refuse_harm()
@@ -357,6 +359,12 @@ class CommitTable:
         found = self._newest_of(str(query)) if query is not None and batch >= 0 else None
         if found is not None and (found.batch > batch if again else found.batch >= batch):
             raise Overtaken(f"{self.path}: batch {batch} of {query} is committed already; another runner runs it")
+
+    def _refuse_overdue(self, actions: Iterable[Mapping[str, Any]]) -> None:
+        """Refuse files that were written so long ago that maintenance may take them for those of a killed writer."""
+        written = min((each["add"]["modificationTime"] / 1000 for each in actions if "add" in each), default=None)
+        if written is not None and time.time() - written > drafts.SAFE_SECONDS / 2:
+            raise Overtaken(f"{self.path}: the files of a batch were not committed for half a day; it runs again")
 
     def _sum_up(self, actions: list[Mapping[str, Any]]) -> None:
         """Write the checksum of the version just made; readers do without one that is missing.

@@ -6,7 +6,7 @@
 The first lie anywhere in a store, and `sweep` removes them; of the second, maintenance asks each table.
 
 They are removed when nothing in them has changed for a day. A writer that lives gives a draft its name, or a data file
-its commit, within minutes. One that was stopped for longer finds its files gone, and commits nothing.
+its commit, within minutes. One that was stopped for longer commits nothing that it has written before.
 """
 
 from __future__ import annotations
