@@ -32,6 +32,7 @@ from headrace.store.commits import (
     actions_of,
     commit_of,
     entry_path,
+    info_of,
     newest_version,
     put_entry,
 )
@@ -349,6 +350,7 @@ class CommitTable:
         try:
             return actions_of(self.path, version)
         except FileNotFoundError:
+            self._past = (0.0, None)
             if self.is_replaced or version <= self._history().upto:
                 return None
             raise foreign.gap(self.path, version) from None
@@ -362,8 +364,8 @@ class CommitTable:
 
     def _refuse_overdue(self, actions: Iterable[Mapping[str, Any]]) -> None:
         """Refuse files that were written so long ago that maintenance may take them for those of a killed writer."""
-        written = min((each["add"]["modificationTime"] / 1000 for each in actions if "add" in each), default=None)
-        if written is not None and time.time() - written > drafts.SAFE_SECONDS / 2:
+        began = info_of(actions)["timestamp"] / 1000
+        if any("add" in each for each in actions) and time.time() - began > drafts.SAFE_SECONDS / 2:
             raise Overtaken(f"{self.path}: the files of a batch were not committed for half a day; it runs again")
 
     def _sum_up(self, actions: list[Mapping[str, Any]]) -> None:
