@@ -13,6 +13,7 @@ from headrace.reading.show import show
 from headrace.reading.sql import sql
 from headrace.spark.failures import ModelFailed, message_of, passes
 from headrace.store import damage
+from headrace.store.commits import actions_of, commit_of
 from tests.unit.conftest import Store
 from tests.unit.test_serving_tables import get
 
@@ -67,6 +68,17 @@ def test_service_names_file_and_table(store: Store, file: Path, name: str) -> No
     answer = get(store, TABLE)
     assert answer.status_code == 503
     assert f"{TABLE} cannot be read now: {file}: " in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_file_that_has_not_its_size_is_refused_before_spark_reads_it(store: Store, file: Path, name: str) -> None:
+    table = store.layout.table(TABLE)
+    commit = commit_of(0, actions_of(table, 0))
+    damage.refuse(table, [commit])
+    damage_it, says = DAMAGES[name]
+    damage_it(file)
+    with pytest.raises(TornFile, match=f"^{file}: {says}"):
+        damage.refuse(table, [commit])
 
 
 FOOTER = "[FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER] Encountered error while reading file file://{}. Could not read."

@@ -1,18 +1,22 @@
-"""Data files that are damaged or gone, recognized by what a reader such as Spark says of them.
+"""Data files that are damaged or gone, recognized by their size, or by what a reader such as Spark says of them.
 
 A file of a disk is looked at, so that a disk that fails for a moment is not taken for a damaged file. What a bucket
-holds is judged by the text alone.
+holds is judged by the text alone. Sizes are compared before Spark reads files by name, as it takes an empty one for no
+rows; in a bucket they are not, as nothing there is half-written, and each would be a request.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote
 
 from headrace.errors import MissingFile, TornFile
 from headrace.store import parquet
+from headrace.store.commits import Commit, actions_of
 from headrace.store.json_files import RESTORE
+from headrace.store.paths import StorePath
 
 _FILE = re.compile(
     r"(?:reading file|for file|location|exist:|error:|File|Exception:)\s+"
@@ -23,6 +27,33 @@ _KINDS = {"_landing": "landing ", "_changes": "changes of ", "_late": "late rows
 _CHECKSUM = "Checksum"
 _GONE = ("FILE_NOT_EXIST", "PATH_NOT_FOUND", "FileNotFoundException", " not found", "Path does not exist")
 _TORN = (_CHECKSUM, "is not a Parquet file", "magic number", "Corrupt footer", "Invalid Parquet", "corrupt")
+
+
+def refuse(table: StorePath, commits: Iterable[Commit]) -> None:
+    """Refuse commits of a table on a disk that have lost a file, or of which one has not the size that the log says."""
+    for commit in commits if isinstance(table, Path) else ():
+        if sum(_size(table / unquote(name)) for name in commit.files) != commit.bytes and not commit.is_past:
+            _name(table, commit)
+
+
+def _name(table: StorePath, commit: Commit) -> None:
+    """Refuse the first file of a commit that is not as the log says."""
+    for add in (each["add"] for each in actions_of(table, commit.version) if "add" in each):
+        file = table / unquote(add["path"])
+        size = _size(file)
+        if size < 0:
+            raise MissingFile(file, table_of(file), RESTORE)
+        if size != add["size"]:
+            raise TornFile(file, not size, RESTORE, table_of(file))
+
+
+def _size(file: StorePath) -> int:
+    """The size of a file in bytes; -1 if it is gone."""
+    assert isinstance(file, Path)
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return -1
 
 
 def found(text: str) -> TornFile | None:

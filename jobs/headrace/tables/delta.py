@@ -25,7 +25,7 @@ from pyspark.sql.types import StructType
 from headrace.errors import HeadraceError, Overtaken, TornFile
 from headrace.spark.columns import no_rows, nullable
 from headrace.spark.materialized import Materialized, write_files
-from headrace.store import durable, parquet
+from headrace.store import damage, durable, parquet
 from headrace.store.commits import (
     MARKER,
     Commit,
@@ -195,6 +195,7 @@ class CommitTable:
         Valid because the table is append-only, has no deletion vectors and keeps added files until maintenance has
         folded them away. Those of past commits are found in the whole table by the numbers of their batches.
         """
+        damage.refuse(self.path, commits)
         files = [f"{spark_uri(self.path)}/{unquote(name)}" for commit in commits for name in commit.files]
         past = [commit.batch for commit in commits if commit.is_past and commit.added_rows]
         if not past:
