@@ -89,11 +89,29 @@ class EnvironmentFault(HeadraceError):
 
 
 class TornFile(EnvironmentFault):
-    """A file that headrace has written is empty, cut short or damaged; the message names it and the way out."""
+    """A file that headrace has written is empty, cut short or damaged; the message names it and the way out.
 
-    def __init__(self, file: object, is_empty: bool, remedy: str) -> None:
-        what = "it is empty" if is_empty else "it is cut short or damaged"
-        super().__init__(f"{file}: torn-file: {what}; {remedy}")
+    `table` is the one whose rows it holds, if it is a data file.
+    """
+
+    code = "torn-file"
+
+    def __init__(self, file: object, is_empty: bool, remedy: str, table: str | None = None) -> None:
+        what = "is empty" if is_empty else "is cut short or damaged"
+        self._say(file, what, remedy, table)
+
+    def _say(self, file: object, what: str, remedy: str, table: str | None) -> None:
+        which = "it" if table is None else f"this data file of {table}"
+        super().__init__(f"{file}: {self.code}: {which} {what}; {remedy}")
+
+
+class MissingFile(TornFile):
+    """A data file that the log of a table names is gone."""
+
+    code = "missing-file"
+
+    def __init__(self, file: object, table: str, remedy: str) -> None:
+        self._say(file, "is gone", remedy, table)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

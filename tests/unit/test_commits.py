@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, Field, QueryBuilder, TableFeatures, write_deltalake
 from deltalake.schema import PrimitiveType
+from pyspark.errors import PySparkException
 from pyspark.sql.types import StructType
 
 from headrace.errors import HeadraceError, Overtaken
-from headrace.spark.failures import passes
-from headrace.store import durable
-from headrace.store.commits import actions_of, entry_path, put_entry
+from headrace.spark.failures import message_of, passes
+from headrace.store import durable, parquet
+from headrace.store.commits import UPKEEP, Commit, actions_of, entry_path, marker_of, put_entry
 from headrace.store.maintenance import Maintenance, Policy
+from headrace.store.paths import StorePath
 from headrace.tables import delta
 from headrace.tables.delta import CommitTable, ReplacedTable
 
@@ -187,29 +191,111 @@ def test_harm_of_others_is_noticed_by_the_next_commit(
     assert table.newest_version() == 2
 
 
-TOOLS: list[tuple[str, Callable[[DeltaTable], object]]] = [
-    ("table features", lambda table: table.alter.add_feature(TableFeatures.DeletionVectors, True)),
-    ("its columns", lambda table: table.alter.add_columns(Field("more", PrimitiveType("string")))),
-    (
-        "removed rows",
-        lambda table: write_deltalake(table, QueryBuilder().execute("select 1::int as n"), mode="overwrite"),
-    ),
+def one_row() -> Any:
+    return QueryBuilder().execute("select 7::int as n")
+
+
+TOOLS: list[tuple[str, str, Callable[[DeltaTable], object]]] = [
+    ("FEATURE", "table features", lambda table: table.alter.add_feature(TableFeatures.DeletionVectors, True)),
+    ("COLUMN", "its columns [(]more[)]", lambda table: table.alter.add_columns(Field("more", PrimitiveType("string")))),
+    ("WRITE", "removed rows", lambda table: write_deltalake(table, one_row(), mode="overwrite")),
+    ("DELETE", "removed rows", lambda table: table.delete("n = 1")),
+    ("UPDATE", "removed rows", lambda table: table.update({"n": "8"})),
+    ("RESTORE", "removed rows", lambda table: table.restore(1)),
+    ("WRITE", "added rows", lambda table: write_deltalake(table, one_row(), mode="append")),
 ]
 
 
-@pytest.mark.parametrize(("what", "change"), TOOLS, ids=[what for what, _ in TOOLS])
-def test_what_another_tool_writes_is_understood(
-    tmp_path: Path, what: str, change: Callable[[DeltaTable], object]
-) -> None:
-    """A table without `appendOnly`, or the tool would refuse to remove rows by itself."""
+def append(table: CommitTable, batch: int) -> None:
+    """Commit a row of a batch."""
+    rows = pa.table({"n": pa.array([batch], pa.int32())})
+    added = parquet.write(table.path, f"batch-{batch}.parquet", rows).to_add()
+    info = {"userMetadata": json.dumps({"headrace": {**marked(batch), "rows": 1}})}
+    assert put_entry(table.path, table.newest_version() + 1, [{"commitInfo": info}, added])
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> CommitTable:
+    """A table of two rows without `appendOnly`, or tools would refuse to remove rows by themselves."""
     table = CommitTable(cast(Any, None), tmp_path / "t", SCHEMA)
     table.properties = {}
     table.create()
-    write_deltalake(table.path, QueryBuilder().execute("select 1::int as n"), mode="append")
-    table.note(marked(0))
-    change(DeltaTable(table.path))
-    with pytest.raises(HeadraceError, match=what):
-        table.note(marked(1))
+    for batch in (0, 1):
+        append(table, batch)
+    return table
+
+
+def next_run(table: CommitTable) -> CommitTable:
+    """The table as the next run opens it."""
+    opened = CommitTable(table.spark, table.path, SCHEMA)
+    opened.properties = {}
+    return opened
+
+
+@pytest.mark.parametrize(("operation", "what", "change"), TOOLS, ids=[f"{each[0]} {each[1][:12]}" for each in TOOLS])
+def test_what_another_tool_writes_is_refused(
+    written: CommitTable, operation: str, what: str, change: Callable[[DeltaTable], object]
+) -> None:
+    """By a writer that runs, by the next start, and by whoever writes without one."""
+    written.create()
+    change(DeltaTable(written.path))
+    says = f"t: somebody has .*{what}.* in version 3 [(].*{operation}.* at 20.* UTC[)], .*headrace reset"
+    for refused in (lambda: written.note(marked(2)), next_run(written).create, lambda: next_run(written).note({})):
+        with pytest.raises(HeadraceError, match=says):
+            refused()
+    assert written.newest_version() == 3
+
+
+def test_upkeep_by_another_tool_is_followed_at_a_start(written: CommitTable) -> None:
+    DeltaTable(written.path).optimize.compact()
+    DeltaTable(written.path).vacuum(0, dry_run=False, enforce_retention_duration=False)
+    run = next_run(written)
+    run.create()
+    assert run.note(marked(2)) == run.newest_version()
+
+
+def test_start_reads_what_has_changed_since_the_last_commit(
+    written: CommitTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = list[int]()
+
+    def noted(table: Path, version: int) -> list[dict[str, Any]]:
+        read.append(version)
+        return actions_of(table, version)
+
+    DeltaTable(written.path).optimize.compact()
+    monkeypatch.setattr(delta, "actions_of", noted)
+    next_run(written).create()
+    assert read == [3, 2]
+
+
+def test_maintenance_hides_no_harm_from_the_next_start(written: CommitTable) -> None:
+    for batch in range(2, 8):
+        append(written, batch)
+    DeltaTable(written.path).delete("n = 7")
+    Maintenance(written.path, Policy(keep_history=0, kept=2, worth=1)).step()
+    assert is_upkeep(written.path, 10)
+    with pytest.raises(HeadraceError, match="removed rows from it in version 9"):
+        next_run(written).create()
+
+
+def is_upkeep(table: Path | StorePath, version: int) -> bool:
+    return UPKEEP in marker_of(actions_of(table, version))
+
+
+def test_log_that_others_have_shortened_is_refused(written: CommitTable) -> None:
+    DeltaTable(written.path).optimize.compact()
+    DeltaTable(written.path).create_checkpoint()
+    for version in range(3):
+        entry_path(written.path, version).unlink()
+    with pytest.raises(HeadraceError, match=r"removed version 2 from its log.*headrace restore"):
+        next_run(written).create()
+
+
+def test_rows_that_others_add_are_not_read(written: CommitTable) -> None:
+    write_deltalake(written.path, one_row(), mode="append")
+    with pytest.raises(HeadraceError, match=r"added rows to it in version 3 [(]WRITE by delta-rs"):
+        [*written.commits(-1)]
 
 
 def test_changes_of_files_and_names_by_others_are_followed(opened: Opened) -> None:
@@ -226,6 +312,58 @@ def test_rows_that_are_replaced_as_a_whole_may_be_removed_by_others(tmp_path: Pa
     table.create()
     put_entry(table.path, 1, [{**REMOVED}])
     assert table.note(marked(0)) == 2
+
+
+def stored(table: CommitTable) -> Commit:
+    """The commit of rows that were stored last."""
+    append(table, 0)
+    found = table.newest_marker("q")
+    assert found is not None
+    return found
+
+
+CHANGES: list[tuple[str, Callable[[CommitTable], object], bool]] = [
+    ("compacted", lambda table: DeltaTable(table.path).optimize.compact(), True),
+    ("removed", lambda table: DeltaTable(table.path).delete(), False),
+    ("gone", lambda table: data_file(table).unlink(), False),
+    ("torn", lambda table: data_file(table).write_bytes(data_file(table).read_bytes()[:-9]), False),
+]
+
+
+def data_file(table: CommitTable) -> Path:
+    (found,) = table.path.glob("batch-*")
+    assert isinstance(found, Path)
+    return found
+
+
+@pytest.mark.parametrize(("what", "change", "stays"), CHANGES, ids=[each[0] for each in CHANGES])
+def test_current_rows_that_are_not_as_they_were_stored_are_stored_again(
+    tmp_path: Path, what: str, change: Callable[[CommitTable], object], stays: bool
+) -> None:
+    table = ReplacedTable(cast(Any, None), tmp_path / "t", SCHEMA)
+    table.create()
+    commit = stored(table)
+    assert table.is_as_left(commit) and table.holds(commit)
+    change(table)
+    assert table.is_as_left(commit) is stays
+    assert table.holds(commit) is (what in ("compacted", "removed"))
+
+
+def test_rows_that_others_add_to_current_rows_are_refused_with_a_way_out(tmp_path: Path) -> None:
+    table = ReplacedTable(cast(Any, None), tmp_path / "t", SCHEMA)
+    table.create()
+    write_deltalake(table.path, one_row(), mode="append")
+    for refused in (lambda: table.note(marked(0)), ReplacedTable(table.spark, table.path, SCHEMA).create):
+        with pytest.raises(HeadraceError, match=r"added rows.*remove this folder.*change log"):
+            refused()
+
+
+def test_refusal_within_a_batch_of_the_streaming_engine_comes_in_its_own_words() -> None:
+    said = "/data/tables/gold/t: somebody has added rows to it in version 3"
+    traceback = f"Traceback (most recent call last):\n  File 'x', line 1\nheadrace.errors.HeadraceError: {said}\n"
+    text = f"[STREAM_FAILED] Query failed: Reason: An exception was raised by the Python Proxy.\n{traceback}\n\tat Java"
+    assert message_of(PySparkException(text)) == said
+    assert passes(PySparkException(text)) is False
 
 
 @pytest.mark.parametrize("error", [Overtaken("done"), RuntimeError("...\nheadrace.errors.Overtaken: done")])

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from headrace.store import data_files, durable, maintenance, parquet
+from headrace.store import durable, maintenance, parquet
 from headrace.store.commits import entry_path
 from headrace.store.history import History
 from headrace.store.maintenance import Maintenance, Policy
+from headrace.store.removal import data_files
 from tests.unit.synthetic_table import SyntheticTable, ids
 
 AT_ONCE = Policy(keep_history=0.0, kept=20, worth=25)

@@ -16,9 +16,9 @@ from headrace.running import log_readers
 from headrace.running.upkeep import TableUpkeep, tables
 from headrace.store import maintenance, retention
 from headrace.store.commits import UPKEEP, actions_of, commit_of, newest_version
-from headrace.store.data_files import active_files
 from headrace.store.delta_tables import open_table
 from headrace.store.maintenance import Maintenance, Policy, Upkeep
+from headrace.store.removal.data_files import active_files
 from headrace.store.retention import MARKS, Ages, Mark
 from tests.unit.conftest import Store
 from tests.unit.synthetic_table import SyntheticTable, ids

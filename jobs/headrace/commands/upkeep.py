@@ -132,6 +132,7 @@ def _table_lines(done: Mapping[str, Upkeep]) -> Iterator[str]:
     for name, found in done.items():
         now = f"{found.files} files, {found.bytes:,} bytes, log from version {found.horizon} to {found.newest}"
         left = f", {found.retired} left by `keep`" if found.retired else ""
+        left += f", {found.drafts} left by killed runs" if found.drafts else ""
         files = f"{found.compacted} files made one, {found.removed} removed{left}"
         yield f"{name}: {found.commits} commits noted, {files}; {now}"
     if not done:

@@ -19,7 +19,8 @@ from headrace.reading.show import key_of
 from headrace.reading.stored import Relation
 from headrace.spark import session
 from headrace.spark.columns import AS_JSON
-from headrace.spark.spark_errors import SPARK_ERRORS, one_line
+from headrace.spark.spark_errors import SPARK_ERRORS, full_text, one_line
+from headrace.store import damage
 
 Narrow = Callable[[DataFrame], DataFrame]
 
@@ -71,7 +72,7 @@ def _computed(project: Project, text: str, narrow: Narrow) -> Rows:
         columns = tuple(frame.columns)
         read = read_exactly(narrow(frame))
     except SPARK_ERRORS as error:
-        raise UsageError(one_line(error)) from None
+        raise damage.found(full_text(error)) or UsageError(one_line(error)) from None
     finally:
         spark.stop()
     return Rows(columns, iter(read))

@@ -103,19 +103,16 @@ class Publisher:
             return self._send_unsent() if self._progress.replaced is not None else self._send_new()
 
     def _send_new(self) -> int | None:
-        commits = list(self._table.commits(self._progress.version - 1))
-        if not commits:
-            return None
-        sent = 0
-        for commit in commits:
+        before, is_new = self.sent, False
+        for commit in self._table.commits(self._progress.version - 1):  # those before one that is refused are sent
+            is_new = True
             is_due = commit.batch >= 0 and not was_sent_before(commit.marker, self._barrier)
             if is_due:
                 self._progress = self._progress.skipped(rows_of([commit]))
             if self._progress.version == commit.version:
-                sent += self._send_commit(commit) if is_due else 0
+                self.sent += self._send_commit(commit) if is_due else 0
                 self._progress = self._progress.passed(rows_of([commit]))
-        self.sent += sent
-        return sent
+        return self.sent - before if is_new else None
 
     @property
     def version(self) -> int:

@@ -95,6 +95,7 @@ class Group:
         for table in self.tests.looked_up:
             if table not in self.outputs:
                 self._looked_up.setdefault(table, plain(table))
+        self._lookups = {table: self._tables.of(ref) for table, ref in self._looked_up.items()}
         self._requests: list[tuple[Requested, Redelivery]] = []
         self._requested = NONE_YET
         self._routine = Routine(project, query, self.batches, self._tables, self.outputs, self.tests)
@@ -178,10 +179,8 @@ class Group:
     def _fitted(self, last: Inputs) -> Inputs:
         """The inputs of a batch to be run again, with what the models read since they were edited."""
         ranges = {name: last.ranges.get(name, (source.done, source.done)) for name, source in self.sources.items()}
-        versions = {
-            table: last.snapshots.get(table, self._tables.of(ref).newest_version())
-            for table, ref in self._looked_up.items()
-        }
+        known = {name: version for name, version in last.snapshots.items() if name in self._lookups}
+        versions = {**self._versions(), **known}
         fitted = replace(last, ranges=ranges, snapshots=versions)
         if (fitted.ranges, fitted.snapshots) != (last.ranges, last.snapshots):
             self._inputs.revise(fitted)
@@ -307,10 +306,13 @@ class Group:
         return replace(self._inputs_now(nothing), redelivery=again, requested=requested)
 
     def _inputs_now(self, ranges: Mapping[str, tuple[int, int]]) -> Inputs:
-        versions = {table: self._tables.of(ref).newest_version() for table, ref in self._looked_up.items()}
         ids = {name: source.table.id() for name, source in self.sources.items()}
         now = datetime.now(timezone.utc).isoformat()
-        return Inputs(self._next, ranges, versions, now, ids, requested=self._requested)
+        return Inputs(self._next, ranges, self._versions(), now, ids, requested=self._requested)
+
+    def _versions(self) -> dict[str, int]:
+        """The newest versions of the tables that are looked up."""
+        return {name: table.sound_version() for name, table in self._lookups.items()}
 
     def _has_waiting(self) -> bool:
         lists = [self.outputs[model.table] for model in self._clocked]

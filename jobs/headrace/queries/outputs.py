@@ -201,10 +201,12 @@ class UpsertOutput:
         self._unstored = False
 
     def _is_stored(self) -> bool:
-        """Whether the rows are written as of the newest change."""
+        """Whether the rows are written as of the newest change, and nobody has removed any since."""
         newest = self._current.newest()
         changed = self.table.newest_marker(self._query)
-        return changed is None or (newest is not None and newest.batch >= changed.batch)
+        if changed is None:
+            return True
+        return newest is not None and newest.batch >= changed.batch and self._current.table.is_as_left(newest)
 
     def drop(self) -> None:
         self.state.drop()

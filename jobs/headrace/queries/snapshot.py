@@ -112,7 +112,7 @@ class SnapshotQuery:
         return timedelta(seconds=self._every or 0)
 
     def _recorded(self, now: datetime) -> Inputs:
-        versions = {name: source.newest_version() for name, source in self._sources.items()}
+        versions = {name: source.sound_version() for name, source in self._sources.items()}
         inputs = Inputs(self._next, snapshots=versions, at=now.isoformat(), ids=self._ids())
         self._inputs.record(inputs)
         self._next += 1

@@ -17,6 +17,7 @@ from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError
 
 from headrace.errors import UsageError
+from headrace.store import damage
 
 Row = dict[str, Any]
 
@@ -50,7 +51,7 @@ def stream(sql: str, tables: Mapping[str, DeltaTable], views: Mapping[str, str])
     try:
         return _session(tables, views).execute(sql)
     except DeltaError as error:
-        raise BadQuery(_one_line(error)) from None
+        raise damage.found(str(error)) or BadQuery(_one_line(error)) from None
 
 
 def read(reader: RecordBatchReader, describe: Callable[[Exception], str]) -> Rows:
@@ -136,7 +137,7 @@ def _batches(reader: RecordBatchReader, describe: Callable[[Exception], str]) ->
     try:
         yield from reader
     except Exception as error:  # faults at run time come as plain Exception
-        raise BadQuery(describe(error)) from None
+        raise damage.found(str(error)) or BadQuery(describe(error)) from None
 
 
 def _values(column: Array) -> list[Any]:

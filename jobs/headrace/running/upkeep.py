@@ -6,6 +6,7 @@ A thread looks at each table once a minute. It takes no turn among the queries: 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
 
@@ -17,6 +18,7 @@ from headrace.spark.failures import message_of
 from headrace.store.layout import Layout
 from headrace.store.maintenance import Maintenance, Policy, Upkeep
 from headrace.store.paths import StorePath
+from headrace.store.removal import drafts
 
 ROUND_SECONDS = 60.0
 
@@ -58,6 +60,7 @@ class TableUpkeep:
         self._log = log
         self._work = {name: Maintenance(path, policy) for name, path, policy in tables(project, layout)}
         self._failed = set[str]()
+        self._sweep_at = 0.0
 
     def round(self, worth: int | None = None, chosen: str | None = None) -> Mapping[str, Upkeep]:
         """Look at each table, or the chosen one; what was done to those that needed it."""
@@ -70,7 +73,18 @@ class TableUpkeep:
                 done[name] = found
         if done:
             self._note(done)
+        self._sweep(at_once=worth is not None)
         return done
+
+    def _sweep(self, at_once: bool) -> None:
+        """Remove files that killed writers have left without a name, if it is time to look."""
+        if not at_once and time.monotonic() < self._sweep_at:
+            return
+        self._sweep_at = time.monotonic() + drafts.SWEEP_SECONDS
+        try:
+            drafts.sweep(self._layout.root)
+        except Exception as error:  # as below
+            self._log("maintenance_failed", table="drafts", cause=message_of(error))
 
     def _step(self, name: str, work: Maintenance, needed: Needed, worth: int | None) -> Upkeep | None:
         bound, unread = needed

@@ -10,7 +10,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from headrace.errors import UsageError
+from headrace.errors import TornFile, UsageError
 from headrace.project.model import Project
 from headrace.reading.rows import BadQuery, Row, query
 from headrace.reading.stored import Relation, changes
@@ -95,7 +95,7 @@ class History:
         found: dict[str, list[Event]] = {order_id: [] for order_id in order_ids}
         try:
             rows = _rows(self._table, order_ids)
-        except BadQuery:  # its files are gone: the table was recreated
+        except (BadQuery, TornFile):  # its files are gone: the table was recreated
             self._table = self._open()
             rows = _rows(self._table, order_ids)
         for row in rows:

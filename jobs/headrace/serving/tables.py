@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from headrace.errors import EnvironmentFault, UsageError
+from headrace.errors import EnvironmentFault, TornFile, UsageError
 from headrace.project.model import Project
 from headrace.reading.dialect import parsing
 from headrace.reading.dialect.complaints import AT_RUN_TIME, OVER_HTTP, LeftToSpark
@@ -82,6 +82,8 @@ def page(project: Project, layout: Layout, name: str, asked: Asked, known: Colle
         return Page(name, version, [], None)
     try:
         rows, keys = _rows(found, conditions, asked, cursor)
+    except TornFile as error:
+        raise EnvironmentFault(f"{name} cannot be read now: {error}") from None
     except BadQuery as error:
         raise _fault(found, asked, error) from None
     more = len(rows) > asked.limit

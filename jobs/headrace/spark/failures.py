@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import TimeoutError as FutureTimeout
 
 from confluent_kafka import KafkaError, KafkaException
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
-from headrace.errors import EnvironmentFault, HeadraceError, Overtaken
+from headrace.errors import EnvironmentFault, HeadraceError, Overtaken, TornFile
 from headrace.secrets import hidden
+from headrace.store import damage
 
 WAITS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds before the first, second, ... try; the last one repeats."""
@@ -45,6 +47,9 @@ _LASTING = (
     "headrace.errors.HeadraceError",  # from inside a batch of the streaming engine
 )
 
+_OWN = re.compile(r"^headrace\.(?:\w+\.)+[A-Z]\w+: (.+)$", re.MULTILINE)
+"""How a traceback of Python ends that Java quotes."""
+
 _LASTING_KAFKA = (
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
@@ -67,6 +72,8 @@ def passes(error: BaseException) -> bool | None:
     """Whether the cause is transient; None if that is unknown."""
     if isinstance(error, ModelFailed):
         return passes(error.cause)
+    if isinstance(error, TornFile):
+        return None  # somebody may put it back, but it does not mend itself
     if isinstance(error, (EnvironmentFault, Overtaken)):
         return True
     if isinstance(error, (HeadraceError, AnalysisException, ParseException, Py4JNetworkError)):
@@ -74,6 +81,8 @@ def passes(error: BaseException) -> bool | None:
     if isinstance(error, KafkaException):
         return error.args[0].code() not in _LASTING_KAFKA
     text = str(error)
+    if damage.found(text):
+        return None
     if any(sign in text for sign in _LASTING):
         return False
     return True if isinstance(error, (OSError, FutureTimeout)) or any(sign in text for sign in _PASSING) else None
@@ -85,6 +94,8 @@ def message_of(error: BaseException) -> str:
 
 
 def _message(error: BaseException) -> str:
+    if torn := damage.found(str(error)):
+        return str(torn)
     if isinstance(error, KafkaException):
         return str(error.args[0].str())
     if isinstance(error, Py4JJavaError):
@@ -95,7 +106,12 @@ def _message(error: BaseException) -> str:
 
 
 def _java_cause(text: str) -> str:
-    """The first line, or that of the innermost cause where the first only says that a job was aborted."""
+    """The first line, or that of the innermost cause where the first only says that a job was aborted.
+
+    What headrace itself has raised within a batch of the streaming engine comes in its own words.
+    """
+    if own := _OWN.findall(text):
+        return str(own[-1])
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     first = lines[0] if lines else text
     if "Job aborted" in first or "STREAM_FAILED" in first:

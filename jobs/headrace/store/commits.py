@@ -142,13 +142,21 @@ def _added(table: Path, actions: Iterable[Mapping[str, Any]]) -> Iterator[Path]:
 def commit_of(version: int, actions: Iterable[Mapping[str, Any]]) -> Commit:
     """A version as its actions describe it."""
     actions = [*actions]
-    added = [each["add"] for each in actions if "add" in each and each["add"]["dataChange"]]
+    added = [each["add"] for each in actions if "add" in each and each["add"].get("dataChange", True)]
     size = sum(int(add["size"]) for add in added)
     return Commit(version, marker_of(actions), tuple(add["path"] for add in added), size)
 
 
 def marker_of(actions: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
     """The marker of a commit; empty for one that is not of headrace."""
-    info: Mapping[str, Any] = next((each["commitInfo"] for each in actions if "commitInfo" in each), {})
-    marker: Mapping[str, Any] = json.loads(info.get("userMetadata") or "{}").get(MARKER, {})
+    try:
+        noted = json.loads(info_of(actions).get("userMetadata") or "{}")
+    except ValueError:  # others write there what they like
+        return {}
+    marker: Mapping[str, Any] = noted.get(MARKER, {}) if isinstance(noted, dict) else {}
     return marker
+
+
+def info_of(actions: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """What a commit says about itself: its operation, time (`timestamp`, milliseconds) and tool (`engineInfo`)."""
+    return next((each["commitInfo"] for each in actions if "commitInfo" in each), {})

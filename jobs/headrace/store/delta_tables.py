@@ -10,7 +10,6 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -113,8 +112,6 @@ def create_checkpoint(path: StorePath) -> None:
         return
     assert isinstance(path, Path)
     log = path / "_delta_log"
-    for left in path.glob(f"{_DRAFT}*"):
-        rmtree(left, ignore_errors=True)
     with TemporaryDirectory(prefix=_DRAFT, dir=path) as folder:
         draft = Path(folder) / "_delta_log"
         draft.mkdir()

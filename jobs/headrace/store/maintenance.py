@@ -11,6 +11,8 @@ A pass takes the commits that are neither among the newest `KEPT` nor wanted by 
 Where a table has `keep`, files whose rows are all older leave it by a commit of their own (`retention`), as long as no
 reader has still to read them; they too are removed after `keep_history`.
 
+Once an hour, data files that killed writers have left uncommitted are removed (`removal/drafts`).
+
 Each step can be broken off: the next pass begins where the stored files say. It needs no lock: a batch that commits
 at the same time takes the next version, and a foreign change in between ends the pass.
 """
@@ -39,11 +41,12 @@ from headrace.store.commits import (
     newest_version,
     put_entry,
 )
-from headrace.store.data_files import ActiveFile, Removals, active_files
 from headrace.store.delta_tables import change_table, create_checkpoint, is_table, open_table
 from headrace.store.history import History
 from headrace.store.parquet import DataFile
 from headrace.store.paths import StorePath
+from headrace.store.removal import drafts
+from headrace.store.removal.data_files import ActiveFile, Removals, active_files
 from headrace.store.retention import Ages, Mark
 
 KEPT = 100
@@ -64,13 +67,14 @@ _CHECKSUMS = 20
 class Upkeep:
     """What a pass has done to a table, and how large it is now: its files with their bytes, its oldest log entry.
 
-    `retired` are files whose rows have left the table.
+    `retired` are files whose rows have left the table; `drafts` are data files and folders that no commit names.
     """
 
     commits: int = 0
     compacted: int = 0
     removed: int = 0
     retired: int = 0
+    drafts: int = 0
     files: int = 0
     bytes: int = 0
     horizon: int = 0
@@ -100,6 +104,7 @@ class Maintenance:
         self._removals = Removals(path / "_history" / "removed.json")
         self._passed = -1
         self._ages: Ages | None = None
+        self._sweep_at = 0.0
 
     @property
     def keep(self) -> float | None:
@@ -113,10 +118,28 @@ class Maintenance:
         reader has still to read.
         """
         retired = self._retire([each for each in (bound, unread) if each is not None], worth is not None)
+        swept = self._sweep(at_once=worth is not None)
         found = self._maintain(bound, worth)
-        if found is None and retired:
+        if found is None and (retired or swept):
             found = self._sizes(Upkeep(horizon=_oldest(self.path)))
-        return replace(found, retired=retired) if found else None
+        return replace(found, retired=retired, drafts=swept) if found else None
+
+    def _sweep(self, at_once: bool) -> int:
+        """Remove data files that nobody has committed, if it is time to look; how many files and folders went."""
+        if not at_once and time.monotonic() < self._sweep_at:
+            return 0
+        self._sweep_at = time.monotonic() + drafts.SWEEP_SECONDS
+        if not is_table(self.path):
+            return 0
+        return drafts.remove(self.path, self._uncommitted(drafts.untouched(self.path, drafts.DATA)))
+
+    def _uncommitted(self, data: Iterable[str]) -> set[str]:
+        """Those of some data files and folders of which neither the table nor its log nor a note knows anything."""
+        left = {*data} - _tops([*(each.name for each in active_files(open_table(self.path))), *self._removals.names])
+        for version in range(_oldest(self.path), newest_version(self.path) + 1) if left else ():
+            named = (each.get("add") or each.get("remove") for each in actions_of(self.path, version))
+            left -= _tops(each["path"] for each in named if each)
+        return left
 
     def _maintain(self, bound: int | None, worth: int | None) -> Upkeep | None:
         newest, history = newest_version(self.path), History(self.path)
@@ -254,6 +277,11 @@ class Maintenance:
                 if version == 0 and isinstance(file, Path):  # with it, a log counts as one that goes back to its first
                     durable.sync([file.parent])
         return max(horizon, 0) if horizon >= 0 else _oldest(self.path)
+
+
+def _tops(names: Iterable[str]) -> set[str]:
+    """The file or the folder of data files, as the log names them."""
+    return {unquote(name).partition("/")[0] for name in names}
 
 
 def _version(file: StorePath) -> int:

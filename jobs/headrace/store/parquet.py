@@ -125,8 +125,15 @@ def _whole(file: StorePath) -> Iterator[None]:
     """Call a file torn that is no whole Parquet file."""
     try:
         yield
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, OSError) as error:
+        if isinstance(error, OSError) and not _is_corrupt(error):
+            raise
         raise TornFile(file, isinstance(file, Path) and not file.stat().st_size, RESTORE) from error
+
+
+def _is_corrupt(error: OSError) -> bool:
+    """Whether Arrow cannot make anything of what it has read; the system's own errors have a number or another type."""
+    return type(error) is OSError and error.errno is None
 
 
 def _opened(file: StorePath) -> Any:

@@ -98,6 +98,7 @@ class NativeQuery:
         self._recent_output: RecentOutput | None = None
         self._streams: dict[str, str] = {}
         self._read: dict[str, StorePath] = {}
+        self._sources: dict[str, CommitTable] = {}
         self._names = view_names(self.model)
         self._source_names: Mapping[str, str] = {}
         self._met: list[Read] = []
@@ -250,7 +251,7 @@ class NativeQuery:
             return self._recent_output.load()
         table = self._tables.of(ref)
         if not ref.stream:
-            self.pinned[table.path] = table.newest_version()
+            self.pinned[table.path] = table.sound_version()
             return self._tables.as_of(ref, self.pinned[table.path])
         return self._tables.relation(ref, self._stream(ref, Read(ref.table, self._binder.through)))
 
@@ -279,6 +280,7 @@ class NativeQuery:
         self._streams[own] = source_name(self._project, ref)
         table = self._tables.of(ref)
         self._read[own] = table.path
+        self._sources[own] = table
         return stream_of(self.session, table).name(own).load(spark_uri(table.path))
 
     def _ranges(self, batch: int) -> dict[str, tuple[int, int]]:
@@ -298,6 +300,8 @@ class NativeQuery:
 
     def _write_now(self, frame: DataFrame, batch: int) -> None:
         """Append a batch once: only the first after a start can be a repetition, so only then is it looked up."""
+        for table in self._sources.values():
+            table.sound_version()  # Spark reads whatever is committed there
         self._sync_checkpoint()
         changes = keyed_changes(self.model, frame) if self.current else frame
         rows = self._batches.materialize(
@@ -389,7 +393,7 @@ class NativeQuery:
     def _known(self, table: str) -> DataFrame:
         """What a relationship looks up."""
         ref = plain(table)
-        return self._tables.as_of(ref, self._tables.of(ref).newest_version())
+        return self._tables.as_of(ref, self._tables.of(ref).sound_version())
 
 
 def stream_of(session: SparkSession, table: CommitTable) -> DataStreamReader:

@@ -7,7 +7,7 @@
 - `keys`: which keys are closed permanently (`once_per`, `close_when`); `key_runs`, `bloom`: the files in which they are
   stored beside the table, made again from it whenever they do not fit.
 - `versions`, `validity`: since when each row of an upsert held, and until when.
-- `foreign`: what others commit: followed where only files change, else refused at the next commit.
+- `foreign`: what others commit: followed where only files change, else refused at the next commit and by a start.
 - `positions`: how far a reader has gone, compared with what exists of the table.
 - `current`, `diff`: for readers outside; `commit_cache`, `recent_output`: the newest commits, for
   whoever reads them next.

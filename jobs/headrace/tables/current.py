@@ -16,8 +16,15 @@ from headrace.store.commits import MARKER, actions_of, newest_version
 from headrace.store.delta_tables import is_table, open_table
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath, spark_uri
+from headrace.tables import foreign
 from headrace.tables.delta import CommitTable, create_plain
 from headrace.tables.state import newest_per_key
+
+
+class _MergedTable(CommitTable):
+    """A Delta table into which Spark merges changes."""
+
+    way_out = foreign.REMAKE
 
 
 class CurrentTable:
@@ -34,13 +41,15 @@ class CurrentTable:
         self._path = layout.table(model.table)
         self._schema = StructType([field for field in changes if field.name != "_deleted"])
         self._log = CommitTable(session, layout.changes(model.table), changes)
+        self._rows = _MergedTable(session, self._path, self._schema)
         self._upto: int | None = None
 
     def create(self) -> None:
-        """Create the table if it is missing, or torn."""
+        """Create the table if it is missing, or torn; one in which others have changed rows is refused."""
         if is_table(self._path) and not is_whole(self._path):
             trees.remove(self._path)
         create_plain(self._path, self._schema)
+        self._rows.sound_version()
 
     def store(self) -> None:
         """Merge the changes that have come since the last time."""
@@ -49,6 +58,7 @@ class CurrentTable:
         commits = [commit for commit in self._log.commits(self._upto) if commit.batch >= 0]
         if not commits:
             return
+        self._rows.sound_version()
         changes = newest_per_key(self._log.rows(self._session, *commits), self._model.unique_key)
         batch = f'{{"query":"{self._model.name}","batch":{commits[-1].batch}}}'
         self._session.conf.set("spark.databricks.delta.commitInfo.userMetadata", f'{{"{MARKER}":{batch}}}')
@@ -63,7 +73,7 @@ class CurrentTable:
 
     def _stored_version(self) -> int:
         """The version of the change log that a previous run has merged last."""
-        newest = CommitTable(self._session, self._path, self._schema).newest_marker(self._model.name)
+        newest = self._rows.newest_marker(self._model.name)
         if newest is None:
             return -1
         versions = range(self._log.newest_version(), -1, -1)

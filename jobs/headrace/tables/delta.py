@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
@@ -22,16 +22,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from headrace.errors import HeadraceError, Overtaken
+from headrace.errors import HeadraceError, Overtaken, TornFile
 from headrace.spark.columns import no_rows, nullable
 from headrace.spark.materialized import Materialized, write_files
-from headrace.store import durable, parquet
+from headrace.store import damage, durable, parquet
 from headrace.store.commits import (
     MARKER,
     Commit,
     actions_of,
     commit_of,
     entry_path,
+    info_of,
     newest_version,
     put_entry,
 )
@@ -39,8 +40,10 @@ from headrace.store.delta_tables import change_table, create_checkpoint, create_
 from headrace.store.history import History
 from headrace.store.parquet import BATCH_COLUMNS
 from headrace.store.paths import ObjectPath, StorePath, spark_uri
+from headrace.store.removal import drafts
+from headrace.tables import foreign
 from headrace.tables.checksum import Checksum
-from headrace.tables.foreign import WRITER_VERSION, harm
+from headrace.tables.foreign import WRITER_VERSION
 
 CHECKPOINT_INTERVAL = 100
 _UNTOUCHED = 50
@@ -75,6 +78,7 @@ class CommitTable:
 
     properties: Mapping[str, str] = _APPENDS
     is_replaced = False
+    way_out = foreign.RESTORE
 
     def __init__(self, spark: SparkSession, path: StorePath, schema: StructType) -> None:
         self.spark = spark
@@ -100,8 +104,8 @@ class CommitTable:
         else:
             if isinstance(self.path, Path):  # whoever made the newest version may have died before this
                 durable.sync([self.path / "_delta_log"])
+            self.sound_version()
             self._evolve()
-        self._known = self.newest_version()
 
     def append(self, rows: DataFrame | Materialized, marker: Mapping[str, Any]) -> int:
         """Append rows in one commit with this marker; return its version."""
@@ -130,6 +134,12 @@ class CommitTable:
         self._seen_at = time.time()
         return self._newest
 
+    def sound_version(self) -> int:
+        """The newest version there is, as long as others have done nothing that forbids to read or write the table."""
+        self.newest_version()
+        self._refuse_harm()
+        return self._newest
+
     @property
     def _is_out_of_sight(self) -> bool:
         """Whether none was seen yet, or it has left the log: the next ones have too, so there seem to be none."""
@@ -152,13 +162,20 @@ class CommitTable:
             yield self.commit(version)
 
     def commit(self, version: int) -> Commit:
-        """Read one commit from the table's history or its log; an error if neither holds it."""
+        """Read one commit from the table's history or its log; an error if neither holds it, or others added rows."""
         if version <= self._newest - _UNTOUCHED and (past := self._history().find(version)) is not None:
-            return past
+            return self._sound(past)
         try:
-            return commit_of(version, actions_of(self.path, version))
+            actions = actions_of(self.path, version)
         except FileNotFoundError:  # it may just have become past
-            return self._past_commit(version)
+            return self._sound(self._past_commit(version))
+        return self._sound(commit_of(version, actions), actions)
+
+    def _sound(self, commit: Commit, actions: Iterable[Mapping[str, Any]] = ()) -> Commit:
+        """A commit that may be read."""
+        if foreign.adds_rows(commit):
+            raise foreign.refusal(self.path, commit.version, actions, way_out=self.way_out)
+        return commit
 
     def _past_commit(self, version: int) -> Commit:
         self._past = (0.0, None)
@@ -178,6 +195,7 @@ class CommitTable:
         Valid because the table is append-only, has no deletion vectors and keeps added files until maintenance has
         folded them away. Those of past commits are found in the whole table by the numbers of their batches.
         """
+        damage.refuse(self.path, commits)
         files = [f"{spark_uri(self.path)}/{unquote(name)}" for commit in commits for name in commit.files]
         past = [commit.batch for commit in commits if commit.is_past and commit.added_rows]
         if not past:
@@ -298,6 +316,7 @@ class CommitTable:
             self.newest_version()
         self._refuse_harm()
         self._refuse_done(marker, again)
+        self._refuse_overdue(actions)
         while not put_entry(self.path, self._newest + 1, whole := [*actions, *self._replaced()]):
             self.newest_version()
             self._refuse_harm()
@@ -312,23 +331,30 @@ class CommitTable:
         return iter(())
 
     def _refuse_harm(self) -> None:
-        """Refuse to go on after what others have done to the table since this writer looked last."""
-        first = self._known + 1 if self._known >= 0 else self._newest + 1
-        for version in range(first, self._newest + 1):
-            if what := harm(self._unsummed(version), self.schema, self.is_replaced):
-                raise HeadraceError(
-                    f"{self.path}: somebody {what} in version {version}, and nothing was written after that; restore "
-                    "it from a backup with `headrace restore`, or run `headrace reset` for its query"
-                )
+        """Refuse to go on after what others have done to the table since a writer of headrace looked last.
+
+        Whoever has committed has looked; so nothing is read beyond the newest commit of a writer.
+        """
+        since: list[tuple[int, list[dict[str, Any]]]] = []
+        for version in range(self._newest, max(self._known, 0), -1):
+            actions = self._unjudged(version)
+            if actions is None or foreign.is_own(actions):
+                break
+            since.append((version, actions))
+        for version, actions in reversed(since):
+            if what := foreign.harm(actions, self.schema, self.is_replaced, may_lack=self._known < 0):
+                raise foreign.refusal(self.path, version, actions, what, self.way_out)
         self._known = self._newest
 
-    def _unsummed(self, version: int) -> list[dict[str, Any]]:
-        """The actions of a version since the writer's own newest one, which maintenance leaves in the log."""
+    def _unjudged(self, version: int) -> list[dict[str, Any]] | None:
+        """The actions of a version; None if maintenance has noted it: what is left of the log was written after it."""
         try:
             return actions_of(self.path, version)
         except FileNotFoundError:
-            gone = f"version {version} has left the log since this runner looked last"
-            raise Overtaken(f"{self.path}: {gone}; another runner runs it") from None
+            self._past = (0.0, None)
+            if self.is_replaced or version <= self._history().upto:
+                return None
+            raise foreign.gap(self.path, version) from None
 
     def _refuse_done(self, marker: Mapping[str, Any], again: bool) -> None:
         """Refuse a batch that its query has committed, or has left behind."""
@@ -336,6 +362,12 @@ class CommitTable:
         found = self._newest_of(str(query)) if query is not None and batch >= 0 else None
         if found is not None and (found.batch > batch if again else found.batch >= batch):
             raise Overtaken(f"{self.path}: batch {batch} of {query} is committed already; another runner runs it")
+
+    def _refuse_overdue(self, actions: Iterable[Mapping[str, Any]]) -> None:
+        """Refuse files that were written so long ago that maintenance may take them for those of a killed writer."""
+        began = info_of(actions)["timestamp"] / 1000
+        if any("add" in each for each in actions) and time.time() - began > drafts.SAFE_SECONDS / 2:
+            raise Overtaken(f"{self.path}: the files of a batch were not committed for half a day; it runs again")
 
     def _sum_up(self, actions: list[Mapping[str, Any]]) -> None:
         """Write the checksum of the version just made; readers do without one that is missing.
@@ -380,6 +412,7 @@ class ReplacedTable(CommitTable):
 
     properties = _COMMON
     is_replaced = True
+    way_out = foreign.REMAKE
 
     def replace(self, rows: DataFrame | Materialized, marker: Mapping[str, Any]) -> int:
         """Put rows in the place of all there are, in one commit with this marker; return its version."""
@@ -389,8 +422,21 @@ class ReplacedTable(CommitTable):
         return self._newest
 
     def holds(self, commit: Commit) -> bool:
-        """Whether the rows of a commit are still in the files in which it wrote them."""
-        return not commit.is_past and all((self.path / unquote(name)).is_file() for name in commit.files)
+        """Whether the rows of a commit are still in the files in which it wrote them, as far as these show."""
+        try:
+            for name in commit.files:
+                parquet.rows_in(self.path / unquote(name))
+        except (TornFile, FileNotFoundError):
+            return False
+        return not commit.is_past
+
+    def is_as_left(self, commit: Commit) -> bool:
+        """Whether the rows of a commit are there, and nobody has changed any since."""
+        try:
+            later = [actions_of(self.path, version) for version in range(commit.version + 1, self.newest_version() + 1)]
+        except FileNotFoundError:
+            return False
+        return self.holds(commit) and not any(foreign.harm(actions, self.schema) for actions in later)
 
     def _replaced(self) -> Iterator[Mapping[str, Any]]:
         now, files = int(time.time() * 1000), open_table(self.path, self._newest).get_add_actions()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import duckdb
@@ -11,6 +12,7 @@ from arro3.core import RecordBatchReader
 from headrace.reading.dialect.complaints import AT_RUN_TIME
 from headrace.reading.dialect.types import Type, of_duck, quoted
 from headrace.reading.rows import BadQuery, Rows, read
+from headrace.store import damage
 
 Stream = Callable[[], RecordBatchReader]
 Columns = tuple[tuple[str, Type], ...]
@@ -126,7 +128,8 @@ class Engine:
             # A bare stream: DuckDB would let pyarrow, where installed, filter the rows of one that can be read again.
             self._connection.register(f"{name}_once", stream().__arrow_c_stream__())
             kind = "TEMP TABLE" if name in stored else "TEMP VIEW"
-            self._connection.execute(f"CREATE {kind} {name} AS FROM {name}_once")
+            with _reported():
+                self._connection.execute(f"CREATE {kind} {name} AS FROM {name}_once")
         self._connection.execute("SET lock_configuration = true")
 
     def columns(self, name: str) -> Columns:
@@ -136,12 +139,19 @@ class Engine:
 
     def run(self, sql: str) -> Rows:
         """Run one query over the streams."""
-        try:
+        with _reported():
             reader = RecordBatchReader.from_stream(self._connection.sql(sql))
-        except duckdb.Error as error:
-            raise BadQuery(one_line(error)) from None
         rows = read(reader, one_line)
         return Rows(rows.columns, _keeping_open(rows.rows, self._connection), flat=rows.flat)
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    """Report in one line what DuckDB, or the reader of a stream, complains of."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise damage.found(str(error)) or BadQuery(one_line(error)) from None
 
 
 def _keeping_open(rows: Iterator[Any], connection: object) -> Iterator[Any]:

@@ -57,6 +57,11 @@ class Removals:
     def __init__(self, note: StorePath) -> None:
         self._note = note
 
+    @property
+    def names(self) -> set[str]:
+        """All that are noted."""
+        return {name for each in self._read() for name in each["files"]}
+
     def add(self, names: Sequence[str], at: float, version: int) -> None:
         """Note files, as the log names them, that are about to be replaced or were, by this version at the latest."""
         if names:
