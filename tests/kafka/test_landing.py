@@ -248,6 +248,28 @@ def test_topic_made_again_is_refused(pier: Pier, alive: bool) -> None:
     assert pier.landed == [(0, 1), (0, 2)]
 
 
+@pytest.mark.parametrize("records", [3, SMALL_BATCH_ROWS + 1])
+def test_topic_made_again_while_it_is_read_is_refused(
+    pier: Pier, monkeypatch: pytest.MonkeyPatch, records: int
+) -> None:
+    """Its offsets are there again, with other records: they would count as those that were asked for."""
+    pier.send(*range(records))
+    landing, asked = pier.landing(), BrokerAdmin.ends
+
+    def then_made_again(admin: BrokerAdmin, *args: Any) -> Any:
+        found = asked(admin, *args)
+        pier.cluster.delete(pier.topic.topic)
+        pier.cluster.create({pier.topic.topic: 1})
+        pier.send(*range(records, 2 * records))
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BrokerAdmin, "ends", then_made_again)
+        with pytest.raises(HeadraceError, match="was deleted and made again"):
+            landing.step(2 * SMALL_BATCH_ROWS)
+    assert pier.landed == []
+
+
 def test_aborted_records_do_not_land(pier: Pier) -> None:
     sending = producer(pier.cluster, pier.topic.topic)
     sending.produce(pier.topic.topic, '{"n": 1}', "1")
