@@ -69,6 +69,9 @@ _PLACE = re.compile(r"(\w+|`([^`]|``)+`)([.](\w+|`([^`]|``)+`))*")
 _YEARS = "timestamp'0001-01-02 00:00:00Z' and timestamp'9999-12-31 23:59:59.999999Z'"  # what Python can collect
 _BAD = "_bad"
 
+_OPTIONS = f"'allowNonNumericNumbers', 'false', 'allowSingleQuotes', 'false', 'maxStringLen', '{2**31 - 1}'"
+"""By default a text of more than 20 million characters would be no JSON."""
+
 Fault = Callable[[DataType, str], str | None]
 
 
@@ -245,8 +248,8 @@ def _parts(kind: DataType) -> Iterable[DataType]:
 
 def _from_json(document: str, members: str, bad: str = _BAD) -> str:
     """`bad` names the member that takes a text that is no JSON, if there is such a member."""
-    off = "'allowNonNumericNumbers', 'false', 'allowSingleQuotes', 'false'"
-    return f"from_json({document}, {quoted(members)}, map({off}, 'columnNameOfCorruptRecord', {quoted(bad)}))"
+    options = f"{_OPTIONS}, 'columnNameOfCorruptRecord', {quoted(bad)}"
+    return f"from_json({document}, {quoted(members)}, map({options}))"
 
 
 def _unused(name: str, names: Iterable[str]) -> str:
