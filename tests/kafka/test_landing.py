@@ -346,19 +346,19 @@ def test_few_large_records_land_as_many(pier: Pier) -> None:
     assert pier.landed == [*((0, n) for n in range(80)), (1, 80)]
 
 
-@pytest.mark.parametrize("megabytes", [10, long(25)])
-def test_very_large_records_land_as_others_do(pier: Pier, megabytes: int) -> None:
+@pytest.mark.parametrize(("megabytes", "reason"), [(10, None), long(25, "too_large")])
+def test_very_large_record_lands_and_holds_nothing_up(pier: Pier, megabytes: int, reason: str | None) -> None:
     name, size = f"{pier.topic.topic}-large", megabytes << 20
     pier.cluster.create({name: 1}, {"max.message.bytes": str(2 * size)})
     pier.topic = replace(pier.topic, topic=name)
     sending = Producer({"bootstrap.servers": pier.cluster.bootstrap, "message.max.bytes": 2 * size})
-    for n in range(2):
-        sending.produce(name, json.dumps({"n": n, "more": "x" * size}), str(n))
+    sending.produce(name, json.dumps({"n": 0, "more": "x" * size}), "0")
     assert sending.flush(PATIENCE) == 0
-    pier.send(2)
-    report = pier.landing().step(EVERYTHING)
-    assert report is not None and (report.records, report.rejected) == (3, 0)
-    assert pier.landed == [(0, 0), (0, 1), (0, 2)]
+    pier.send(1)
+    landing = pier.landing()
+    assert landing.step(EVERYTHING) is not None
+    rows = landing.table.snapshot(pier.spark).orderBy("offset").selectExpr("reject_reason", "length(value)").collect()
+    assert [tuple(row) for row in rows] == [(reason, size + 20), (None, 8)]
 
 
 @pytest.mark.parametrize("records", [SMALL_BATCH_ROWS + 1, long(200_000)])

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 from deltalake import DeltaTable, Field, QueryBuilder, TableFeatures, write_deltalake
+from deltalake.exceptions import CommitFailedError
 from deltalake.schema import PrimitiveType
 from pyspark.sql.types import StructType
 
@@ -194,6 +195,7 @@ TOOLS: list[tuple[str, Callable[[DeltaTable], object]]] = [
         "removed rows",
         lambda table: write_deltalake(table, QueryBuilder().execute("select 1::int as n"), mode="overwrite"),
     ),
+    ("removed rows", lambda table: table.delete()),
 ]
 
 
@@ -210,6 +212,14 @@ def test_what_another_tool_writes_is_understood(
     change(DeltaTable(table.path))
     with pytest.raises(HeadraceError, match=what):
         table.note(marked(1))
+
+
+def test_other_tools_do_not_delete_what_is_appended(opened: Opened) -> None:
+    table = opened()
+    write_deltalake(table.path, QueryBuilder().execute("select 1::int as n"), mode="append")
+    with pytest.raises(CommitFailedError, match="append-only"):
+        DeltaTable(table.path).delete()
+    table.note(marked(0))
 
 
 def test_changes_of_files_and_names_by_others_are_followed(opened: Opened) -> None:

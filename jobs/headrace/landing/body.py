@@ -38,6 +38,7 @@ REASONS = (
     "null_key",
     "null_value",
     "bad_key",
+    "too_large",
     "not_json",
     "missing_field",
     "wrong_type",
@@ -49,6 +50,9 @@ REASONS = (
 
 FAULTS = {reason: str(number) for number, reason in enumerate(REASONS, start=1)}
 """The reasons as numbers in SQL: of several faults the smallest counts."""
+
+LONGEST_TEXT = 20_000_000
+"""Spark reads no JSON with a text of more characters, whatever stands around it."""
 
 VALUE = "cast(value as string)"
 WRAPPED = f"concat('{{\"v\":', {VALUE}, '}}')"
@@ -68,9 +72,6 @@ _PLACE = re.compile(r"(\w+|`([^`]|``)+`)([.](\w+|`([^`]|``)+`))*")
 """What costs nothing to be named more than once: a column or a variable, or a place inside."""
 _YEARS = "timestamp'0001-01-02 00:00:00Z' and timestamp'9999-12-31 23:59:59.999999Z'"  # what Python can collect
 _BAD = "_bad"
-
-_OPTIONS = f"'allowNonNumericNumbers', 'false', 'allowSingleQuotes', 'false', 'maxStringLen', '{2**31 - 1}'"
-"""By default a text of more than 20 million characters would be no JSON."""
 
 Fault = Callable[[DataType, str], str | None]
 
@@ -248,8 +249,8 @@ def _parts(kind: DataType) -> Iterable[DataType]:
 
 def _from_json(document: str, members: str, bad: str = _BAD) -> str:
     """`bad` names the member that takes a text that is no JSON, if there is such a member."""
-    options = f"{_OPTIONS}, 'columnNameOfCorruptRecord', {quoted(bad)}"
-    return f"from_json({document}, {quoted(members)}, map({options}))"
+    off = "'allowNonNumericNumbers', 'false', 'allowSingleQuotes', 'false'"
+    return f"from_json({document}, {quoted(members)}, map({off}, 'columnNameOfCorruptRecord', {quoted(bad)}))"
 
 
 def _unused(name: str, names: Iterable[str]) -> str:
