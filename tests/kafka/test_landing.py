@@ -7,7 +7,7 @@ import threading
 import time
 import uuid
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -22,6 +22,7 @@ from headrace.errors import HeadraceError, Place
 from headrace.landing.broker_admin import BrokerAdmin
 from headrace.landing.classify import data_column
 from headrace.landing.landing import KafkaSource, LandingQuery
+from headrace.landing.landing_time import LandingTime
 from headrace.landing.relations import bronze
 from headrace.project.model import SEED_PARTITION, TICK_TOPIC, Field, Kafka, Landing, Seed, Topic
 from headrace.queries.sources import Source
@@ -35,6 +36,7 @@ from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable
 from tests.kafka.cluster import Cluster
 from tests.kafka.crash import Crash, Point
+from tests.long import long
 from tests.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.kafka
@@ -248,6 +250,28 @@ def test_topic_made_again_is_refused(pier: Pier, alive: bool) -> None:
     assert pier.landed == [(0, 1), (0, 2)]
 
 
+@pytest.mark.parametrize("records", [3, SMALL_BATCH_ROWS + 1])
+def test_topic_made_again_while_it_is_read_is_refused(
+    pier: Pier, monkeypatch: pytest.MonkeyPatch, records: int
+) -> None:
+    """Its offsets are there again, with other records: they would count as those that were asked for."""
+    pier.send(*range(records))
+    landing, asked = pier.landing(), BrokerAdmin.ends
+
+    def then_made_again(admin: BrokerAdmin, *args: Any) -> Any:
+        found = asked(admin, *args)
+        pier.cluster.delete(pier.topic.topic)
+        pier.cluster.create({pier.topic.topic: 1})
+        pier.send(*range(records, 2 * records))
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BrokerAdmin, "ends", then_made_again)
+        with pytest.raises(HeadraceError, match="was deleted and made again"):
+            landing.step(2 * SMALL_BATCH_ROWS)
+    assert pier.landed == []
+
+
 def test_aborted_records_do_not_land(pier: Pier) -> None:
     sending = producer(pier.cluster, pier.topic.topic)
     sending.produce(pier.topic.topic, '{"n": 1}', "1")
@@ -320,6 +344,47 @@ def test_few_large_records_land_as_many(pier: Pier) -> None:
     pier.send(80)
     landing.step(EVERYTHING)
     assert pier.landed == [*((0, n) for n in range(80)), (1, 80)]
+
+
+@pytest.mark.parametrize(("megabytes", "reason"), [(10, None), long(25, "too_large")])
+def test_very_large_record_lands_and_holds_nothing_up(pier: Pier, megabytes: int, reason: str | None) -> None:
+    name, size = f"{pier.topic.topic}-large", megabytes << 20
+    pier.cluster.create({name: 1}, {"max.message.bytes": str(2 * size)})
+    pier.topic = replace(pier.topic, topic=name)
+    sending = Producer({"bootstrap.servers": pier.cluster.bootstrap, "message.max.bytes": 2 * size})
+    sending.produce(name, json.dumps({"n": 0, "more": "x" * size}), "0")
+    assert sending.flush(PATIENCE) == 0
+    pier.send(1)
+    landing = pier.landing()
+    assert landing.step(EVERYTHING) is not None
+    rows = landing.table.snapshot(pier.spark).orderBy("offset").selectExpr("reject_reason", "length(value)").collect()
+    assert [tuple(row) for row in rows] == [(reason, size + 20), (None, 8)]
+
+
+@pytest.mark.parametrize("records", [SMALL_BATCH_ROWS + 1, long(200_000)])
+def test_flood_of_bad_records_lands_and_holds_no_good_one_up(pier: Pier, records: int) -> None:
+    pier.cluster.send((pier.topic.topic, str(n), json.dumps({"n": f"{n}"})) for n in range(records))
+    pier.send(1)
+    landing = pier.landing()
+    report = landing.step(records + 1)
+    assert report is not None and (report.records, report.rejected) == (records + 1, records)
+    good = landing.table.snapshot(pier.spark).where("reject_reason is null").select("value").collect()
+    assert [row.value for row in good] == ['{"n": 1}']
+
+
+def test_clock_that_jumps_a_day_and_back_loses_and_rejects_nothing(pier: Pier) -> None:
+    days, landing = [0], pier.landing()
+    landing.time = LandingTime(lambda: datetime.now(timezone.utc) + timedelta(days=days[-1]))
+    for n, ahead in enumerate((0, 1, 0, -1)):
+        days.append(ahead)
+        pier.send(n)
+        report = landing.step(EVERYTHING)
+        assert report is not None and (report.records, report.rejected) == (1, 0)
+        assert landing.tick() is not None
+    assert landing.time.ahead > timedelta(days=1)
+    rows = landing.table.snapshot(pier.spark).orderBy("landing_batch", "offset").select("landed_at", "value").collect()
+    assert [row.landed_at for row in rows] == sorted(row.landed_at for row in rows)
+    assert [json.loads(row.value)["n"] for row in rows[::2]] == [0, 1, 2, 3]
 
 
 def test_large_batch_reaches_readers_as_it_was_read(pier: Pier):

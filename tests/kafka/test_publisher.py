@@ -14,7 +14,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from headrace.errors import HeadraceError, InvalidProject
+from headrace.errors import EnvironmentFault, HeadraceError, InvalidProject
 from headrace.project.model import Model, Publish
 from headrace.publishing import outlet, publisher
 from headrace.publishing.outlet import Outlet
@@ -71,8 +71,10 @@ class Press:
         start: Literal["earliest", "latest"] | None = None,
         commit_cache: CommitCache | None = None,
         replaced: Sequence[str] | None = None,
+        **settings: Any,
     ) -> Publisher:
-        config = {"bootstrap.servers": self.cluster.bootstrap, "log_level": 0}
+        """`settings` are properties of its client."""
+        config = {"bootstrap.servers": self.cluster.bootstrap, "log_level": 0, **settings}
         out = Outlet(config, f"{self.name}-progress", f"{self.name}.{name}")
         publish = Publish(topic=self.name, key="name", value=(("text", "text"),), start=start)
         inputs: tuple[Any, ...] = ()
@@ -171,6 +173,48 @@ def test_row_too_large_is_set_aside(press: Press, size: int) -> None:
     assert [(note["topic"], note["key"], note["reason"]) for note in map(json.loads, notes)] == [
         (press.name, "1", "too_large")
     ]
+
+
+@pytest.mark.parametrize("gone", ["", "-progress"], ids=["of the rows", "of progress"])
+def test_topic_that_is_gone_is_named_and_waited_for(press: Press, monkeypatch: pytest.MonkeyPatch, gone: str) -> None:
+    monkeypatch.setattr(publisher, "CHUNK_ROWS", 1)
+    made, topic = press.publisher(start="earliest"), f"{press.name}{gone}"
+    press.add("a", "b")
+    exhaust(made)
+    press.cluster.delete(topic)
+    press.add("c", "d")
+    made.close()
+    with pytest.raises(EnvironmentFault, match=f"no topic {topic}, .*create it again"):
+        made.step()
+    press.cluster.create({topic: 1})
+    exhaust(made)
+    press.add("e")
+    exhaust(press.publisher())
+    assert press.seen == (["a", "b", "c", "d", "e"] if gone else ["c", "d", "e"])
+
+
+def test_transaction_over_a_topic_that_goes_is_told_by_the_topic(press: Press) -> None:
+    made = exhaust(press.publisher(**{"topic.metadata.propagation.max.ms": 1_000}))
+    press.cluster.delete(press.name)
+    press.add("a")
+    with pytest.raises(EnvironmentFault, match=f"no topic {press.name}, "):
+        made.step()
+
+
+def test_progress_that_is_lost_with_an_answer_is_asked_for(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the rows were sent is known to nobody, so what the model declares of its history is no answer."""
+    monkeypatch.setattr(outlet, "Producer", Client)
+    made = press.publisher(start="earliest")
+    press.add("a")
+    with monkeypatch.context() as patch:
+        Point(Client, "commit_transaction", "after", call=2).arm(patch)
+        with pytest.raises(Crash):
+            exhaust(made)
+    made.close()
+    press.cluster.delete(f"{press.name}-progress")
+    press.cluster.create({f"{press.name}-progress": 1})
+    with pytest.raises(InvalidProject, match="publish-history"):
+        made.step()
 
 
 def test_zombie_is_fenced_off(press: Press) -> None:

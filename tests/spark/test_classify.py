@@ -167,7 +167,7 @@ def test_random_records_are_judged_as_by_the_second_opinion(fuzzed: Sequence[tup
 
 
 def test_random_records_are_of_every_sort(fuzzed: Sequence[tuple[Topic, Record, Verdict]]):
-    assert {verdict.reason for _, _, verdict in fuzzed} >= {None, *REASONS, *FUZZED[ORDERS]}
+    assert {verdict.reason for _, _, verdict in fuzzed} >= {None, *REASONS, *FUZZED[ORDERS]} - {"too_large"}
 
 
 def test_whatever_lands_is_kept_as_it_was(fuzzed: Sequence[tuple[Topic, Record, Verdict]]):

@@ -105,6 +105,14 @@ def test_snapshot_comes_when_it_is_due(counters: Counters) -> None:
     assert counters.rows() == [(seconds, 1, 7) for seconds in (0, 5.5, 10, 33, 38)]
 
 
+def test_clock_that_is_put_back_holds_none_up(counters: Counters) -> None:
+    query = counters.query()
+    counters.count(1, 7)
+    day = 86_400
+    taken = [query.step(after(seconds)) is not None for seconds in (0, day, day + 1, 2, 6, 7)]
+    assert taken == [True, True, False, False, False, True]
+
+
 def test_change_is_in_the_next_snapshot(counters: Counters) -> None:
     query = counters.query()
     counters.count(1, 7)

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, Field, QueryBuilder, TableFeatures, write_deltalake
+from deltalake.exceptions import CommitFailedError
 from deltalake.schema import PrimitiveType
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StructType
@@ -296,6 +297,14 @@ def test_rows_that_others_add_are_not_read(written: CommitTable) -> None:
     write_deltalake(written.path, one_row(), mode="append")
     with pytest.raises(HeadraceError, match=r"added rows to it in version 3 [(]WRITE by delta-rs"):
         [*written.commits(-1)]
+
+
+def test_other_tools_do_not_delete_what_is_appended(opened: Opened) -> None:
+    table = opened()
+    append(table, 0)
+    with pytest.raises(CommitFailedError, match="append-only"):
+        DeltaTable(table.path).delete()
+    table.note(marked(1))
 
 
 def test_changes_of_files_and_names_by_others_are_followed(opened: Opened) -> None:

@@ -187,3 +187,11 @@ def test_every_code_of_the_rules_is_documented(module: str) -> None:
     codes = {part.value for call in findings for part in ast.walk(call.args[1]) if isinstance(part, ast.Constant)}
     assert codes
     assert [code for code in sorted(codes) if f"`{code}`" not in text_of("docs/models.md")] == []
+
+
+def test_every_fault_names_the_tests_that_show_it() -> None:
+    rows = [line for line in text_of("docs/faults.md").splitlines() if line.startswith("| ")][2:]
+    shown = [re.findall(r"`(tests/[\w/]+[.]py)::(\w+)`", row.rsplit("|", 2)[1]) for row in rows]
+    assert rows and all(shown)
+    tests = {(file, name) for found in shown for file, name in found}
+    assert sorted(each for each in tests if f"\ndef {each[1]}(" not in text_of(each[0])) == []

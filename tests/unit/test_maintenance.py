@@ -181,6 +181,16 @@ def test_files_that_others_took_before_the_commit_do_not_come_back(
     assert not [*table.path.glob("compacted-*")]
 
 
+def test_pass_goes_on_behind_the_optimize_and_vacuum_of_another_tool(table: SyntheticTable) -> None:
+    table.append(100)
+    other = DeltaTable(table.path)
+    other.optimize.compact()
+    assert other.vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False)
+    table.append(100)
+    Maintenance(table.path, AT_ONCE).step()
+    assert table.ids == ids(200)
+
+
 def test_change_of_other_files_does_not_end_the_pass(table: SyntheticTable, monkeypatch: pytest.MonkeyPatch) -> None:
     table.append(100)
     gone = {"path": "batch-99/part-0.parquet", "deletionTimestamp": 1, "dataChange": True, "size": 1}

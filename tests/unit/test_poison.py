@@ -41,6 +41,18 @@ def test_no_more_than_asked_for_are_sought() -> None:
     assert poison.culprits(100, lambda start, end, _: end > start, by_row=True, most=3) == [0, 1, 2]
 
 
+def test_rows_that_all_fail_are_found_by_short_runs() -> None:
+    lengths: list[int] = []
+
+    def fails(start: int, end: int, without: Sequence[int]) -> bool:
+        lengths.append(end - start)
+        return end - start > len(without)
+
+    assert poison.culprits(200_000, fails, by_row=False, most=500) == [*range(500)]
+    short = [length for length in lengths if length < 200_000]
+    assert len(lengths) - len(short) == 500 and max(short) <= 1_000 and len(short) <= 3 * 500
+
+
 MESSAGE = """[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` instead. SQLSTATE: 22012
 == SQL (line 9, position 18) ==
 select order_id, total / quantity as unit_price

@@ -78,8 +78,15 @@ def test_zombie_has_died(store: Store) -> None:
 
 
 def test_reused_process_id_has_died(store: Store) -> None:
-    earlier = replace(RUNNING.project, started_at=STARTED - timedelta(hours=1))
-    assert read_back(store, replace(RUNNING, project=earlier)).project.state == "died"
+    earlier = STARTED - timedelta(hours=1)
+    status = replace(RUNNING, at=earlier, project=replace(RUNNING.project, started_at=earlier))
+    assert read_back(store, status).project.state == "died"
+
+
+def test_runner_that_began_before_the_clock_was_set_ahead_is_alive(store: Store) -> None:
+    """The time at which a process began moves with the clock."""
+    before = replace(RUNNING, project=replace(RUNNING.project, started_at=STARTED - timedelta(days=1)))
+    assert read_back(store, before) == before
 
 
 def test_stopped_runner_stays_stopped(store: Store) -> None:
@@ -108,7 +115,7 @@ def shared(store: Store, seconds: float) -> ProjectStatus:
     return read_status(store.project, layout)
 
 
-@pytest.mark.parametrize(("seconds", "state"), [(6, "running"), (600, "died")])
+@pytest.mark.parametrize(("seconds", "state"), [(6, "running"), (600, "died"), (-86_400, "died")])
 def test_runner_on_another_machine_is_known_by_its_store(store: Store, seconds: float, state: str) -> None:
     assert shared(store, seconds).project.state == state
 

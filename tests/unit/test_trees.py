@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import obstore
@@ -11,7 +12,7 @@ import pytest
 from obstore.exceptions import GenericError
 
 from headrace.errors import EnvironmentFault
-from headrace.store import trees
+from headrace.store import durable, trees
 from headrace.store.paths import ObjectPath
 from tests import buckets
 
@@ -131,3 +132,27 @@ def test_failure_begins_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(EnvironmentFault, match="the store is away"):
         trees.copy(folder, folder.parent / "b")
     assert asked == ["a/0"]
+
+
+@pytest.mark.parametrize("set_by", [-86_400, 0, 86_400])
+def test_what_changed_is_synced_also_where_the_clock_was_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, set_by: int
+) -> None:
+    """Files bear the time of the clock as it is set when they are written."""
+    written, synced = tmp_path / "offsets", list[Path]()
+    written.write_text("0")
+    began = trees.Instant(written.stat().st_ctime - 10 - set_by, 100)
+    monkeypatch.setattr(trees.Instant, "now", lambda: trees.Instant(written.stat().st_ctime, 110))
+    monkeypatch.setattr(durable, "sync", lambda paths, **_: synced.extend(paths))
+    trees.sync_changed(tmp_path, began)
+    assert written in synced
+
+
+def test_what_has_not_changed_is_not_synced_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written, synced = tmp_path / "offsets", list[Path]()
+    written.write_text("0")
+    began = trees.Instant(written.stat().st_ctime + 10, 100)
+    monkeypatch.setattr(trees.Instant, "now", lambda: trees.Instant(began.clock + 10, 110))
+    monkeypatch.setattr(durable, "sync", lambda paths, **_: synced.extend(paths))
+    trees.sync_changed(tmp_path, began)
+    assert written not in synced

@@ -38,6 +38,7 @@ REASONS = (
     "null_key",
     "null_value",
     "bad_key",
+    "too_large",
     "not_json",
     "missing_field",
     "wrong_type",
@@ -49,6 +50,9 @@ REASONS = (
 
 FAULTS = {reason: str(number) for number, reason in enumerate(REASONS, start=1)}
 """The reasons as numbers in SQL: of several faults the smallest counts."""
+
+LONGEST_TEXT = 20_000_000
+"""Spark reads no JSON with a text of more characters, whatever stands around it."""
 
 VALUE = "cast(value as string)"
 WRAPPED = f"concat('{{\"v\":', {VALUE}, '}}')"

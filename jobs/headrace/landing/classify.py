@@ -20,6 +20,7 @@ from pyspark.sql.types import DataType, MapType, StructType, TimestampType, Vari
 from headrace.landing.body import (
     FAULTS,
     FRACTIONS,
+    LONGEST_TEXT,
     REASONS,
     VALUE,
     WRAPPED,
@@ -294,7 +295,8 @@ def _diagnosis(topic: Topic) -> str:
     return let(
         "_raw",
         lenient(f"concat('{{\"v\":[', {VALUE}, ']}}')", f"v array<{shape}>"),
-        f"case when {no_json} or {unwrapped} then {FAULTS['not_json']}"
+        f"case when octet_length(value) > {LONGEST_TEXT} then {FAULTS['too_large']}"
+        f" when {no_json} or {unwrapped} then {FAULTS['not_json']}"
         f" when {missing} then {FAULTS['missing_field']}"
         f" when _worst = {FAULTS['wrong_type']} then _worst"
         f" when not {_STRICT} then {FAULTS['duplicate_field']} else _worst end",

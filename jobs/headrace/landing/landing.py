@@ -42,7 +42,7 @@ from headrace.spark.session import SMALL_BATCH_ROWS, child, tune
 from headrace.store.layout import Layout
 from headrace.tables.commit_cache import CommitCache, SharedRows
 from headrace.tables.delta import CommitTable
-from headrace.tables.positions import beyond_topic
+from headrace.tables.positions import beyond_topic, topic_made_again
 
 _DEFAULTS = {
     "kafka.isolation.level": "read_committed",
@@ -259,10 +259,7 @@ class LandingQuery:
         found = self._admin.describe([topic.topic for topic in self.landing.topics])
         for name, topic in found.items():
             if self._ids.setdefault(name, topic.id) != topic.id:
-                raise HeadraceError(
-                    f"topic {name} was deleted and made again since it was last read; "
-                    f"run `headrace reset {self.landing.query} --from earliest --yes` to read the new one"
-                )
+                raise HeadraceError(topic_made_again(self.landing.query, name))
         self.gone = frozenset(name for name, offsets in self._done.items() if offsets and name not in found)
         return {name: topic.partitions for name, topic in found.items()}
 
@@ -397,6 +394,8 @@ class LandingQuery:
         self, landed: Materialized, moment: Moment, records: int, done: Offsets, is_tick: bool = False
     ) -> LandingReport:
         with self._writing:
+            if not is_tick:
+                self._partitions()  # a topic that was made again while it was read is refused, not landed
             rejected = self._rejected(landed) if records else 0
             marker = {
                 "query": self.landing.query,

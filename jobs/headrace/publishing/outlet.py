@@ -57,6 +57,15 @@ class Outlet:
         producer.init_transactions(TIMEOUT)
         return producer
 
+    def require(self, topics: Collection[str], table: str) -> None:
+        """EnvironmentFault if a topic that rows of a table need is gone."""
+        needed = {self.progress_topic, *topics}
+        if gone := sorted(needed - BrokerAdmin(self.config).describe(needed).keys()):
+            raise EnvironmentFault(
+                f"no topic {', '.join(gone)}, which {table} is published to: create it again, and publishing goes on "
+                "where it stopped. What a deleted topic held is sent again only by `headrace reset --republish`"
+            )
+
     def record(self, producer: Producer, progress: Progress) -> None:
         """Add the progress to the producer's transaction."""
         producer.produce(self.progress_topic, progress.to_json(self.writer), self.name, 0)

@@ -94,6 +94,8 @@ class Publisher:
         self._producer: Producer | None = None
         self._routes: Routes | None = None
         self._progress = Progress("")
+        self._recorded: Progress | None = None
+        """What Kafka has confirmed last; None before that, and where it has not answered."""
 
     def step(self) -> int | None:
         """Send what has been committed since the last step; the number of rows, or None if there was nothing new."""
@@ -126,11 +128,13 @@ class Publisher:
     def open(self) -> None:
         """Find where to resume, and record who does; InvalidProject if it cannot be known which rows are to be sent."""
         with self._naming_twin():
+            self.outlet.require(self._topics, self.model.table)
             self._producer = self.outlet.connect()
             self._routes = Routes(self.outlet.config, self.outlet.rules) if self._publish.topic_column else None
             found = read_progress(self.outlet)
-            self._progress = self._first_progress() if found is None else self._taken_up(found)
-            self._try_send([], self._progress)  # whoever is fenced off by this learns by whom
+            begin = self._unrecorded() if found is None else self._taken_up(found)
+            self._try_send([], begin)  # whoever is fenced off by this learns by whom
+            self._progress = begin
 
     def finding(self, found: Recorded) -> Finding | None:
         """Why nothing can be sent from a recorded progress on; nobody is fenced off to find out."""
@@ -143,14 +147,31 @@ class Publisher:
         table = Extent(self._table.newest_version(), self._table.id())
         return Standing(self.model, found, table, lambda: self._table.commits(-1))
 
+    def _unrecorded(self) -> Progress:
+        """Where to go on without a record: the topic may have been deleted since this publisher wrote to it."""
+        return self._recorded or self._first_progress()
+
     def _first_progress(self) -> Progress:
-        """Where a table that was never published begins; for one with rows the model must declare it."""
+        """Where a table begins of which nobody knows whether it was published; one with rows as the model declares."""
         history = [commit for commit in self._table.commits(-1) if commit.batch >= 0]
-        if history and self._publish.start is None:
-            raise InvalidProject([_history_finding(self.model, len(history))])
+        if history and (self._publish.start is None or self._progress.table_id):
+            raise InvalidProject([self._history_finding(len(history))])
         if not history or self._publish.start == "earliest":
             return Progress(self._table.id())
         return Progress(self._table.id(), history[-1].version + 1, rows=rows_of(history))
+
+    def _history_finding(self, commits: int) -> Finding:
+        message = (
+            f"{self.model.table} has rows in {commits} commits, and topic {self.outlet.progress_topic} does not say "
+            "how far they were sent: it was never published here, or that topic was deleted. Add to publish "
+            "`start: earliest` to send them all, or `start: latest` to send only what comes from now on"
+        )
+        return Finding(self.model.header_places.get("publish", Place(self.model.path)), "publish-history", message)
+
+    @property
+    def _topics(self) -> frozenset[str]:
+        """The topic that the model names, if its rows do not."""
+        return frozenset({self._publish.topic} if self._publish.topic else ())
 
     def _taken_up(self, found: Recorded) -> Progress:
         """Where to go on: after a reset with all the table has, after a swap with what was not sent before it.
@@ -274,8 +295,11 @@ class Publisher:
             )  # this one's next transaction would fail for nothing (librdkafka 2.16)
             return False
         if failed:
-            raise KafkaException(failed[0])
+            self.outlet.require({*self._topics, *(row.topic for row in chunk)}, self.model.table)
+            raise KafkaException(min(failed, key=_is_consequence))
+        self._recorded = None
         producer.commit_transaction(TIMEOUT)
+        self._recorded = after
         return True
 
     def _produce(self, producer: Producer, row: Row, on_delivery: Callable[[KafkaError | None, Any], None]) -> None:
@@ -302,15 +326,12 @@ def _chunk(messages: Iterator[Message]) -> Iterator[Message]:
             return
 
 
+def _is_consequence(error: KafkaError) -> bool:
+    """Whether a record was given up only as another one of its transaction failed."""
+    return error.code() in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
+
+
 def was_sent_before(marker: Mapping[str, Any], barrier: Mapping[str, int]) -> bool:
     """Whether all inputs of a commit had been processed before a reset, which waits until they are sent."""
     ranges = marker.get("inputs", {}).get("ranges", {})
     return bool(barrier and ranges) and all(upto <= barrier.get(name, -1) for name, (_, upto) in ranges.items())
-
-
-def _history_finding(model: Model, commits: int) -> Finding:
-    message = (
-        f"{model.table} has rows in {commits} commits and has never been published here; add to publish "
-        "`start: earliest` to send them too, or `start: latest` to send only what comes from now on"
-    )
-    return Finding(model.header_places.get("publish", Place(model.path)), "publish-history", message)

@@ -22,7 +22,7 @@ from headrace.project.statement import bind
 from headrace.spark.spark_errors import full_text
 
 MOST = 500
-"""More rows than this in one batch are no exception: the model must be fixed."""
+"""So many rows in one batch are no exception: the model must be fixed."""
 
 Arrival = tuple[int, str, int, int]
 """Landing batch, topic, partition, offset."""
@@ -137,7 +137,14 @@ def _by_halves(start: int, end: int, fails: Callable[[int, int], bool], most: in
 
 
 def _first_failing(passes: int, count: int, fails: Callable[[int], bool]) -> int:
-    """The number of the row with which the rows before it fail, that pass; the first `passes` rows do."""
+    """The number of the row with which the rows before it fail, that pass; the first `passes` rows do.
+
+    It is sought in steps that grow: where many rows fail, the next one is near, and few rows are cheap to run over.
+    """
+    step = 1
+    while passes + step < count and not fails(passes + step):
+        passes, step = passes + step, 2 * step
+    count = min(passes + step, count)
     while count - passes > 1:
         middle = (passes + count) // 2
         passes, count = (passes, middle) if fails(middle) else (middle, count)

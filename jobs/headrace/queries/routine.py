@@ -139,7 +139,7 @@ class Routine:
                     raise RowFailed(found, self._key_of(found, batch)) from error
                 batch.poison.append(found)
                 if sum(len(each.arrivals) for each in batch.poison if each.table == step.table) >= MOST:
-                    message = f"{found.place}: {found.error}: more than {MOST} rows of a batch; mend the model"
+                    message = f"{found.place}: {found.error}, at {MOST} rows of a batch or more; mend the model"
                     raise HeadraceError(message) from error
 
     def _sets_aside(self, step: Model) -> bool:

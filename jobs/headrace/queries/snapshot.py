@@ -71,6 +71,7 @@ class SnapshotQuery:
                 begun = self._recover(now)
                 if begun:
                     return self._take(begun)
+            self._due = within(self._due, now, self._pause)
             if self._every is None or not (is_last or self.seconds_left(now) <= 0):
                 return None
             self._plan_next(now)
@@ -97,7 +98,7 @@ class SnapshotQuery:
         self._next, self._due = 0, now
         if last is None:
             return None
-        self._next, self._due = last.batch + 1, min(_moment(last), now) + self._pause
+        self._next, self._due = last.batch + 1, within(_moment(last) + self._pause, now, self._pause)
         is_done = newest is not None and newest.batch == last.batch
         # Versions of a table that was reset meanwhile mean something else: what was begun over it is void.
         return None if is_done or last.ids != self._ids() else last
@@ -138,6 +139,11 @@ class SnapshotQuery:
         if ref.table in self._current and not ref.versions:
             return self._current[ref.table].as_of(version)
         return self._tables.as_of(ref, version)
+
+
+def within(due: datetime | None, now: datetime, pause: timedelta) -> datetime:
+    """When the next snapshot is due, a pause from now at most: the clock by which it was planned may be put back."""
+    return now if due is None else min(due, now + pause)
 
 
 class FollowedState:

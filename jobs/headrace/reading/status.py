@@ -29,7 +29,7 @@ _SILENCE = 60.0
 """So many seconds without news from another machine mean that its runner has ended."""
 
 _CLOCK_SLACK = 2.0
-"""Seconds by which a process may seem younger than the start time that it recorded itself."""
+"""Seconds by which a process may seem younger than the news that it has written itself."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def write_tables(layout: Layout, tables: Iterable[TableStatus]) -> None:
 
 def _of_runner(project: Project, layout: Layout) -> ProjectStatus:
     here = _read(layout.status)
-    if here is not None and here.project.state not in FINISHED and _alive(here.project):
+    if here is not None and here.project.state not in FINISHED and _alive(here):
         return here
     shared = None if layout.shared_status is None else _read(layout.shared_status)
     if shared is not None and (here is None or _time(shared) > _time(here)):
@@ -152,7 +152,7 @@ def _time(status: ProjectStatus) -> float:
 
 
 def _is_recent(status: ProjectStatus) -> bool:
-    return time.time() - _time(status) < _SILENCE
+    return abs(time.time() - _time(status)) < _SILENCE
 
 
 def _died(status: ProjectStatus) -> ProjectStatus:
@@ -160,13 +160,16 @@ def _died(status: ProjectStatus) -> ProjectStatus:
     return replace(status, project=replace(status.project, state="died"), queries=tuple(queries))
 
 
-def _alive(runner: RunnerStatus) -> bool:
-    """Whether the process still runs, and is not another one with the same pid."""
-    if runner.pid is None or runner.started_at is None:
+def _alive(status: ProjectStatus) -> bool:
+    """Whether the process still runs, and is not another one with the same pid, which began after the last news.
+
+    When it began is known by the clock as it is set now, so only what was written lately can be compared with that.
+    """
+    if status.project.pid is None or status.at is None:
         return False
     try:
-        process = psutil.Process(runner.pid)
-        young = process.create_time() > runner.started_at.timestamp() + _CLOCK_SLACK
+        process = psutil.Process(status.project.pid)
+        young = process.create_time() > status.at.timestamp() + _CLOCK_SLACK
         return not young and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False

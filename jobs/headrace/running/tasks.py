@@ -343,7 +343,8 @@ class SnapshotTask:
         if report is None:
             self._is_done = self._after is not None
             return False
-        # A snapshot that an earlier run had begun is not the one that this run is to take.
+        # A snapshot that an earlier run had begun is not the one that this run is to take; clocks may be put back.
+        self._started = min(self._started, now)
         self._is_done = self._after is not None and report.taken_at >= self._started
         self._counters.took(report.batch, report.rows)
         self._signals.notify(self.query.model.table)

@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import groupby, islice
 from pathlib import Path
 from typing import TypeVar
@@ -73,10 +75,29 @@ def sync(folder: StorePath) -> None:
         os.sync()
 
 
-def sync_changed(folder: StorePath, since: float) -> None:
-    """Sync what changed below a folder since a time, in seconds since 1970; others may write there meanwhile."""
+@dataclass(frozen=True)
+class Instant:
+    """A moment in the life of this process, by a clock that can be set and by one that cannot."""
+
+    clock: float
+    steady: float
+
+    @classmethod
+    def now(cls) -> Instant:
+        return cls(time.time(), time.monotonic())
+
+    def earliest(self, now: Instant) -> float:
+        """The earliest time, in seconds since 1970, that a file may bear which was written between this and `now`."""
+        return min(self.clock, now.clock - (now.steady - self.steady))
+
+
+BEFORE_ALL = Instant(0.0, 0.0)
+
+
+def sync_changed(folder: StorePath, since: Instant) -> None:
+    """Sync what changed below a folder since a moment; others may write there meanwhile, and set the clock."""
     if isinstance(folder, Path):
-        durable.sync([*_changed(folder, since - _CLOCK_SLACK)], missing_ok=True)
+        durable.sync([*_changed(folder, since.earliest(Instant.now()) - _CLOCK_SLACK)], missing_ok=True)
 
 
 def _changed(folder: Path, since: float) -> Iterator[Path]:

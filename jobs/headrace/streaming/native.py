@@ -91,7 +91,7 @@ class NativeQuery:
         self._tested = False
         self._project = project
         self._checkpoint = layout.checkpoint(query.name)
-        self._synced_at = 0.0
+        self._synced_at = trees.BEFORE_ALL
         self._idle_note = self._checkpoint / "idle"
         self._tables = Tables(self.session, project, layout, schemas)
         self._watermarked = {found.ref: found for found in watermarked(self.model)}
@@ -319,7 +319,7 @@ class NativeQuery:
 
         That one is repeated, from the state of the batch before it.
         """
-        since, self._synced_at = self._synced_at, time.time()
+        since, self._synced_at = self._synced_at, trees.Instant.now()
         trees.sync_changed(self._checkpoint, since)
 
     def _newest_written(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from urllib.parse import unquote
 
 from delta.tables import DeltaTable
@@ -66,7 +65,7 @@ class CurrentTable:
         table = DeltaTable.forPath(self._session, spark_uri(self._path)).alias("kept")
         merge = table.merge(changes.alias("changed"), same).whenMatchedDelete("changed._deleted")
         columns: dict[str, str | Column] = {f"`{name}`": f"changed.`{name}`" for name in self._schema.names}
-        began = time.time()
+        began = trees.Instant.now()
         merge.whenMatchedUpdate(set=columns).whenNotMatchedInsert("not changed._deleted", columns).execute()
         trees.sync_changed(self._path, began)
         self._upto = commits[-1].version

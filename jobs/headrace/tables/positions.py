@@ -90,8 +90,22 @@ def beyond_topic(query: str, topic: str, partition: int, read: int, end: int) ->
     return (
         f"topic {topic} ends at offset {end} in partition {partition}, but was read up to offset {read}: Kafka lost "
         "records that landed (a broker restored from an older copy, an unclean leader election), and new ones would "
-        f"count as read. Restore the topic, or run `headrace reset {query} --from earliest --yes`: what has landed is "
-        "removed, what the topic holds now lands again, and the queries that read it must be reset too"
+        f"count as read. Restore the topic, or {_land_again(query)}"
+    )
+
+
+def topic_made_again(query: str, topic: str) -> str:
+    """What is wrong if a topic is not the one of which offsets were read."""
+    return (
+        f"topic {topic} was deleted and made again since it was last read, so its offsets are those of other records; "
+        f"{_land_again(query)}"
+    )
+
+
+def _land_again(query: str) -> str:
+    return (
+        f"run `headrace reset {query} --from earliest --yes`: what has landed is removed, what Kafka holds now lands "
+        "again, and the queries that read it must be reset too"
     )
 
 
