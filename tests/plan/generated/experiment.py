@@ -41,8 +41,6 @@ _AT_ONCE = 4
 """So many events land together: a landing batch costs time, also an empty one."""
 _MOST_TABLES = 3
 """So many tables that an edit reaches are tried, with all that they read."""
-_WITHOUT_ENGINE = "validation_rules.csv"
-"""What was landed of a seed is not made by events, so edits of it are only judged."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,10 @@ class Experiment:
         self._declared = Declared.of(self.old)
 
     def finding(self, edit: RandomEdit, always: bool = False) -> Finding:
-        """Judge an edit and, where the verdict lets a run go on, or `always`, try it."""
+        """Judge an edit and, where the verdict lets a run go on, or `always`, try it.
+
+        Descriptions, and what nobody reads, are only judged. So are seeds, which are no made-up events.
+        """
         folder = self._folder / f"edit-{next(self._numbers)}"
         try:
             new = corpus.project(edit.files, folder / "project")
@@ -114,7 +115,9 @@ class Experiment:
             return Finding(edit, "refused", detail=str(error))
         reached = self._reached(edit, new)
         verdicts = self._judged(new, {}, reached)
-        if edit.path.endswith(".csv") or (verdicts.worst > Verdict.FORWARD and not verdicts.is_unsure and not always):
+        stops = verdicts.worst > Verdict.FORWARD and not verdicts.is_unsure
+        is_plain = edit.is_neutral and not edit.is_of_query and verdicts.worst == Verdict.SAME
+        if edit.path.endswith(".csv") or is_plain or (stops and not always):
             return Finding(edit, "judged", verdicts)
         return self._tried(edit, narrowed(new, reached[:_MOST_TABLES]), folder)
 

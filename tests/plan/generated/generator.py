@@ -34,6 +34,11 @@ class RandomEdit:
         return f"{self.seed}: {self.kind} in {self.path}"
 
     @property
+    def is_of_query(self) -> bool:
+        """Whether the SQL of a model was edited."""
+        return self.kind in {change.__name__ for change in (*NEUTRAL, *CHANGING)}
+
+    @property
     def difference(self) -> str:
         """The lines that differ; those of the query are compared as they are written again."""
         before = domains.files(self.domain).get(self.path, "")
