@@ -116,7 +116,7 @@ class Experiment:
         reached = self._reached(edit, new)
         verdicts = self._judged(new, {}, reached)
         stops = verdicts.worst > Verdict.FORWARD and not verdicts.is_unsure
-        is_plain = edit.is_neutral and not edit.is_of_query and verdicts.worst == Verdict.SAME
+        is_plain = not edit.is_read and verdicts.worst == Verdict.SAME
         if edit.path.endswith(".csv") or is_plain or (stops and not always):
             return Finding(edit, "judged", verdicts)
         return self._tried(edit, narrowed(new, reached[:_MOST_TABLES]), folder)
