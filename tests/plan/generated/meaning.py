@@ -287,16 +287,6 @@ def distinct(tree: exp.Expr, random: Random) -> exp.Expr | None:
     return tree
 
 
-def limit(tree: exp.Expr, random: Random) -> exp.Expr | None:
-    """Only some rows."""
-    select = random.choice(selects(tree))
-    names = [each.alias_or_name for each in select.expressions if each.alias_or_name not in ("", "*")]
-    if not names:
-        return None
-    select.order_by(random.choice(names), copy=False).limit(random.choice((1, 1000)), copy=False)
-    return tree
-
-
 def reorder_columns(tree: exp.Expr, random: Random) -> exp.Expr | None:
     """The columns of a select in another order."""
     found = [each for each in selects(tree) if len(each.expressions) > 1]
@@ -480,7 +470,6 @@ CHANGING: tuple[Change, ...] = (
     cast,
     drop_cast,
     distinct,
-    limit,
     reorder_columns,
     drop_column,
     add_column,
