@@ -22,23 +22,15 @@ from headrace.planning.declared import Declared, Schemas
 from headrace.planning.verdict import Verdict
 from headrace.project.model import Project
 from headrace.store.layout import Layout
-from headrace.testing.cases.case import Batch
-from headrace.testing.cases.landing import Landed, land
-from headrace.testing.cut_trials.compared import compared
-from headrace.testing.cut_trials.made_up import Maker
-from headrace.testing.cut_trials.trial import Part
-from headrace.testing.runs.disk import Process, land_batch
+from headrace.testing.runs.disk import Process
 from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.runs.scope import narrowed
 from tests.plan import corpus, trial
 from tests.plan.generated import domains
+from tests.plan.generated.events import PARTS, Events
 from tests.plan.generated.generator import RandomEdit
 from tests.plan.trial import Rows
 
-_PARTS = 4
-"""Into so many micro-batches the events are cut; the edit comes in the middle."""
-_AT_ONCE = 4
-"""So many events land together: a landing batch costs time, also an empty one."""
 _MOST_TABLES = 3
 """So many tables that an edit reaches are tried, with all that they read."""
 
@@ -96,12 +88,10 @@ class Experiment:
     def __init__(self, sandbox: Sandbox, folder: Path, domain: str, events: int, seed: int = 0) -> None:
         self._sandbox = sandbox
         self._folder = folder / domain
-        self._events = events
-        self._seed = seed
         self._numbers = count()
-        self._tables: dict[str, Path] = {}
         self.old = corpus.project(domains.files(domain), self._folder / "old")
         self._declared = Declared.of(self.old)
+        self._events = Events(sandbox, self._folder, self.old, events, seed)
 
     def finding(self, edit: RandomEdit, always: bool = False) -> Finding:
         """Judge an edit and, where the verdict lets a run go on, or `always`, try it.
@@ -150,7 +140,7 @@ class Experiment:
             return Finding(edit, "refused", detail=str(error))
         verdicts = self._judged(new, types, ())
         try:
-            fresh = self._run(new, Layout(folder / "fresh"), range(_PARTS))
+            fresh = self._run(new, Layout(folder / "fresh"), range(PARTS))
         except (HeadraceError, PySparkException) as error:
             return Finding(edit, "fails", verdicts, detail=str(error))
         shows = any(
@@ -178,7 +168,7 @@ class Experiment:
     @cached_property
     def _left(self) -> Run:
         """What the old text does; its first half stays on disk."""
-        run = self._run(self.old, Layout(self._folder / "left"), range(_PARTS), Layout(self._folder / "half"))
+        run = self._run(self.old, Layout(self._folder / "left"), range(PARTS), Layout(self._folder / "half"))
         shown = {table: rows for table, rows in run.after.items() if not rows}
         assert len(shown) < len(run.after), "the events make no rows"
         return run
@@ -187,15 +177,15 @@ class Experiment:
         assert self._left
         shutil.copytree(Layout(self._folder / "half").data_dir, layout.data_dir)
         trial.become_another(layout)
-        return self._run(new, layout, range(_PARTS // 2, _PARTS))
+        return self._run(new, layout, range(PARTS // 2, PARTS))
 
     def _run(self, project: Project, layout: Layout, parts: Sequence[int], half: Layout | None = None) -> Run:
         """Process some parts in one run, but for the edit in the middle; `half` gets a copy of what is there then."""
         before: Mapping[str, Rows] = {}
-        landed, table = self._landing(project)
+        table = self._events.landing(project, goes_on=parts[0] > 0)
         if parts[0]:
             before = _rows(project, layout)
-        for turn in (parts[: -_PARTS // 2], parts[-_PARTS // 2 :]):
+        for turn in (parts[: -PARTS // 2], parts[-PARTS // 2 :]):
             if not turn:
                 continue
             process = Process(self._sandbox, project, layout)
@@ -203,72 +193,19 @@ class Experiment:
                 process.create_tables()
                 for part in turn:
                     trial.link(table / str(part), layout.landing(project.landings[0].name))
-                    process.advance(landed.until(self._cut[part]))
+                    process.advance(self._events.until(part))
             finally:
                 process.stop()
-            if turn[-1] == _PARTS // 2 - 1:
+            if turn[-1] == PARTS // 2 - 1:
                 before = _rows(project, layout)
                 if half is not None:
                     shutil.copytree(layout.data_dir, half.data_dir)
         whole = _rows(project, layout)
         return Run(before, {name: rows - before[name] for name, rows in whole.items()})
 
-    # events
-
-    def _landing(self, project: Project) -> tuple[Landed, Path]:
-        """What lands, and the landing table after each part, by the rules of a project."""
-        key = repr(
-            [
-                (topic.reject, topic.fields, topic.event_time, topic.null_key, topic.null_value)
-                for topic in project.landings[0].topics
-            ]
-        )
-        if key not in self._tables:
-            folder = self._folder / f"landed-{len(self._tables)}"
-            self._tables[key] = folder
-            landed = self._landed if project is self.old else land(self._sandbox.judge, project, self._made, seeds=True)
-            layout = Layout(folder / "table")
-            table = self._sandbox.landing_table(layout, project.landings[0].name)
-            table.create()
-            for part, numbers in enumerate(self._cut):
-                for batch in landed.within(numbers):
-                    land_batch(self._sandbox, layout, batch)
-                shutil.copytree(table.path, folder / str(part))
-        return self._landed, self._tables[key]
-
-    @cached_property
-    def _made(self) -> Sequence[Batch]:
-        part = Part(self.old, ())
-        maker = Maker(self.old.landings[0].topics, compared(self.old), part.lag, Random(self._seed))
-        return [*_together(maker.batches(self._events))]
-
-    @cached_property
-    def _landed(self) -> Landed:
-        return land(self._sandbox.judge, self.old, self._made, seeds=True)
-
-    @cached_property
-    def _cut(self) -> Sequence[Sequence[int]]:
-        numbers = sorted({batch.number for batch in self._landed.batches})
-        size = -(-len(numbers) // _PARTS)
-        return [numbers[at * size : (at + 1) * size] for at in range(_PARTS)]
-
     @cached_property
     def _types(self) -> Schemas:
         return _short(self._sandbox, self.old)
-
-
-def _together(batches: Sequence[Batch]) -> Iterator[Batch]:
-    """Some events in one batch, which lands with the last of them; ticks stay alone."""
-    waiting: list[Batch] = []
-    for batch in batches:
-        waiting += [batch] if batch.records else []
-        if waiting and (len(waiting) == _AT_ONCE or not batch.records):
-            names = dict.fromkeys(name for each in waiting for name in each.records)
-            records = {name: [one for each in waiting for one in each.records.get(name, ())] for name in names}
-            yield Batch.model_validate({"at": waiting[-1].at, **records})
-            waiting = []
-        if not batch.records:
-            yield batch
 
 
 def _short(sandbox: Sandbox, project: Project) -> Schemas:
