@@ -29,6 +29,22 @@ def test_edit_without_effect_is_same(change: Change, tmp_path: Path) -> None:
     assert worst(reasons) is Verdict.SAME, reasons
 
 
+@pytest.mark.parametrize(
+    ("path", "old", "new", "verdict"),
+    [
+        ("sql/gold/clicks/view_counters.sql", "every: :snapshot_every", "every: 7", "KEEP"),
+        ("manifest.yml", "snapshot_every: 5", "snapshot_every: 7", "KEEP"),
+        ("sql/gold/clicks/view_counters.sql", "every: :snapshot_every", "every: 5", "SAME"),
+    ],
+)
+def test_snapshots_at_other_times_are_other_rows(tmp_path: Path, path: str, old: str, new: str, verdict: str) -> None:
+    files = domains.files("clicks")
+    edited = {**files, path: files[path].replace(old, new)}
+    before, after = (corpus.project(each, tmp_path / at) for at, each in (("old", files), ("new", edited)))
+    found = Comparison(Declared.of(before), Declared.of(after)).outcomes(["gold.view_counters"])
+    assert found["gold.view_counters"].verdict.name == verdict
+
+
 def test_seed_always_makes_the_same_edit() -> None:
     assert [generator.edit(seed) for seed in range(20)] == [generator.edit(seed) for seed in range(20)]
 
