@@ -169,8 +169,7 @@ class Experiment:
     def _left(self) -> Run:
         """What the old text does; its first half stays on disk."""
         run = self._run(self.old, Layout(self._folder / "left"), range(PARTS), Layout(self._folder / "half"))
-        shown = {table: rows for table, rows in run.after.items() if not rows}
-        assert len(shown) < len(run.after), "the events make no rows"
+        assert any(run.after.values()), "the events make no rows"
         return run
 
     def _resumed(self, new: Project, layout: Layout) -> Run:
