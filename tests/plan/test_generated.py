@@ -17,6 +17,8 @@ EVENTS = 40
 SMALL = ("shipping", "sales", "calls")
 """The domains whose edits every run tries; the others, with more models, take longer."""
 FEW, MANY = 40, 500
+SAMPLE = 4
+"""Of so many edits that would stop a run one is tried all the same, to find false alarms."""
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,6 @@ def test_rows_are_as_the_verdict_promises(
     record_property: Callable[[str, object], None],
 ) -> None:
     edit = generator.edit(seed, among)
-    found = experiment(edit.domain).finding(edit)
+    found = experiment(edit.domain).finding(edit, always=seed % SAMPLE == 0)
     record_property("edit", found.summary)
     assert found.truth != "wrong", f"{edit.title}\n{edit.difference}\n{found.detail}"
