@@ -24,6 +24,7 @@ ALIKE = (
     ("i between 1 and j", "i >= 1 and i <= j"),
     ("not (n between i and j)", "not (n <= j and n >= i)"),
     ("if(b, i, j)", "case when b then i else j end"),
+    ("if(b, i, null)", "case when b then i end"),
     ("case when i > 1 then j end", "case when i > 1 then j else null end"),
     ("cast(i as int)", "i"),
     ("cast(n + 1 as bigint)", "n + 1"),

@@ -37,12 +37,13 @@ _JUDGED = (
     "on_error",
     "max_state_bytes",
     "remember",
+    "every",
     "publish",
     "tests",
     "keep",
 )
 _HARMLESS = (
-    *("layer", "name", "domain", "path", "description", "log", "tags", "owner", "meta", "header_places", "every"),
+    *("layer", "name", "domain", "path", "description", "log", "tags", "owner", "meta", "header_places"),
     *("allow", "extra_columns", "keep_history"),
 )
 """Keys that change nothing of what is stored."""
@@ -72,6 +73,9 @@ def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bo
     if old.remember != new.remember:  # a start takes the recent rows from the table, so none are missing
         message = "what was decided by rows of another time span stays so"
         yield Reason(Verdict.FORWARD, _place(new, "remember"), message, _text(old.remember), _text(new.remember))
+    if old.every != new.every:
+        message = "snapshots are taken at other times from now on; those that were stay"
+        yield Reason(Verdict.KEEP, _place(new, "every"), message, _text(old.every), _text(new.every))
     if old.on_error != new.on_error:
         stayed_out = old.on_error == "dead_letter"
         message = "rows that failed and were set aside stay out" if stayed_out else "rows that fail are set aside"

@@ -380,7 +380,8 @@ def _has(what: str, named: Named, others: list[exp.Expr]) -> bool:
 
 
 def _filtered(step: Step, conditions: list[exp.Expr]) -> Step:
-    found = {each.key: each for each in (*step.filters, *map(term, conditions))}
+    narrowing = [each for each in map(term, conditions) if not (isinstance(each.tree, exp.Boolean) and each.tree.this)]
+    found = {each.key: each for each in (*step.filters, *narrowing)}
     return replace(step, filters=tuple(found.values()))
 
 

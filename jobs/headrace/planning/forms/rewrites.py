@@ -75,7 +75,7 @@ def _conditional(node: exp.Expr) -> exp.Expr:
     if node.args.get("false") is None:
         return node
     branch = exp.If(this=node.this, true=node.args["true"])
-    return exp.Case(ifs=[branch], default=node.args["false"])
+    return _case(exp.Case(ifs=[branch], default=node.args["false"]))
 
 
 def _case(node: exp.Expr) -> exp.Expr:
