@@ -74,7 +74,7 @@ def test_reset_query_is_new(live: Live) -> None:
 def test_reason_stands_where_the_clause_does(live: Live) -> None:
     entry = live.entry("silver.totals", live.edited(TOTALS_FILE, "sum(a.x)", "sum(a.x * 2)"))
     assert entry.first is not None
-    assert (entry.verdict, entry.first.place) == ("MIX", Place(TOTALS_FILE, 17, 21))
+    assert (entry.verdict, entry.first.place) == ("MIX", Place(TOTALS_FILE, 17, 19))
 
 
 def test_reason_stands_in_the_view_that_was_edited(live: Live) -> None:

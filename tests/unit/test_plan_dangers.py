@@ -15,6 +15,7 @@ from headrace.planning.settings import edited_topic_columns
 from headrace.project import loader
 from headrace.project.model import Macro, Project, Topic
 from tests.plan.corpus import SHARED
+from tests.plan.places import misplaced, obscure
 
 ARRIVAL = "struct<landing_batch:bigint,topic:string,partition:int,offset:bigint>"
 SCHEMAS = {
@@ -421,12 +422,15 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Declared:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_edit_has_its_verdict(case: Case, before: Declared, tmp_path: Path) -> None:
+def test_edit_has_its_verdict_where_it_stands(case: Case, before: Declared, tmp_path: Path) -> None:
     assert case.old in FILES[case.file]
-    edited = project({**FILES, case.file: FILES[case.file].replace(case.old, case.new)}, tmp_path)
+    files = {**FILES, case.file: FILES[case.file].replace(case.old, case.new)}
+    edited = project(files, tmp_path)
     stored = [model.table for query in edited.queries for model in query.models]
-    outcome = Comparison(before, Declared.of(edited)).outcomes(stored)[case.model]
-    assert outcome.verdict.name == case.verdict, [each.message for each in outcome.reasons]
+    outcomes = Comparison(before, Declared.of(edited)).outcomes(stored)
+    assert outcomes[case.model].verdict.name == case.verdict, [each.message for each in outcomes[case.model].reasons]
+    reasons = [reason for outcome in outcomes.values() for reason in outcome.reasons]
+    assert misplaced(reasons, FILES, files) == obscure(reasons) == []
 
 
 def project(files: Mapping[str, str], folder: Path) -> Project:

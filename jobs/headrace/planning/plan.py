@@ -10,6 +10,8 @@ from headrace.errors import Finding, Place
 from headrace.planning import declared, settings, sql_settings
 from headrace.planning.comparison import Comparison, Outcome
 from headrace.planning.declared import Declared, Record, Schemas
+from headrace.planning.edits import Edits
+from headrace.planning.places import Places
 from headrace.planning.verdict import Reason, Verdict, worst
 from headrace.project import graph
 from headrace.project.model import Model, Project, Query
@@ -85,7 +87,7 @@ class _Planner:
             for topic in landing.topics:
                 name, place = f"bronze.{topic.name}", topic.place
                 known = self._old(record).topics.get(name) if record else None
-                reasons = tuple(settings.topic_reasons(known[1], topic)) if known else ()
+                reasons = tuple(self._topic_reasons(self._old(record), name)) if record and known else ()
                 reasons += tuple(settings.landing_reasons(known[0], landing)) if known else ()
                 before = self._old(record).settings if record and known else None
                 reasons += tuple(sql_settings.reasons(before, self._new.settings, Verdict.FORWARD))
@@ -94,6 +96,11 @@ class _Planner:
                     reasons = (*reasons, Reason(Verdict.MIX, place, message))
                 verdict = worst(reasons).name if known else NEW
                 yield Entry(name, place.path, landing.query, verdict, reasons, "", *self._reached(name))
+
+    def _topic_reasons(self, old: Declared, name: str) -> Iterator[Reason]:
+        places = Places(Edits(old, self._new), lambda *_: ())
+        for reason in settings.topic_reasons(old.topics[name][1], self._new.topics[name][1]):
+            yield places.moved(reason, name)
 
     def models(self) -> Iterator[Entry]:
         for query in self._project.queries:
@@ -145,19 +152,19 @@ class _Planner:
         for other, record in self._records.items():
             before = self._old(record).by_table.get(model.table)
             if before is not None and before.query == other and self._is_stored(model):
-                place = model.header_places.get("query", Place(model.path))
+                place = model.header_places.get("query", _start(model))
                 message = f"it ran in the query {other}, and its rows are still there"
                 reason = Reason(Verdict.RESET, place, message, other, query.name)
                 return self._entry(model, query.name, Verdict.RESET.name, (reason,))
         if any((self._layout.checkpoint(query.name) / part).exists() for part in ("inputs", "offsets")):
             message = "nobody has noted the text that made what is stored; accept it if it is this one"
-            return self._entry(model, query.name, Verdict.MIX.name, (Reason(Verdict.MIX, Place(model.path), message),))
+            return self._entry(model, query.name, Verdict.MIX.name, (Reason(Verdict.MIX, _start(model), message),))
         return self._entry(model, query.name, NEW)
 
     def _added(self, query: Query, model: Model) -> Entry:
         if self._is_stored(model) and any(self._layout.table(model.table).glob("batch-*")):
             message = "rows of a former model of this name are still there"
-            reason = Reason(Verdict.RESET, Place(model.path), message)
+            reason = Reason(Verdict.RESET, _start(model), message)
             return self._entry(model, query.name, Verdict.RESET.name, (reason,))
         has_past = query.engine == "micro_batch"
         note = f"starts with the next batch of {query.name}" if has_past else ""
@@ -193,6 +200,11 @@ class _Planner:
 @cache
 def _declared(layout: Layout, name: str) -> Declared:
     return declared.read(layout, name)
+
+
+def _start(model: Model) -> Place:
+    """Where a model says how it is kept, or where its header starts."""
+    return model.header_places.get("materialized", Place(model.path, 2))
 
 
 def _orphan(layout: Layout, path: StorePath, name: str) -> Entry:

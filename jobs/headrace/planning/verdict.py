@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from headrace.errors import Place
+
+if TYPE_CHECKING:
+    from headrace.planning.forms.terms import Term
 
 
 class Verdict(IntEnum):
@@ -24,6 +29,17 @@ class Verdict(IntEnum):
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """What shows a difference: expressions of both texts, places in the new one, a key of a header, a table."""
+
+    old: tuple[Term, ...] = ()
+    new: tuple[Term, ...] = ()
+    at: tuple[Place, ...] = ()
+    key: str = ""
+    table: str = ""
+
+
+@dataclass(frozen=True)
 class Reason:
     """One difference: where it stands, what it does, and what was there before.
 
@@ -38,8 +54,21 @@ class Reason:
     new: str = field(default="", compare=False)
     is_unsure: bool = False
     columns: tuple[str, ...] = ()
+    evidence: Evidence = field(default=Evidence(), compare=False, repr=False)
+
+    @staticmethod
+    def between(
+        verdict: Verdict, place: Place, message: str, old: Sequence[Term], new: Sequence[Term], *at: Place
+    ) -> Reason:
+        """A difference of expressions, of which the old or the new ones may be missing."""
+        evidence = Evidence(tuple(old), tuple(new), at)
+        return Reason(verdict, place, message, _sql(old), _sql(new), evidence=evidence)
 
 
 def worst(reasons: tuple[Reason, ...]) -> Verdict:
     """The verdict of several reasons."""
     return max((reason.verdict for reason in reasons), default=Verdict.SAME)
+
+
+def _sql(terms: Sequence[Term]) -> str:
+    return ", ".join(each.sql for each in terms)
