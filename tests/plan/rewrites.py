@@ -73,4 +73,53 @@ OTHERS = (
     ("'1'", "1"),
 )
 """Expressions that a plan must not take for the same."""
+TYPED = (
+    ("i / j", "double"),
+    ("n / 3", "double"),
+    ("d / i", "double"),
+    ("i % 2", "int"),
+    ("n div 2", "bigint"),
+    ("t + interval 5 minutes", "timestamp"),
+    ("t - interval 1 month", "timestamp"),
+    ("concat(s, i, '!')", "string"),
+    ("substring(s, 1, 2)", "string"),
+    ("greatest(n, 3)", "bigint"),
+    ("nullif(i, 0)", "int"),
+    ("unix_millis(t)", "bigint"),
+    ("xxhash64(s)", "bigint"),
+    ("array_contains(a, 1)", "boolean"),
+    ("isnan(d)", "boolean"),
+    ("startswith(s, '1')", "boolean"),
+    ("exists(a, x -> x > 1)", "boolean"),
+    ("to_date(t)", "date"),
+    ("date_add(date(t), 1)", "date"),
+    ("trunc(t, 'month')", "date"),
+    ("sqrt(n)", "double"),
+    ("power(i, 2)", "double"),
+    ("year(t)", "int"),
+    ("hour(t)", "int"),
+    ("second(t)", "int"),
+    ("datediff(t, t)", "int"),
+    ("hash(s)", "int"),
+    ("date_format(t, 'yyyy')", "string"),
+    ("regexp_replace(s, '1', '2')", "string"),
+    ("md5(s)", "string"),
+    ("sha2(s, 256)", "string"),
+    ("date_trunc('hour', t)", "timestamp"),
+    ("from_utc_timestamp(t, 'Asia/Tokyo')", "timestamp"),
+    ("timestamp_millis(n)", "timestamp"),
+)
+"""Expressions whose types are certain without Spark."""
+AGGREGATED_TYPED = (
+    ("avg(i)", "double"),
+    ("avg(d)", "double"),
+    ("bool_or(b)", "boolean"),
+    ("collect_list(i)", "array<int>"),
+    ("collect_set(s)", "array<string>"),
+    ("approx_count_distinct(s)", "bigint"),
+    ("stddev_samp(i)", "double"),
+    ("corr(i, j)", "double"),
+)
+UNTYPED = ("concat(a, a)", "e / 2", "greatest(n, d)", "avg(e)", "date(t) + interval 1 hour")
+"""Expressions whose types only Spark knows."""
 MACRO = "create temporary function doubled(v bigint) returns bigint return v * 2"

@@ -10,7 +10,7 @@ from decimal import Decimal
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.plan.rewrites import AGGREGATED_ALIKE, ALIKE, COLUMNS, MACRO
+from tests.plan.rewrites import AGGREGATED_ALIKE, AGGREGATED_TYPED, ALIKE, COLUMNS, MACRO, TYPED
 
 pytestmark = pytest.mark.spark
 
@@ -45,6 +45,13 @@ def computed(mixed: DataFrame, expressions: Sequence[str]) -> tuple[list[str], l
     """The types of some expressions, and their rows as text, in which every NaN is the same."""
     found = mixed.selectExpr(*(f"{each} as c{at}" for at, each in enumerate(expressions)))
     return [field.dataType.simpleString() for field in found.schema], [*map(str, found.collect())]
+
+
+@pytest.mark.parametrize("pairs", [TYPED, AGGREGATED_TYPED], ids=["rows", "groups"])
+def test_types_that_a_plan_knows_are_those_of_spark(pairs: Sequence[tuple[str, str]], mixed: DataFrame) -> None:
+    fields = mixed.selectExpr(*(f"{expression} as c{at}" for at, (expression, _) in enumerate(pairs))).schema
+    found = [field.dataType.simpleString() for field in fields]
+    assert [*zip((expression for expression, _ in pairs), found, strict=True)] == [*pairs]
 
 
 @pytest.mark.parametrize("pairs", [ALIKE, AGGREGATED_ALIKE], ids=["rows", "groups"])

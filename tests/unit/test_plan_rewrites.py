@@ -9,9 +9,20 @@ import pytest
 
 from headrace.planning.declared import Declared
 from headrace.planning.forms.lowering import lower
+from headrace.planning.forms.terms import Atom, Term
+from headrace.planning.forms.types import of_atoms, type_of
 from headrace.project.sql import sqltext
 from tests.plan import corpus
-from tests.plan.rewrites import AGGREGATED_ALIKE, ALIKE, COLUMNS, MACRO, OTHERS
+from tests.plan.rewrites import (
+    AGGREGATED_ALIKE,
+    AGGREGATED_TYPED,
+    ALIKE,
+    COLUMNS,
+    MACRO,
+    OTHERS,
+    TYPED,
+    UNTYPED,
+)
 
 VALUES = f"""/*
 Values: one row per value.
@@ -22,29 +33,37 @@ select {", ".join(f"cast(null as {type_}) as {name}" for name, type_ in COLUMNS.
 from stream bronze.a
 """
 
-Key = Callable[[str], object]
+Made = Callable[[str], Term]
 
 
 @pytest.fixture(scope="module")
-def key(tmp_path_factory: pytest.TempPathFactory) -> Key:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     files = {**corpus.SHARED, "macros/doubled.sql": MACRO, "sql/gold/s/mixed.sql": VALUES}
     declared = Declared.of(corpus.project(files, tmp_path_factory.mktemp("rewrites")))
     model = declared.by_table["gold.mixed"]
 
-    def found(expression: str) -> object:
+    def found(expression: str) -> Term:
         text = f"select {expression} as value from gold.mixed"
         asked = replace(model, text=text, inputs=sqltext.read(text, "value.sql").inputs)
-        form = lower(declared, asked, lambda atom: COLUMNS.get(atom.column))
-        return form.columns["value"].key
+        return lower(declared, asked, _type).columns["value"]
 
     return found
 
 
+def _type(atom: Atom) -> str | None:
+    return COLUMNS.get(atom.column)
+
+
 @pytest.mark.parametrize(("one", "other"), [*ALIKE, *AGGREGATED_ALIKE])
-def test_what_spark_takes_for_the_same_is_the_same(one: str, other: str, key: Key) -> None:
-    assert key(one) == key(other)
+def test_what_spark_takes_for_the_same_is_the_same(one: str, other: str, made: Made) -> None:
+    assert made(one).key == made(other).key
 
 
 @pytest.mark.parametrize(("one", "other"), OTHERS)
-def test_what_only_looks_alike_is_another(one: str, other: str, key: Key) -> None:
-    assert key(one) != key(other)
+def test_what_only_looks_alike_is_another(one: str, other: str, made: Made) -> None:
+    assert made(one).key != made(other).key
+
+
+@pytest.mark.parametrize(("expression", "type_"), [*TYPED, *AGGREGATED_TYPED, *((each, None) for each in UNTYPED)])
+def test_type_is_known_where_it_is_certain(expression: str, type_: str | None, made: Made) -> None:
+    assert type_of(made(expression).tree, of_atoms(_type)) == type_

@@ -319,8 +319,8 @@ class Comparison:
 
 def _type_reasons(name: str, was: str | None, now: str | None, place: Place) -> Iterator[Reason]:
     if now is None:
-        message = f"the type of column {name} is not certain without Spark; `headrace check` finds it"
-        yield Reason(Verdict.RESET, place, message, was or "", "?", is_unsure=True)
+        message = f"only Spark knows the type of column {name}; run `headrace check`, it asks Spark once"
+        yield Reason(Verdict.UNDECIDED, place, message, was or "", "?", columns=(name,))
     elif was is not None and canonical(was) != now:
         message = f"column {name} is {now} now, and the stored table has {canonical(was)}"
         yield Reason(Verdict.RESET, place, message, was, now)

@@ -214,8 +214,8 @@ class _Walk:
             if before.key != after.key:
                 alike = self._state_type(part, before, self._sides.old_type)
                 fits = alike is not None and alike == self._state_type(part, after, self._sides.new_type)
-                verdict, what = (Verdict.MIX, "means") if fits else (Verdict.RESET, "has the type of")
-                message = f"{_PARTS[part]}: state {what} something else"
+                message = f"{_PARTS[part]}: state means something else{'' if fits else ', perhaps of another type'}"
+                verdict = Verdict.MIX if fits else Verdict.RESET
                 yield Reason.between(verdict, after.place() or place, message, (before,), (after,))
 
     def _order(self, old: Step, new: Step, place: Place) -> Iterator[Reason]:

@@ -19,7 +19,7 @@ from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
 
 NEW, ORPHAN = "NEW", "ORPHAN"
-_WORDS = {"MIX": {"mix", "rebuild"}, "RESET": {"rebuild"}}
+_WORDS = {"UNDECIDED": {"spark"}, "MIX": {"mix", "rebuild"}, "RESET": {"rebuild"}}
 """What allows a run to start in spite of a verdict."""
 
 
@@ -53,17 +53,13 @@ class Plan:
 
     entries: tuple[Entry, ...]
 
-    def refusals(self, *allowed: str, spark_will_see: bool = False) -> list[Finding]:
-        """What a run refuses unless it is `allowed`: `mix` for accepted mixes, `rebuild`.
-
-        A type that is not certain is left to Spark, if Spark is going to start anyway.
-        """
-        return [found for entry in self.entries for found in _refusals(entry, allowed, spark_will_see)]
+    def refusals(self, *allowed: str) -> list[Finding]:
+        """What a run refuses unless it is `allowed`: `mix` if accepted, `rebuild`, `spark` if that is to decide."""
+        return [found for entry in self.entries for found in _refusals(entry, allowed)]
 
     def queries(self, verdict: Verdict) -> tuple[str, ...]:
-        """The queries with an entry of a verdict that is certain."""
-        entries = [entry for entry in self.entries if entry.verdict == verdict.name]
-        return tuple(dict.fromkeys(entry.query for entry in entries if not _is_unsure(entry, True)))
+        """The queries with an entry of a verdict."""
+        return tuple(dict.fromkeys(entry.query for entry in self.entries if entry.verdict == verdict.name))
 
 
 def make(project: Project, layout: Layout, schemas: Schemas | None = None) -> Plan:
@@ -212,20 +208,11 @@ def _orphan(layout: Layout, path: StorePath, name: str) -> Entry:
     return Entry(name, inner, "", ORPHAN, note=f"nothing in the project writes {inner}; remove it by hand when sure")
 
 
-def _is_unsure(entry: Entry, spark_will_see: bool) -> bool:
-    """Whether the only obstacle is a type that Spark is going to check."""
-    bad = [reason for reason in entry.reasons if reason.verdict.name == entry.verdict]
-    return spark_will_see and bool(bad) and all(reason.is_unsure for reason in bad)
-
-
-def _refusals(entry: Entry, allowed: tuple[str, ...], spark_will_see: bool) -> Iterator[Finding]:
+def _refusals(entry: Entry, allowed: tuple[str, ...]) -> Iterator[Finding]:
     reason = entry.first
-    if entry.verdict not in _WORDS or reason is None or _is_unsure(entry, spark_will_see):
+    if entry.verdict not in _WORDS or reason is None or not _WORDS[entry.verdict].isdisjoint(allowed):
         return
-    if not _WORDS[entry.verdict].isdisjoint(allowed):
-        return
-    code = f"plan-{entry.verdict.lower()}"
-    way = f"`--rebuild`, which resets {entry.query}"
-    if code == "plan-mix":
-        way = f'`--accept-mix "<why>"`, or {way}'
-    yield Finding(reason.place, code, f"{entry.name}: {reason.message}; run with {way}")
+    reset = f"`--rebuild`, which resets {entry.query}"
+    ways = {"MIX": f'; run with `--accept-mix "<why>"`, or {reset}', "RESET": f"; run with {reset}"}
+    message = f"{entry.name}: {reason.message}{ways.get(entry.verdict, '')}"
+    yield Finding(reason.place, f"plan-{entry.verdict.lower()}", message)

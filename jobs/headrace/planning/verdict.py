@@ -22,9 +22,11 @@ class Verdict(IntEnum):
     """What was written stays; every row from now on is as if the new text had always run."""
     FORWARD = 2
     """What was counted by the old text stays so; from now on the new text counts."""
-    MIX = 3
+    UNDECIDED = 3
+    """Only Spark knows the type of a column: what is stored fits, or cannot be used."""
+    MIX = 4
     """What is stored would silently come to mean something else."""
-    RESET = 4
+    RESET = 5
     """What is stored cannot be used, or that is unknown."""
 
 
@@ -41,18 +43,13 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Reason:
-    """One difference: where it stands, what it does, and what was there before.
-
-    `is_unsure` means that only the type of a column is not certain without Spark, which refuses it at the start if it
-    is another one.
-    """
+    """One difference: where it stands, what it does, and what was there before; `columns` are those it is about."""
 
     verdict: Verdict
     place: Place
     message: str
     old: str = field(default="", compare=False)
     new: str = field(default="", compare=False)
-    is_unsure: bool = False
     columns: tuple[str, ...] = ()
     evidence: Evidence = field(default=Evidence(), compare=False, repr=False)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from headrace.commands.edits import differences
 from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode, UsageError
-from headrace.planning import declared, plan
+from headrace.planning import declared, known, plan
 from headrace.project import selection
 from headrace.project.model import Model, Project
 from headrace.reading import printing
@@ -42,7 +42,8 @@ def test(
                 f"there are {len(batches)} batches; the new text must take over after one and before the last"
             )
         found = tried.judge(batches, split, examples)
-        planned = next(entry.verdict for entry in plan.make(project, layout).entries if entry.name == model.table)
+        entries = plan.make(project, layout, known.types(project)).entries
+        planned = next(entry.verdict for entry in entries if entry.name == model.table)
         result = {"model": model.table, "plan": planned, "batches": len(batches), "after": split, **asdict(found)}
         printing.write_lines([json.dumps(result)] if as_json else _lines(model, planned, split, len(batches), found))
     finally:
