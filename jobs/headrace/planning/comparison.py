@@ -11,6 +11,7 @@ from headrace.planning import differences, settings, sql_settings, stored
 from headrace.planning.declared import Declared
 from headrace.planning.differences import Sides
 from headrace.planning.edits import Edits
+from headrace.planning.forms import normal
 from headrace.planning.forms.lowering import lower
 from headrace.planning.forms.scope import NotUnderstood
 from headrace.planning.forms.steps import Form, Read
@@ -156,6 +157,8 @@ class Comparison:
         found = [*headers]
         try:
             forms = lower(self.old, old, self._old_type), self._form(new)
+            if (old.run, new.run) == ("micro_batch", "micro_batch") and normal.same(*forms):
+                forms = (forms[1], forms[1])
             sides = Sides(*forms, of_atoms(self._old_type), of_atoms(self._new_type), Place(new.path))
         except NotUnderstood as error:
             if words(self.old, old) != words(self.new, new) or not self._rewritten.reads_same(new):
@@ -168,8 +171,9 @@ class Comparison:
         state = [*differences.state_reasons(sides)] if new.run == old.run == "streaming" else []
         kept = Kept(new, self._state_columns(new), bool(self._state_readers(new)))
         found += state
-        found += stored.row_reasons(kept, sides, columns, shape)
-        found += stored.rule_reasons(kept, old, columns)
+        judged = {} if shape and differences.has_same_branches(sides) else columns
+        found += stored.row_reasons(kept, sides, judged, shape)
+        found += stored.rule_reasons(kept, old, judged)
         found += self._sources(sides) if shape else ()
         found += self._stored_columns(kept, old, sides, columns)
         fresh = sides.new.columns.keys() - sides.old.columns.keys()

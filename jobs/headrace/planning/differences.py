@@ -10,8 +10,9 @@ from sqlglot import exp
 
 from headrace.errors import Place
 from headrace.planning.forms.columns import DELAY
+from headrace.planning.forms.scope import with_children
 from headrace.planning.forms.steps import MADE, Form, Step
-from headrace.planning.forms.terms import WINDOWS, Term, atoms, every, in_order, outside_queries
+from headrace.planning.forms.terms import WINDOWS, Term, atoms, every, in_order, key, outside_queries
 from headrace.planning.forms.types import TypeOf, type_of
 from headrace.planning.verdict import Evidence, Reason, Verdict
 
@@ -53,6 +54,33 @@ def edited_columns(sides: Sides) -> dict[str, Reason]:
             reason = Reason.between(Verdict.KEEP, term.place() or sides.place, message, (before,), (term,))
             found[name] = replace(reason, columns=(name,))
     return found
+
+
+def has_same_branches(sides: Sides) -> bool:
+    """Whether only branches of a `union all` came or went: each that both texts have makes its columns as it did."""
+    if any(_narrowed_scans(sides)):
+        return False
+    names = [name for name in sides.new.columns if name in sides.old.columns]
+    rows = [_branches([form.columns[name].tree for name in names]) for form in (sides.old, sides.new)]
+    return rows[0] <= rows[1] or rows[1] <= rows[0]
+
+
+def _branches(columns: Sequence[exp.Expr]) -> set[tuple[str, ...]]:
+    """The columns of each branch of a `union all`; of all rows, if there is none, or more than one side by side."""
+    found = {atom for tree in columns for atom in atoms(tree) if atom.kind == "union"}
+    if len({atom.name.partition(".")[0] for atom in found}) != 1:
+        return {tuple(map(key, columns))}
+    return _of_branch(columns, 0) | _of_branch(columns, 1)
+
+
+def _of_branch(columns: Sequence[exp.Expr], at: int) -> set[tuple[str, ...]]:
+    def put(node: exp.Expr) -> exp.Expr:
+        atom = node.meta.get("atom")
+        if atom is not None:
+            return atom.made_of[at] if atom.kind == "union" else node
+        return with_children(node, put)
+
+    return _branches([put(each) for each in columns])
 
 
 def edited_filters(sides: Sides) -> Iterator[Reason]:

@@ -57,9 +57,9 @@ def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bo
             yield _header(Verdict.RESET, new, field.name, message)
     for key, message in _FIXED.items():
         was, is_now = getattr(old, key), getattr(new, key)
-        if was != is_now:
+        if was != is_now and not (key == "unique_key" and sorted(was) == sorted(is_now)):
             yield _header(Verdict.RESET, new, key, message, _text(was), _text(is_now))
-    if old.once_per != new.once_per:
+    if sorted(old.once_per) != sorted(new.once_per):  # keys that are stored in another order are stored anew
         message = "rows that were left out by the old key stay out"
         yield _header(Verdict.FORWARD, new, "once_per", message, _text(old.once_per), _text(new.once_per))
     if _expression(old.close_when, before) != _expression(new.close_when, now):
