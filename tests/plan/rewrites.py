@@ -38,6 +38,17 @@ ALIKE = (
     ("t + interval 1 day", "t + interval 24 hours"),
     ("t + interval 2 minutes", "t + interval 120 seconds"),
     ("t - t > interval 1 minute", "t - t > interval 60 seconds"),
+    ("not (i > j)", "i <= j"),
+    ("not (d >= i)", "d < i"),
+    ("not (i = j)", "i <> j"),
+    ("not (i <> j)", "i = j"),
+    ("not (b and i > 1)", "not b or i <= 1"),
+    ("not (b or i > 1 or s is null)", "not b and i <= 1 and s is not null"),
+    ("not not b", "b"),
+    ("not (i not in (1, 2))", "i in (1, 2)"),
+    ("i = 1 or i = 2 or i = 3", "i in (2, 1, 3)"),
+    ("s = '1' or i > 2 or s = '2'", "i > 2 or s in ('1', '2')"),
+    ("not (i <> 1 and i <> 2)", "i in (1, 2)"),
 )
 AGGREGATED_ALIKE = (
     ("count(*)", "count(1)"),
@@ -48,6 +59,101 @@ AGGREGATED_ALIKE = (
     ("stddev(i)", "stddev_samp(i)"),
     ("collect_list(i)", "array_agg(i)"),
 )
+TABLES = {"p": "k int, x int, s string", "q": "k int, y int", "r": "k int, z int"}
+"""Tables that a test can fill: keys that meet, several times and not at all, and nulls."""
+QUERIES_ALIKE = (
+    # independent joins in another order
+    (
+        "select p.x, q.y, r.z from p left join q on p.k = q.k left join r on p.x = r.k",
+        "select p.x, q.y, r.z from p left join r on p.x = r.k left join q on p.k = q.k",
+    ),
+    (
+        "select p.x, q.y from p left join q on p.k = q.k and q.y > 1 left semi join r on p.x = r.k",
+        "select p.x, q.y from p left semi join r on p.x = r.k left join q on q.y > 1 and p.k = q.k",
+    ),
+    (
+        "select p.x, q.y from p left anti join r on p.x = r.k join q on p.k = q.k",
+        "select p.x, q.y from p join q on p.k = q.k left anti join r on p.x = r.k",
+    ),
+    (
+        "select p.x, q.y, r.z from p left join q on p.k = q.k join r on q.y = r.k",
+        "select p.x, q.y, r.z from p cross join r left join q on p.k = q.k where q.y = r.k",
+    ),
+    ("select p.x, q.y from p join q on p.k = q.k", "select p.x, q.y from q join p on p.k = q.k"),
+    # a condition before, in or after a join
+    (
+        "select p.x, q.y from p join q on p.k = q.k and p.x > 1",
+        "select p.x, q.y from p join q on p.k = q.k where p.x > 1",
+    ),
+    ("select p.x, q.y from p join q on p.k = q.k", "select p.x, q.y from p cross join q where p.k = q.k"),
+    (
+        "select p.x, q.y from p left join q on p.k = q.k and (q.y > 0 or q.y is null)",
+        "select p.x, f.y from p left join (select k, y from q where q.y > 0 or q.y is null) as f on p.k = f.k",
+    ),
+    (
+        "select p.x, q.y from p left join q on p.k = q.k where p.x > 1",
+        "with f as (select k, x from p where x > 1) select f.x, q.y from f left join q on f.k = q.k",
+    ),
+    (
+        "select p.x from p left semi join q on p.k = q.k and p.x > 1 and q.y > 0",
+        "select p.x from p left semi join (select k from q where y > 0) as f on p.k = f.k where p.x > 1",
+    ),
+    (
+        "select p.x from p left anti join q on p.k = q.k and q.y > 0",
+        "select p.x from p left anti join (select k from q where y > 0) as f on p.k = f.k",
+    ),
+    # the first rows of each group
+    (
+        "select k, x from p qualify row_number() over (partition by k order by x, s) = 1",
+        "select k, x from (select k, x, row_number() over (partition by k order by x, s) as n from p) where n = 1",
+    ),
+    (
+        "select k, x, dense_rank() over (partition by k order by x) as n from p where x > 0 qualify n < 3",
+        "with t as (select *, dense_rank() over (partition by k order by x) as n from p where x > 0) "
+        "select k, x, n from t where n < 3",
+    ),
+)
+QUERIES_OTHER = (
+    (
+        "select p.x, q.y from p left join q on p.k = q.k and p.x > 1",
+        "select p.x, q.y from p left join q on p.k = q.k where p.x > 1",
+    ),
+    (
+        "select p.x, q.y from p left join q on p.k = q.k and q.y > 1",
+        "select p.x, q.y from p left join q on p.k = q.k where q.y > 1",
+    ),
+    (
+        "select p.x from p left anti join q on p.k = q.k and p.x > 1",
+        "select p.x from p left anti join q on p.k = q.k where p.x > 1",
+    ),
+    (
+        "select p.x, q.y, r.z from p left join q on p.k = q.k left join r on q.y = r.k",
+        "select p.x, q.y, r.z from p left join r on p.k = r.k left join q on r.z = q.k",
+    ),
+    (
+        "select p.x, q.y, r.z from p left join q on p.k = q.k left join r on q.y = r.k",
+        "select p.x, q.y, r.z from p left join q on p.k = q.k join r on q.y = r.k",
+    ),
+    ("select p.x, q.y from p left join q on p.k = q.k", "select p.x, q.y from q left join p on p.k = q.k"),
+    (
+        "select p.x, q.y from p full join q on p.k = q.k and p.x > 1",
+        "select p.x, q.y from p full join q on p.k = q.k where p.x > 1",
+    ),
+    ("select p.x from p left semi join q on p.k = q.k", "select p.x from p join q on p.k = q.k"),
+    (
+        "select p.x, q.y from p left join q on p.k = q.k and p.x + q.y > 1",
+        "select p.x, q.y from p left join q on p.k = q.k and p.x > 1 - q.y where p.x > 1",
+    ),
+    (
+        "select k, x from p where x > 0 qualify row_number() over (partition by k order by x, s) = 1",
+        "select k, x from p qualify row_number() over (partition by k order by x, s) = 1 and x > 0",
+    ),
+    (
+        "select k, x from p qualify rank() over (partition by k order by x) = 1",
+        "select k, x from p qualify row_number() over (partition by k order by x) = 1",
+    ),
+)
+"""Queries that give other rows, if only of some tables."""
 OTHERS = (
     ("i - j", "j - i"),
     ("i + j + n", "i + (j + n)"),
@@ -58,6 +164,11 @@ OTHERS = (
     ("cast(d as float)", "d"),
     ("cast(m as map<string,string>)", "cast(m as map<string,int>)"),
     ("i in (1, j)", "i in (1, n)"),
+    ("s in (1, '2')", "s = 1 or s = '2'"),
+    ("i in (1, 2)", "i in (1, 2, null)"),
+    ("not (i <=> j)", "i <> j"),
+    ("not (b and i > 1)", "not b and i <= 1"),
+    ("i > 1 is null", "not (i > 1)"),
     ("transform(a, x -> x + i)", "transform(a, x -> x + j)"),
     ("transform(a, (x, k) -> x)", "transform(a, (x, k) -> k)"),
     ("transform(array(m), x -> x.k)", "transform(array(m), x -> x.K)"),
@@ -74,4 +185,53 @@ OTHERS = (
     ("'1'", "1"),
 )
 """Expressions that a plan must not take for the same."""
+TYPED = (
+    ("i / j", "double"),
+    ("n / 3", "double"),
+    ("d / i", "double"),
+    ("i % 2", "int"),
+    ("n div 2", "bigint"),
+    ("t + interval 5 minutes", "timestamp"),
+    ("t - interval 1 month", "timestamp"),
+    ("concat(s, i, '!')", "string"),
+    ("substring(s, 1, 2)", "string"),
+    ("greatest(n, 3)", "bigint"),
+    ("nullif(i, 0)", "int"),
+    ("unix_millis(t)", "bigint"),
+    ("xxhash64(s)", "bigint"),
+    ("array_contains(a, 1)", "boolean"),
+    ("isnan(d)", "boolean"),
+    ("startswith(s, '1')", "boolean"),
+    ("exists(a, x -> x > 1)", "boolean"),
+    ("to_date(t)", "date"),
+    ("date_add(date(t), 1)", "date"),
+    ("trunc(t, 'month')", "date"),
+    ("sqrt(n)", "double"),
+    ("power(i, 2)", "double"),
+    ("year(t)", "int"),
+    ("hour(t)", "int"),
+    ("second(t)", "int"),
+    ("datediff(t, t)", "int"),
+    ("hash(s)", "int"),
+    ("date_format(t, 'yyyy')", "string"),
+    ("regexp_replace(s, '1', '2')", "string"),
+    ("md5(s)", "string"),
+    ("sha2(s, 256)", "string"),
+    ("date_trunc('hour', t)", "timestamp"),
+    ("from_utc_timestamp(t, 'Asia/Tokyo')", "timestamp"),
+    ("timestamp_millis(n)", "timestamp"),
+)
+"""Expressions whose types are certain without Spark."""
+AGGREGATED_TYPED = (
+    ("avg(i)", "double"),
+    ("avg(d)", "double"),
+    ("bool_or(b)", "boolean"),
+    ("collect_list(i)", "array<int>"),
+    ("collect_set(s)", "array<string>"),
+    ("approx_count_distinct(s)", "bigint"),
+    ("stddev_samp(i)", "double"),
+    ("corr(i, j)", "double"),
+)
+UNTYPED = ("concat(a, a)", "e / 2", "greatest(n, d)", "avg(e)", "date(t) + interval 1 hour")
+"""Expressions whose types only Spark knows."""
 MACRO = "create temporary function doubled(v bigint) returns bigint return v * 2"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -10,7 +11,17 @@ from decimal import Decimal
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.plan.rewrites import AGGREGATED_ALIKE, ALIKE, COLUMNS, MACRO
+from tests.plan.rewrites import (
+    AGGREGATED_ALIKE,
+    AGGREGATED_TYPED,
+    ALIKE,
+    COLUMNS,
+    MACRO,
+    QUERIES_ALIKE,
+    QUERIES_OTHER,
+    TABLES,
+    TYPED,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -45,6 +56,45 @@ def computed(mixed: DataFrame, expressions: Sequence[str]) -> tuple[list[str], l
     """The types of some expressions, and their rows as text, in which every NaN is the same."""
     found = mixed.selectExpr(*(f"{each} as c{at}" for at, each in enumerate(expressions)))
     return [field.dataType.simpleString() for field in found.schema], [*map(str, found.collect())]
+
+
+@pytest.mark.parametrize("pairs", [TYPED, AGGREGATED_TYPED], ids=["rows", "groups"])
+def test_types_that_a_plan_knows_are_those_of_spark(pairs: Sequence[tuple[str, str]], mixed: DataFrame) -> None:
+    fields = mixed.selectExpr(*(f"{expression} as c{at}" for at, (expression, _) in enumerate(pairs))).schema
+    found = [field.dataType.simpleString() for field in fields]
+    assert [*zip((expression for expression, _ in pairs), found, strict=True)] == [*pairs]
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession) -> Iterator[None]:
+    for name, columns in TABLES.items():
+        values = [
+            [None if DRAWN.random() < 0.2 else value for value in (DRAWN.randint(0, 4), DRAWN.randint(-1, 4), "s")]
+            for _ in range(40)
+        ]
+        width = columns.count(",") + 1
+        spark.createDataFrame([row[:width] for row in values], columns).createOrReplaceTempView(name)
+    yield
+    for name in TABLES:
+        spark.catalog.dropTempView(name)
+
+
+def rows(spark: SparkSession, query: str) -> Counter[str]:
+    return Counter(map(str, spark.sql(query).collect()))
+
+
+@pytest.mark.usefixtures("tables")
+@pytest.mark.parametrize(("one", "other"), QUERIES_ALIKE)
+def test_queries_have_the_same_rows_as_often(one: str, other: str, spark: SparkSession) -> None:
+    found = rows(spark, one)
+    assert found == rows(spark, other)
+    assert found
+
+
+@pytest.mark.usefixtures("tables")
+@pytest.mark.parametrize(("one", "other"), QUERIES_OTHER)
+def test_queries_that_look_alike_have_other_rows(one: str, other: str, spark: SparkSession) -> None:
+    assert rows(spark, one) != rows(spark, other)
 
 
 @pytest.mark.parametrize("pairs", [ALIKE, AGGREGATED_ALIKE], ids=["rows", "groups"])

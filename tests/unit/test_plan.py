@@ -15,11 +15,11 @@ from headrace import cli, usercache
 from headrace.commands.edits import planning
 from headrace.errors import InvalidProject, Place, UsageError
 from headrace.planning import declared, known
-from headrace.planning.declared import Declared
+from headrace.planning.declared import Declared, Schemas
 from headrace.planning.plan import Plan
 from headrace.planning.settings import topic_reasons
 from headrace.project.declarations.target import DATA_DIR_VARIABLE
-from headrace.project.model import Seed, Topic
+from headrace.project.model import Project, Seed, Topic
 from tests.plan import corpus
 from tests.plan.live import FILES, NEWS, NEWS_FILE, SCHEMAS, TOTALS, TOTALS_FILE, Live
 
@@ -74,7 +74,7 @@ def test_reset_query_is_new(live: Live) -> None:
 def test_reason_stands_where_the_clause_does(live: Live) -> None:
     entry = live.entry("silver.totals", live.edited(TOTALS_FILE, "sum(a.x)", "sum(a.x * 2)"))
     assert entry.first is not None
-    assert (entry.verdict, entry.first.place) == ("MIX", Place(TOTALS_FILE, 17, 21))
+    assert (entry.verdict, entry.first.place) == ("MIX", Place(TOTALS_FILE, 17, 19))
 
 
 def test_reason_stands_in_the_view_that_was_edited(live: Live) -> None:
@@ -125,15 +125,57 @@ def test_deleted_file_leaves_orphans(live: Live) -> None:
     assert {name for name, verdict in found.items() if verdict == "ORPHAN"} == {"gold.news", "query news"}
 
 
-def test_type_that_only_spark_knows_is_left_to_spark_by_a_run(live: Live) -> None:
-    edited = live.edited(NEWS_FILE, "select id, total,", "select id, total / 3 as total,")
-    found = live.plan(edited)
-    assert [finding.code for finding in found.refusals()] == ["plan-reset"]
-    assert found.refusals(spark_will_see=True) == []
+def edited_type(live: Live) -> Project:
+    """An edit after which only Spark knows the type of a column."""
+    return live.edited(NEWS_FILE, "select id, total,", "select id, bround(total) as total,")
+
+
+def with_total(type_: str) -> Schemas:
+    return {"gold.news": {**SCHEMAS["gold.news"], "total": type_}}
+
+
+def test_type_that_only_spark_knows_is_undecided(live: Live) -> None:
+    found = live.plan(edited_type(live))
+    assert verdicts(found)["gold.news"] == "UNDECIDED"
+    assert [finding.code for finding in found.refusals()] == ["plan-undecided"]
+    assert found.refusals("spark") == []
+
+
+def test_run_leaves_a_type_to_spark_and_refuses_what_it_says(live: Live) -> None:
+    edited = edited_type(live)
+    assert planning.accepted(edited, live.layout, None, False) == {}
+    assert planning.is_undecided(edited, live.layout)
+    assert planning.accepted(edited, live.layout, None, False, with_total("bigint")) == {}
+    with pytest.raises(InvalidProject) as refused:
+        planning.accepted(edited, live.layout, None, False, with_total("double"))
+    assert [finding.code for finding in refused.value.findings] == ["plan-reset"]
+
+
+def test_run_that_rebuilds_resets_what_spark_says_does_not_fit(live: Live) -> None:
+    edited = edited_type(live)
+    assert planning.rebuild(edited, live.layout, True) == ()
+    assert planning.rebuild(edited, live.layout, True, with_total("double")) == ("news",)
+
+
+EXTRA = TOTALS.replace("a._arrival\n    from", "a._arrival,\n        1 as extra\n    from")
+
+
+def test_type_is_asked_for_beside_an_accepted_mix(live: Live) -> None:
+    live.start(live._load({**FILES, TOTALS_FILE: EXTRA}))
+    edited = EXTRA.replace("sum(a.x)", "sum(a.x * 2)").replace("1 as extra", "bround(1) as extra")
+    mixed = live._load({**FILES, TOTALS_FILE: edited})
+    assert verdicts(live.plan(mixed))["silver.totals"] == "MIX"
+    assert planning.is_undecided(mixed, live.layout)
+
+
+def test_undecided_column_leaves_readers_of_others_alone(live: Live) -> None:
+    live.start(live._load({**FILES, TOTALS_FILE: EXTRA}))
+    found = verdicts(live.plan(live._load({**FILES, TOTALS_FILE: EXTRA.replace("1 as extra", "bround(1) as extra")})))
+    assert (found["silver.totals"], found["gold.news"]) == ("UNDECIDED", "SAME")
 
 
 def test_type_that_spark_has_reported_is_trusted(live: Live) -> None:
-    edited = live.edited(NEWS_FILE, "select id, total,", "select id, total / 3 as total,")
+    edited = edited_type(live)
     same, other = ({"gold.news": {**SCHEMAS["gold.news"], "total": type_}} for type_ in ("bigint", "double"))
     assert verdicts(live.plan(edited, **same))["gold.news"] == "KEEP"
     assert verdicts(live.plan(edited, **other))["gold.news"] == "RESET"

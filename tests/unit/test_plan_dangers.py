@@ -15,6 +15,7 @@ from headrace.planning.settings import edited_topic_columns
 from headrace.project import loader
 from headrace.project.model import Macro, Project, Topic
 from tests.plan.corpus import SHARED
+from tests.plan.places import misplaced, obscure
 
 ARRIVAL = "struct<landing_batch:bigint,topic:string,partition:int,offset:bigint>"
 SCHEMAS = {
@@ -345,13 +346,13 @@ CASES = [
     own("silver.entries", "data.x", "data.X", "SAME"),
     own("gold.colors", "attrs.Color", "attrs.color", "KEEP"),
     own("gold.colors", "attrs.Color", "attrs['Color']", "SAME"),
-    own("gold.colors", "one.Color", "one.color", "RESET"),
+    own("gold.colors", "one.Color", "one.color", "UNDECIDED"),
     # A day after a date is a date, and so many hours after it are a time.
-    own("silver.entries", "interval 1 day", "interval 24 hours", "RESET"),
+    own("silver.entries", "interval 1 day", "interval 24 hours", "UNDECIDED"),
     own("silver.entries", "interval 1 hour", "interval 60 minutes", "SAME"),
     # Values have types.
     Case(MANIFEST, "factor: 2", "factor: 2.0", "silver.entries", "KEEP"),
-    Case(MANIFEST, "factor: 2", "factor: '2'", "silver.entries", "RESET"),
+    Case(MANIFEST, "factor: 2", "factor: '2'", "silver.entries", "UNDECIDED"),
     own("silver.entries", ":factor", "2", "SAME"),
     # A table of which only rows count is a table all the same.
     own("gold.counts", "count(*) from silver.rates", "count(*) from silver.fixed", "KEEP"),
@@ -421,12 +422,15 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Declared:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_edit_has_its_verdict(case: Case, before: Declared, tmp_path: Path) -> None:
+def test_edit_has_its_verdict_where_it_stands(case: Case, before: Declared, tmp_path: Path) -> None:
     assert case.old in FILES[case.file]
-    edited = project({**FILES, case.file: FILES[case.file].replace(case.old, case.new)}, tmp_path)
+    files = {**FILES, case.file: FILES[case.file].replace(case.old, case.new)}
+    edited = project(files, tmp_path)
     stored = [model.table for query in edited.queries for model in query.models]
-    outcome = Comparison(before, Declared.of(edited)).outcomes(stored)[case.model]
-    assert outcome.verdict.name == case.verdict, [each.message for each in outcome.reasons]
+    outcomes = Comparison(before, Declared.of(edited)).outcomes(stored)
+    assert outcomes[case.model].verdict.name == case.verdict, [each.message for each in outcomes[case.model].reasons]
+    reasons = [reason for outcome in outcomes.values() for reason in outcome.reasons]
+    assert misplaced(reasons, FILES, files) == obscure(reasons) == []
 
 
 def project(files: Mapping[str, str], folder: Path) -> Project:

@@ -1,4 +1,4 @@
-"""The verdict on every edit of the corpus, without Spark; what truly happens is tested in tests/plan."""
+"""The verdict on every edit of the corpus and its place, without Spark; what truly happens is tested in tests/plan."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.plan.corpus import Edit, edits, judged, project
+from tests.plan.places import misplaced, obscure
 
 
 @pytest.mark.parametrize("edit", edits(), ids=lambda edit: edit.title)
-def test_edit_has_its_verdict(edit: Edit, tmp_path: Path) -> None:
+def test_edit_has_its_verdict_where_it_stands(edit: Edit, tmp_path: Path) -> None:
     old, new = (project(files, tmp_path / at) for at, files in (("old", edit.shape.files), ("new", edit.files)))
     outcome = judged(old, new, edit.shape.schemas, edit.shape.model)
     assert outcome.verdict.name == edit.verdict, outcome.reasons
+    assert misplaced(outcome.reasons, edit.shape.files, edit.files) == obscure(outcome.reasons) == []

@@ -18,6 +18,7 @@ TESTS = "tests: {columns: {id: [not_null]}, rows: {small: {expression: total < 1
         ("Running totals", "Running\ntotals", "SAME"),
         (KEY, f"{KEY}extra_columns: refuse\ncolumns: {{id: string, total: bigint}}\n", "SAME"),
         (KEY, f"{KEY}tags: [money]\nowner: ada\n", "SAME"),
+        (KEY, "unique_key: [id, _arrival]\n", "RESET"),
         (KEY, f"{KEY}max_state_bytes: 5000\n", "KEEP"),
         (KEY, f"{KEY}max_state_bytes: 5000000\n", "FORWARD"),
         ("[not_null]", "[not_null, unique]", "KEEP"),
@@ -31,6 +32,15 @@ def test_edited_header_has_its_verdict(tmp_path: Path, old: str, new: str, verdi
     live = Live(tmp_path, {**FILES, TOTALS_FILE: TOTALS.replace(KEY, KEY + TESTS)})
     live.start()
     assert live.entry("silver.totals", live.edited(TOTALS_FILE, old, new)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "key", ["materialized: append\nonce_per: [id, total]", "materialized: upsert\nunique_key: [id, total]"]
+)
+def test_order_of_a_key_does_not_matter(tmp_path: Path, key: str) -> None:
+    live = Live(tmp_path, {**FILES, NEWS_FILE: NEWS.replace("materialized: append", key)})
+    live.start()
+    assert live.entry("gold.news", live.edited(NEWS_FILE, "[id, total]", "[total, id]")).verdict == "SAME"
 
 
 def test_rows_that_will_leave_a_table_are_announced(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from headrace.checking import analysis
 from headrace.checking.analysis import Analysis
 from headrace.errors import InvalidProject
 from headrace.planning import known
+from headrace.planning.declared import Schemas
 from headrace.project.model import Project
 
 
@@ -23,6 +24,11 @@ def schemas(spark: SparkSession, project: Project) -> Mapping[str, StructType]:
     if judged.findings:
         raise InvalidProject(judged.findings)
     return judged.schemas
+
+
+def types(schemas: Mapping[str, StructType]) -> Schemas:
+    """The types of all columns in short, by table."""
+    return {table: {each.name: each.dataType.simpleString() for each in schema} for table, schema in schemas.items()}
 
 
 def judge(spark: SparkSession, project: Project) -> Analysis:

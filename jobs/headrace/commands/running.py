@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,6 +27,9 @@ from headrace.store import lease
 from headrace.store.paths import check
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from headrace.planning.declared import Schemas
     from headrace.running.runner import Run
     from headrace.running.supervisor import Failure
 
@@ -74,9 +78,29 @@ def _run_alone(
     mixes = planning.accepted(project, layout, accept_mix, rebuild)
     with workspace.with_broker() as connected:
         project = replace(project, target=connected.target)
-        for query in planning.rebuild(project, layout, accept_mix is None) if rebuild else ():
-            log("reset", query=query, cause="its edited text cannot go on with what was stored")
-        return run_project(project, {**options, "accepted": mixes}, stopped, log)
+        if rebuild:
+            _reset(project, accept_mix is None, log)
+        decide = partial(_decided, project, accept_mix, rebuild, log)
+        is_open = planning.is_undecided(project, layout)
+        return run_project(project, {**options, "accepted": mixes}, stopped, log, decide=decide if is_open else None)
+
+
+def _decided(
+    project: Project, accept_mix: str | None, rebuild: bool, log: Callable[..., None], spark: SparkSession
+) -> planning.Mixes:
+    """Let Spark say what the plan has left to it; then refuse or reset what cannot go on, before anything is opened."""
+    from headrace.checking import verdict
+
+    types = verdict.types(verdict.schemas(spark, project))
+    mixes = planning.accepted(project, project.target.layout, accept_mix, rebuild, types)
+    if rebuild:
+        _reset(project, accept_mix is None, log, types)
+    return mixes
+
+
+def _reset(project: Project, with_mixes: bool, log: Callable[..., None], types: Schemas | None = None) -> None:
+    for query in planning.rebuild(project, project.target.layout, with_mixes, types):
+        log("reset", query=query, cause="its edited text cannot go on with what was stored")
 
 
 def run_project(
@@ -85,8 +109,9 @@ def run_project(
     stopped: Stopped,
     log: Callable[..., None],
     during: During | None = None,
+    decide: Callable[[SparkSession], planning.Mixes] | None = None,
 ) -> int:
-    """Run a project whose broker is up, in this process."""
+    """Run a project whose broker is up, in this process; `decide` returns the accepted mixes once Spark is up."""
     from headrace.running.runner import Options, Run
     from headrace.spark import jvm_lock, session
 
@@ -99,7 +124,8 @@ def run_project(
         session.running(project.target, layout.spark_log()) as spark,
         jvm_lock.beside_lease(spark, layout.locks),
     ):
-        running = Run(spark, project, Options(**options), log)
+        mixes = {"accepted": decide(spark)} if decide is not None else {}
+        running = Run(spark, project, Options(**{**options, **mixes}), log)
         running.prepare()
         running.start()
         log("started", queries=len(running.supervisor.members))

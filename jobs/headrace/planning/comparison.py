@@ -10,14 +10,17 @@ from headrace.errors import Place
 from headrace.planning import differences, settings, sql_settings, stored
 from headrace.planning.declared import Declared
 from headrace.planning.differences import Sides
+from headrace.planning.edits import Edits
+from headrace.planning.forms import normal
 from headrace.planning.forms.lowering import lower
 from headrace.planning.forms.scope import NotUnderstood
 from headrace.planning.forms.steps import Form, Read
 from headrace.planning.forms.terms import Atom
 from headrace.planning.forms.types import canonical, of_atoms, type_of
+from headrace.planning.places import Places
 from headrace.planning.stored import Kept
 from headrace.planning.untouched import Rewritten, Untouched, words
-from headrace.planning.verdict import Reason, Verdict, worst
+from headrace.planning.verdict import Evidence, Reason, Verdict, worst
 from headrace.project import graph
 from headrace.project.model import LANDING_COLUMNS, Model
 
@@ -56,6 +59,8 @@ class Comparison:
         self._rests: set[str] = set()
         self._untouched = Untouched(old, new)
         self._rewritten = Rewritten(self._untouched)
+        self._edits = Edits(old, new)
+        self._places = Places(self._edits, self._edited_at)
 
     def outcomes(self, tables: Collection[str]) -> Mapping[str, Outcome]:
         """What the edits mean for stored models, also for those that only read edited ones."""
@@ -77,9 +82,24 @@ class Comparison:
         if table not in self._outcomes:
             old, new = self.old.by_table.get(table), self.new.by_table.get(table)
             is_same = old is None or new is None or self._untouched.is_untouched(table)
-            found = Outcome() if is_same or old is None or new is None else self._compared(old, new)
+            found = Outcome() if is_same or old is None or new is None else self._placed(old, new)
             self._outcomes[table] = found if old is None or new is None else self._under_settings(new, found)
         return self._outcomes[table]
+
+    def _placed(self, old: Model, new: Model) -> Outcome:
+        """The outcome whose reasons stand where the edits are."""
+        found = self._compared(old, new)
+        moved = (self._places.moved(reason, new.table, old, new) for reason in found.reasons)
+        return replace(found, reasons=tuple(stored.worst_of_each(moved)))
+
+    def _edited_at(self, table: str, column: str | None) -> frozenset[Place]:
+        """Where a column of a table, or what decides its rows, was edited."""
+        if table in self.new.topics:
+            return frozenset(each.place for each in self._edits.of(table))
+        reasons = self._edited(table).reasons
+        named = [each for each in reasons if column is not None and column in each.columns]
+        rows = [each for each in reasons if column is None and not each.columns]
+        return frozenset(each.place for each in named or rows or reasons)
 
     def _under_settings(self, model: Model, outcome: Outcome) -> Outcome:
         """The outcome with what other settings of Spark do: any expression may then have another value."""
@@ -120,8 +140,10 @@ class Comparison:
                 continue  # what streams in from now on is right
             used = {column for each in self._reads(model) if each.table == read.table for column in each.columns}
             if columns is None or used & columns or not self._reads(model):
-                place = next((reason.place for reason in outcome.reasons), read.place)
-                yield Reason(Verdict.FORWARD, place, f"{read.table}, which it reads, also has rows by the old text")
+                message = f"{read.table}, which it reads, also has rows by the old text"
+                reasons = self._edited(read.table).reasons
+                place = max(reasons, key=lambda each: each.verdict).place if reasons else read.place
+                yield Reason(Verdict.FORWARD, place, f"{message}{self._places.through(place, model.table)}")
 
     def _reads(self, model: Model) -> tuple[Read, ...]:
         try:
@@ -135,25 +157,30 @@ class Comparison:
         found = [*headers]
         try:
             forms = lower(self.old, old, self._old_type), self._form(new)
+            if (old.run, new.run) == ("micro_batch", "micro_batch") and normal.same(*forms):
+                forms = (forms[1], forms[1])
             sides = Sides(*forms, of_atoms(self._old_type), of_atoms(self._new_type), Place(new.path))
         except NotUnderstood as error:
             if words(self.old, old) != words(self.new, new) or not self._rewritten.reads_same(new):
-                found.append(Reason(Verdict.RESET, error.place or Place(new.path), str(error)))
+                place = error.place or Place(new.path)
+                at = f" ({place.path}:{place.line})" if error.place else ""
+                found.append(Reason(Verdict.RESET, place, f"{error}{at}"))
             return Outcome(tuple(found), frozenset(new.output_columns or ()), True) if found else Outcome()
         columns = differences.edited_columns(sides)
         shape = [*differences.edited_shape(sides)]
         state = [*differences.state_reasons(sides)] if new.run == old.run == "streaming" else []
         kept = Kept(new, self._state_columns(new), bool(self._state_readers(new)))
         found += state
-        found += stored.row_reasons(kept, sides, columns, shape)
-        found += stored.rule_reasons(kept, old, columns)
+        judged = {} if shape and differences.has_same_branches(sides) else columns
+        found += stored.row_reasons(kept, sides, judged, shape)
+        found += stored.rule_reasons(kept, old, judged)
         found += self._sources(sides) if shape else ()
         found += self._stored_columns(kept, old, sides, columns)
         fresh = sides.new.columns.keys() - sides.old.columns.keys()
         edited = frozenset(sides.new.columns if shape else {*columns, *fresh})
         rows = bool(shape) or any(each.verdict > Verdict.KEEP for each in (*headers, *state))
         rows |= stored.has_other_rows(old, new, sides, columns)
-        return Outcome(tuple(stored.worst_of_each(found)), edited, rows, sides.old, sides.new)
+        return Outcome(tuple(found), edited, rows, sides.old, sides.new)
 
     def _looked_into(self, model: Model) -> Iterator[Reason]:
         """Tables that decide by a test which rows are set aside."""
@@ -161,7 +188,7 @@ class Comparison:
             if not self._rewritten.is_same(table):
                 place = model.header_places.get("tests", Place(model.path))
                 message = f"{table}, into which a test looks, is another: rows that were set aside stay out"
-                yield Reason(Verdict.FORWARD, place, message)
+                yield Reason(Verdict.FORWARD, place, message, evidence=Evidence(table=table))
 
     # what an edit means for the stored table
 
@@ -171,7 +198,7 @@ class Comparison:
         for read in sides.new.reads:
             if read.stream and self._source(self.new, read.table) not in known:
                 message = f"{read.table} was not streamed before: its rows come from the first on"
-                yield Reason(Verdict.FORWARD, read.place, message)
+                yield Reason(Verdict.FORWARD, read.place, message, evidence=Evidence(at=(read.place,)))
 
     def _source(self, declared: Declared, table: str) -> str:
         landing = declared.landing(table)
@@ -183,28 +210,23 @@ class Comparison:
         for name, before in sides.old.columns.items():
             if name not in sides.new.columns:
                 message = f"column {name} is gone, and the stored table has it"
-                yield Reason(Verdict.RESET, Place(new.path), message, before.sql)
+                yield Reason.between(Verdict.RESET, sides.place, message, (before,), ())
         for name, term in sides.new.columns.items():
             place = term.place() or Place(new.path)
             if name not in sides.old.columns:
                 verdict = Verdict.FORWARD if new.materialized == "upsert" or name in kept.state else Verdict.KEEP
-                yield Reason(verdict, place, f"column {name} is new: null in old rows", "", term.sql, columns=(name,))
+                reason = Reason.between(verdict, place, f"column {name} is new: null in old rows", (), (term,))
+                yield replace(reason, columns=(name,))
                 continue
             if _spelled(old).get(name) != _spelled(new).get(name):
-                yield Reason(Verdict.RESET, place, f"column {name} is spelled otherwise in the stored table")
+                message = f"column {name} is spelled otherwise in the stored table"
+                yield Reason(Verdict.RESET, place, message, _spelled(old)[name], _spelled(new)[name])
             if name not in columns and name not in (_types(self.new, new.table) or _lower(new.columns)):
                 continue  # made as before: of the same type
             was, now = _types(self.old, new.table).get(name), self._type(new, name, sides.new)
             if name in columns or now is not None:
-                yield from self._type_reasons(name, was, now, columns[name].place if name in columns else place)
-
-    def _type_reasons(self, name: str, was: str | None, now: str | None, place: Place) -> Iterator[Reason]:
-        if now is None:
-            message = f"the type of column {name} is not certain without Spark; `headrace check` finds it"
-            yield Reason(Verdict.RESET, place, message, was or "", "?", is_unsure=True)
-        elif was is not None and canonical(was) != now:
-            message = f"column {name} is {now} now, and the stored table has {canonical(was)}"
-            yield Reason(Verdict.RESET, place, message, was, now)
+                evidence = columns[name].evidence if name in columns else Evidence(new=(term,))
+                yield from (replace(each, evidence=evidence) for each in _type_reasons(name, was, now, place))
 
     def _type(self, model: Model, name: str, form: Form) -> str | None:
         """The type of a column of the new text: by Spark, by its contract, else as far as it is certain."""
@@ -297,6 +319,15 @@ class Comparison:
                 waiting += fresh
             self._made_of[table] = frozenset(found)
         return self._made_of[table]
+
+
+def _type_reasons(name: str, was: str | None, now: str | None, place: Place) -> Iterator[Reason]:
+    if now is None:
+        message = f"only Spark knows the type of column {name}; run `headrace check`, it asks Spark once"
+        yield Reason(Verdict.UNDECIDED, place, message, was or "", "?", columns=(name,))
+    elif was is not None and canonical(was) != now:
+        message = f"column {name} is {now} now, and the stored table has {canonical(was)}"
+        yield Reason(Verdict.RESET, place, message, was, now)
 
 
 def _types(declared: Declared, table: str) -> Mapping[str, str]:

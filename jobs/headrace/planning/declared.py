@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from headrace.errors import Place
 from headrace.planning import sql_settings
 from headrace.planning.sql_settings import Setting
 from headrace.project import graph
@@ -27,7 +28,8 @@ Schemas = Mapping[str, Mapping[str, str]]
 class Declared:
     """Everything that rows depend on: models, sources, macros, variables, types, settings; no address, no secret.
 
-    `settings` are None in a declaration of before they were recorded.
+    `settings` are None in a declaration of before they were recorded. `places` are those of the keys in manifest.yml
+    and conf/; they are not recorded.
     """
 
     models: tuple[Model, ...]
@@ -36,6 +38,7 @@ class Declared:
     vars: Mapping[str, Any] = field(default_factory=dict)
     schemas: Schemas = field(default_factory=dict)
     settings: tuple[Setting, ...] | None = None
+    places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
 
     @staticmethod
     def of(project: Project, schemas: Schemas | None = None) -> Declared:
@@ -43,7 +46,8 @@ class Declared:
         values = {name: _recordable(value) for name, value in project.vars.items()}
         values[SNAPSHOT_AT] = SNAPSHOT_AT  # each snapshot has its own
         settings = sql_settings.of(project.target)
-        return Declared(project.models, project.landings, project.macros, values, schemas or {}, settings)
+        places = project.places
+        return Declared(project.models, project.landings, project.macros, values, schemas or {}, settings, places)
 
     @cached_property
     def by_table(self) -> Mapping[str, Model]:
@@ -81,7 +85,7 @@ class Declared:
         return {macro.name: macro for macro in self.macros}
 
     def to_json(self) -> bytes:
-        return _adapter().dump_json(self)
+        return _adapter().dump_json(self, exclude={"places"})
 
 
 @dataclass(frozen=True)

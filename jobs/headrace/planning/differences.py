@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from sqlglot import exp
 
 from headrace.errors import Place
 from headrace.planning.forms.columns import DELAY
+from headrace.planning.forms.scope import with_children
 from headrace.planning.forms.steps import MADE, Form, Step
-from headrace.planning.forms.terms import WINDOWS, Term, atoms, every, in_order, outside_queries
+from headrace.planning.forms.terms import WINDOWS, Term, atoms, every, in_order, key, outside_queries
 from headrace.planning.forms.types import TypeOf, type_of
-from headrace.planning.verdict import Reason, Verdict
+from headrace.planning.verdict import Evidence, Reason, Verdict
 
 _ALIKE = {"min": "extreme", "max": "extreme"}
 """Aggregates whose state has the same format, so that Spark accepts the one for the other."""
 
+_NO_SHAPE = ("watermark", *MADE)
+"""Parts of a step that do not count for how rows are put together."""
 
 _NEVER_FAIL = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Var, exp.Alias, exp.PropertyEQ),
@@ -47,15 +50,43 @@ def edited_columns(sides: Sides) -> dict[str, Reason]:
     for name, term in sides.new.columns.items():
         before = sides.old.columns.get(name)
         if before is not None and (before.key != term.key or _is_of(before, narrowed) or _is_of(term, narrowed)):
-            place, message = term.place(before) or sides.place, f"column {name} is made in another way"
-            found[name] = Reason(Verdict.KEEP, place, message, before.sql, term.sql, columns=(name,))
+            message = f"column {name} is made in another way"
+            reason = Reason.between(Verdict.KEEP, term.place() or sides.place, message, (before,), (term,))
+            found[name] = replace(reason, columns=(name,))
     return found
+
+
+def has_same_branches(sides: Sides) -> bool:
+    """Whether only branches of a `union all` came or went: each that both texts have makes its columns as it did."""
+    if any(_narrowed_scans(sides)):
+        return False
+    names = [name for name in sides.new.columns if name in sides.old.columns]
+    rows = [_branches([form.columns[name].tree for name in names]) for form in (sides.old, sides.new)]
+    return rows[0] <= rows[1] or rows[1] <= rows[0]
+
+
+def _branches(columns: Sequence[exp.Expr]) -> set[tuple[str, ...]]:
+    """The columns of each branch of a `union all`; of all rows, if there is none, or more than one side by side."""
+    found = {atom for tree in columns for atom in atoms(tree) if atom.kind == "union"}
+    if len({atom.name.partition(".")[0] for atom in found}) != 1:
+        return {tuple(map(key, columns))}
+    return _of_branch(columns, 0) | _of_branch(columns, 1)
+
+
+def _of_branch(columns: Sequence[exp.Expr], at: int) -> set[tuple[str, ...]]:
+    def put(node: exp.Expr) -> exp.Expr:
+        atom = node.meta.get("atom")
+        if atom is not None:
+            return atom.made_of[at] if atom.kind == "union" else node
+        return with_children(node, put)
+
+    return _branches([put(each) for each in columns])
 
 
 def edited_filters(sides: Sides) -> Iterator[Reason]:
     """Conditions that came or went, wherever they stand."""
     gone, come = _filters_of(sides.old, sides.new), _filters_of(sides.new, sides.old)
-    yield from _filters([each for _, each in gone], [each for _, each in come], sides)
+    yield from _filters([each for _, each in gone], [each for _, each in come], sides.place)
 
 
 def is_filter_of(sides: Sides, table: str) -> bool:
@@ -96,11 +127,13 @@ def _is_of(term: Term, scans: Sequence[str]) -> bool:
 
 def edited_shape(sides: Sides) -> Iterator[Reason]:
     """The first step that is another one: filters, watermarks, and the columns that steps make, do not count."""
-    old, new = [*_skeleton(sides.old.root)], [*_skeleton(sides.new.root)]
-    for (before, _, _), (after, place, title) in zip_longest(old, new, fillvalue=("", None, "nothing")):
-        if before != after:
-            message = f"its rows are put together in another way, from `{title}` on"
-            yield Reason(Verdict.KEEP, place or sides.place, message, before, after)
+    old, new = sides.old.root.every(), sides.new.root.every()
+    for before, after in zip_longest(old, new):
+        if before is None or after is None or _words(before) != _words(after):
+            was, now = ([*_terms(step)] if step else [] for step in (before, after))
+            message = f"its rows are put together in another way: {_changed(before, after)}"
+            gone, come = _without(was, now), _without(now, was)
+            yield Reason.between(Verdict.KEEP, _at(after, sides), message, gone, come, *(after.named if after else ()))
             return
 
 
@@ -116,11 +149,10 @@ class _Walk:
         self._sides = sides
 
     def steps(self, old: Step, new: Step, is_below: bool) -> Iterator[Reason]:
-        place = new.place or self._sides.place
+        place = _at(new, self._sides)
         if (old.kind, len(old.inputs), old.moves) != (new.kind, len(new.inputs), new.moves):
-            yield Reason(
-                Verdict.RESET, place, f"there was a step `{old.kind}`, now it is `{new.kind}`", old.kind, new.kind
-            )
+            message = f"there is {new.title} where {old.title} was"
+            yield Reason.between(Verdict.RESET, place, message, [*_terms(old)], [*_terms(new)], *new.named)
             return
         yield from self._watermark(old, new)
         yield from self._filters(old, new, is_below)
@@ -139,8 +171,7 @@ class _Walk:
             verdict = Verdict.MIX
         if new.kind == "join" and new.is_stateful and any(map(_may_be_key, (*gone, *come))):
             verdict = Verdict.RESET  # Spark joins by it, wherever it is written
-        for reason in _filters(gone, come, self._sides):
-            yield Reason(verdict, *_rest(reason))
+        yield from (replace(reason, verdict=verdict) for reason in _filters(gone, come, self._sides.place))
 
     def _is_in_state(self, *looked_up: Step) -> bool:
         """Whether columns of tables that are looked up are among those that steps keep."""
@@ -153,25 +184,24 @@ class _Walk:
         if new.kind == "scan":
             yield from self._scan(old, new, is_below, place)
         elif new.kind in ("aggregate", "distinct"):
-            found = [
-                e
-                for part in new.parts
-                for e in self._state_columns(part, old.parts.get(part, ()), new.parts[part], place)
-            ]
+            found = [e for part in new.parts for e in self._state_columns(part, old, new, place)]
             yield from found or self._order(old, new, place)
         elif new.kind == "join" and new.is_stateful:
             yield from self._join(old, new, place)
         elif _words(old) != _words(new):
             verdict = Verdict.MIX if is_below else Verdict.KEEP
             verdict = Verdict.RESET if new.kind in ("union", "window") else verdict
-            yield Reason(verdict, _first(old, new) or place, f"`{new.kind}` is another", _words(old), _words(new))
+            was, now = [*_terms(old)], [*_terms(new)]
+            message = f"{new.title} is another"
+            yield Reason.between(verdict, place, message, _without(was, now), _without(now, was), *new.named)
 
     def _scan(self, old: Step, new: Step, is_below: bool, place: Place) -> Iterator[Reason]:
         if old.name != new.name or (not new.moves and _words(old) != _words(new)):
             verdict = (Verdict.MIX if is_below else Verdict.KEEP) if not new.moves else Verdict.RESET
-            yield Reason(verdict, place, f"it reads {new.name} where it read {old.name}", old.name, new.name)
-        elif [e.key for e in old.parts.get("landing", ())] != [e.key for e in new.parts.get("landing", ())]:
-            yield Reason(Verdict.RESET, place, f"{new.name} lands with another landing")
+            message = f"it reads {new.title} where it read {old.title}"
+            yield Reason.between(verdict, place, message, [*_terms(old)], [*_terms(new)], *new.named)
+        elif _keys(old.parts.get("landing", ())) != _keys(new.parts.get("landing", ())):
+            yield Reason(Verdict.RESET, place, f"{new.title} lands with another landing")
 
     def _watermark(self, old: Step, new: Step) -> Iterator[Reason]:
         """The delay may be another; the column is part of the state's format."""
@@ -179,39 +209,42 @@ class _Walk:
         if _keys(clauses) != _keys(now):
             before, after = (" ".join(_keys(each)) for each in (clauses, now))
             is_delay = bool(before and after) and before.rpartition(DELAY)[0] == after.rpartition(DELAY)[0]
-            place = _place(clauses, now) or new.place or self._sides.place
             message = "the watermark is another; what was dropped as late stays so"
-            yield Reason(Verdict.FORWARD if is_delay else Verdict.RESET, place, message, before, after)
+            verdict = Verdict.FORWARD if is_delay else Verdict.RESET
+            yield Reason.between(verdict, _at(new, self._sides), message, clauses, now)
 
     def _join(self, old: Step, new: Step, place: Place) -> Iterator[Reason]:
         for part in ("kind", "keys"):
             if _keys(old.parts[part]) != _keys(new.parts[part]):
-                at = _place(old.parts[part], new.parts[part]) or place
                 what = "the kind of join" if part == "kind" else "what the join is by"
-                yield Reason(Verdict.RESET, at, f"{what} is another", _sql(old.parts[part]), _sql(new.parts[part]))
+                yield self._of_part(part, Verdict.RESET, f"{what} is another", old, new, place)
         if sorted(_keys(old.parts["on"])) != sorted(_keys(new.parts["on"])):
             message = "a condition of the join is another: rows it had let go are missing, others stay too long"
-            at = _place(old.parts["on"], new.parts["on"]) or place
-            yield Reason(Verdict.MIX, at, message, _sql(old.parts["on"]), _sql(new.parts["on"]))
+            yield self._of_part("on", Verdict.MIX, message, old, new, place)
         for part in ("left", "right"):
-            yield from self._state_columns(part, old.parts[part], new.parts[part], place)
+            yield from self._state_columns(part, old, new, place)
 
-    def _state_columns(self, part: str, old: Sequence[Term], new: Sequence[Term], place: Place) -> Iterator[Reason]:
+    def _of_part(self, part: str, verdict: Verdict, message: str, old: Step, new: Step, place: Place) -> Reason:
+        was, now = old.parts.get(part, ()), new.parts[part]
+        gone, come = _without(was, now), _without(now, was)
+        return Reason.between(verdict, place, message, gone or was, come or now, *new.named)
+
+    def _state_columns(self, part: str, old: Step, new: Step, place: Place) -> Iterator[Reason]:
         """Columns of state, whose order and types Spark compares, but not their meaning."""
-        if _keys(old) == _keys(new):
+        was, now = old.parts.get(part, ()), new.parts[part]
+        if _keys(was) == _keys(now):
             return
-        at = _place(old, new) or place
-        if len(old) != len(new) or sorted(_keys(old)) == sorted(_keys(new)):
+        if len(was) != len(now) or sorted(_keys(was)) == sorted(_keys(now)):
             message = f"{_PARTS[part]}: there are others, or they stand in another order"
-            yield Reason(Verdict.RESET, at, message, _sql(old), _sql(new))
+            yield self._of_part(part, Verdict.RESET, message, old, new, place)
             return
-        for before, after in zip(old, new, strict=True):
+        for before, after in zip(was, now, strict=True):
             if before.key != after.key:
                 alike = self._state_type(part, before, self._sides.old_type)
                 fits = alike is not None and alike == self._state_type(part, after, self._sides.new_type)
-                verdict, what = (Verdict.MIX, "means") if fits else (Verdict.RESET, "has the type of")
-                message = f"{_PARTS[part]}: state {what} something else"
-                yield Reason(verdict, after.place(before) or at, message, before.sql, after.sql)
+                message = f"{_PARTS[part]}: state means something else{'' if fits else ', perhaps of another type'}"
+                verdict = Verdict.MIX if fits else Verdict.RESET
+                yield Reason.between(verdict, after.place() or place, message, (before,), (after,))
 
     def _order(self, old: Step, new: Step, place: Place) -> Iterator[Reason]:
         """State is in the order in which aggregates are named, by the aggregation or by the select right above it.
@@ -222,7 +255,7 @@ class _Walk:
         columns = [_keys([*form.columns.values()]) for form in (self._sides.old, self._sides.new)]
         if before != after or (len(after) > 1 and columns[0] != columns[1]):
             message = f"{_PARTS['aggregates']}: the columns made of it name it in another order, and so may state"
-            yield Reason(Verdict.RESET, place, message)
+            yield Reason(Verdict.RESET, place, message, evidence=Evidence(at=new.named))
 
     def _state_type(self, part: str, term: Term, column: TypeOf) -> str | None:
         """The format of state in Spark; None where that is not certain."""
@@ -264,13 +297,11 @@ def _buffer(tree: exp.Expr, column: TypeOf) -> str | None:
     return None if None in types else f"{_ALIKE.get(name, name)}({', '.join(map(str, types))})"
 
 
-def _filters(gone: Sequence[Term], come: Sequence[Term], sides: Sides) -> Iterator[Reason]:
-    old, new = _sql(gone), _sql(come)
-    if come:
-        place = next((each.place(gone[0] if gone else None) for each in come), None)
-        yield Reason(Verdict.KEEP, place or sides.place, "other rows are taken", old, new)
-    elif gone:
-        yield Reason(Verdict.KEEP, sides.place, "more rows are taken: a condition is gone", old, new)
+def _filters(gone: Sequence[Term], come: Sequence[Term], default: Place) -> Iterator[Reason]:
+    message = "other rows are taken" if come else "more rows are taken: a condition is gone"
+    if gone or come:
+        place = next((at for each in come if (at := each.place())), default)
+        yield Reason.between(Verdict.KEEP, place, message, gone, come)
 
 
 def _may_be_key(condition: Term) -> bool:
@@ -279,19 +310,24 @@ def _may_be_key(condition: Term) -> bool:
     return isinstance(tree, (exp.EQ, exp.NullSafeEQ)) and all(any(atoms(side)) for side in (tree.left, tree.right))
 
 
-def _rest(reason: Reason) -> tuple[Place, str, str, str]:
-    return reason.place, reason.message, reason.old, reason.new
+def _changed(before: Step | None, after: Step | None) -> str:
+    if before is None or after is None:
+        return f"{before.title} is gone" if before else f"{after.title} is new" if after else ""
+    return f"{after.title} is another" if before.title == after.title else f"{after.title} where {before.title} was"
 
 
-def _skeleton(step: Step) -> Iterator[tuple[str, Place | None, str]]:
-    yield _words(step), step.place, f"{step.kind} {step.name}"
-    for each in step.inputs:
-        yield from _skeleton(each)
+def _at(step: Step | None, sides: Sides) -> Place:
+    return (step.place if step else None) or sides.place
+
+
+def _terms(step: Step) -> Iterator[Term]:
+    """What a step is made by, apart from the columns that it makes."""
+    for part, terms in step.parts.items():
+        yield from terms if part not in _NO_SHAPE else ()
 
 
 def _words(step: Step) -> str:
-    without = ("watermark", *MADE)
-    parts = [f"{part}: {sorted(_keys(terms))}" for part, terms in step.parts.items() if part not in without]
+    parts = [f"{part}: {sorted(_keys(terms))}" for part, terms in step.parts.items() if part not in _NO_SHAPE]
     return " ".join([step.kind, step.name, str(len(step.inputs)), *parts])
 
 
@@ -299,17 +335,6 @@ def _keys(terms: Sequence[Term]) -> list[str]:
     return [each.key for each in terms]
 
 
-def _sql(terms: Sequence[Term]) -> str:
-    return ", ".join(each.sql for each in terms)
-
-
-def _first(old: Step, new: Step) -> Place | None:
-    return next((at for part in new.parts if (at := _place(old.parts.get(part, ()), new.parts[part]))), None)
-
-
-def _place(old: Sequence[Term], new: Sequence[Term]) -> Place | None:
-    """Where the first term stands that was not there."""
-    known = set(_keys(old))
-    fresh = [each for each in new if each.key not in known]
-    before = [each for each in old if each.key not in set(_keys(new))]
-    return fresh[0].place(before[0] if before else None) if fresh else None
+def _without(terms: Sequence[Term], others: Sequence[Term]) -> list[Term]:
+    known = {*_keys(others)}
+    return [each for each in terms if each.key not in known]

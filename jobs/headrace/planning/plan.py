@@ -10,6 +10,8 @@ from headrace.errors import Finding, Place
 from headrace.planning import declared, settings, sql_settings
 from headrace.planning.comparison import Comparison, Outcome
 from headrace.planning.declared import Declared, Record, Schemas
+from headrace.planning.edits import Edits
+from headrace.planning.places import Places
 from headrace.planning.verdict import Reason, Verdict, worst
 from headrace.project import graph
 from headrace.project.model import Model, Project, Query
@@ -17,7 +19,7 @@ from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
 
 NEW, ORPHAN = "NEW", "ORPHAN"
-_WORDS = {"MIX": {"mix", "rebuild"}, "RESET": {"rebuild"}}
+_WORDS = {"UNDECIDED": {"spark"}, "MIX": {"mix", "rebuild"}, "RESET": {"rebuild"}}
 """What allows a run to start in spite of a verdict."""
 
 
@@ -51,17 +53,13 @@ class Plan:
 
     entries: tuple[Entry, ...]
 
-    def refusals(self, *allowed: str, spark_will_see: bool = False) -> list[Finding]:
-        """What a run refuses unless it is `allowed`: `mix` for accepted mixes, `rebuild`.
-
-        A type that is not certain is left to Spark, if Spark is going to start anyway.
-        """
-        return [found for entry in self.entries for found in _refusals(entry, allowed, spark_will_see)]
+    def refusals(self, *allowed: str) -> list[Finding]:
+        """What a run refuses unless it is `allowed`: `mix` if accepted, `rebuild`, `spark` if that is to decide."""
+        return [found for entry in self.entries for found in _refusals(entry, allowed)]
 
     def queries(self, verdict: Verdict) -> tuple[str, ...]:
-        """The queries with an entry of a verdict that is certain."""
-        entries = [entry for entry in self.entries if entry.verdict == verdict.name]
-        return tuple(dict.fromkeys(entry.query for entry in entries if not _is_unsure(entry, True)))
+        """The queries with an entry of a verdict."""
+        return tuple(dict.fromkeys(entry.query for entry in self.entries if entry.verdict == verdict.name))
 
 
 def make(project: Project, layout: Layout, schemas: Schemas | None = None) -> Plan:
@@ -85,7 +83,7 @@ class _Planner:
             for topic in landing.topics:
                 name, place = f"bronze.{topic.name}", topic.place
                 known = self._old(record).topics.get(name) if record else None
-                reasons = tuple(settings.topic_reasons(known[1], topic)) if known else ()
+                reasons = tuple(self._topic_reasons(self._old(record), name)) if record and known else ()
                 reasons += tuple(settings.landing_reasons(known[0], landing)) if known else ()
                 before = self._old(record).settings if record and known else None
                 reasons += tuple(sql_settings.reasons(before, self._new.settings, Verdict.FORWARD))
@@ -94,6 +92,11 @@ class _Planner:
                     reasons = (*reasons, Reason(Verdict.MIX, place, message))
                 verdict = worst(reasons).name if known else NEW
                 yield Entry(name, place.path, landing.query, verdict, reasons, "", *self._reached(name))
+
+    def _topic_reasons(self, old: Declared, name: str) -> Iterator[Reason]:
+        places = Places(Edits(old, self._new), lambda *_: ())
+        for reason in settings.topic_reasons(old.topics[name][1], self._new.topics[name][1]):
+            yield places.moved(reason, name)
 
     def models(self) -> Iterator[Entry]:
         for query in self._project.queries:
@@ -145,19 +148,19 @@ class _Planner:
         for other, record in self._records.items():
             before = self._old(record).by_table.get(model.table)
             if before is not None and before.query == other and self._is_stored(model):
-                place = model.header_places.get("query", Place(model.path))
+                place = model.header_places.get("query", _start(model))
                 message = f"it ran in the query {other}, and its rows are still there"
                 reason = Reason(Verdict.RESET, place, message, other, query.name)
                 return self._entry(model, query.name, Verdict.RESET.name, (reason,))
         if any((self._layout.checkpoint(query.name) / part).exists() for part in ("inputs", "offsets")):
             message = "nobody has noted the text that made what is stored; accept it if it is this one"
-            return self._entry(model, query.name, Verdict.MIX.name, (Reason(Verdict.MIX, Place(model.path), message),))
+            return self._entry(model, query.name, Verdict.MIX.name, (Reason(Verdict.MIX, _start(model), message),))
         return self._entry(model, query.name, NEW)
 
     def _added(self, query: Query, model: Model) -> Entry:
         if self._is_stored(model) and any(self._layout.table(model.table).glob("batch-*")):
             message = "rows of a former model of this name are still there"
-            reason = Reason(Verdict.RESET, Place(model.path), message)
+            reason = Reason(Verdict.RESET, _start(model), message)
             return self._entry(model, query.name, Verdict.RESET.name, (reason,))
         has_past = query.engine == "micro_batch"
         note = f"starts with the next batch of {query.name}" if has_past else ""
@@ -195,25 +198,21 @@ def _declared(layout: Layout, name: str) -> Declared:
     return declared.read(layout, name)
 
 
+def _start(model: Model) -> Place:
+    """Where a model says how it is kept, or where its header starts."""
+    return model.header_places.get("materialized", Place(model.path, 2))
+
+
 def _orphan(layout: Layout, path: StorePath, name: str) -> Entry:
     inner = path.relative_to(layout.root).as_posix()
     return Entry(name, inner, "", ORPHAN, note=f"nothing in the project writes {inner}; remove it by hand when sure")
 
 
-def _is_unsure(entry: Entry, spark_will_see: bool) -> bool:
-    """Whether the only obstacle is a type that Spark is going to check."""
-    bad = [reason for reason in entry.reasons if reason.verdict.name == entry.verdict]
-    return spark_will_see and bool(bad) and all(reason.is_unsure for reason in bad)
-
-
-def _refusals(entry: Entry, allowed: tuple[str, ...], spark_will_see: bool) -> Iterator[Finding]:
+def _refusals(entry: Entry, allowed: tuple[str, ...]) -> Iterator[Finding]:
     reason = entry.first
-    if entry.verdict not in _WORDS or reason is None or _is_unsure(entry, spark_will_see):
+    if entry.verdict not in _WORDS or reason is None or not _WORDS[entry.verdict].isdisjoint(allowed):
         return
-    if not _WORDS[entry.verdict].isdisjoint(allowed):
-        return
-    code = f"plan-{entry.verdict.lower()}"
-    way = f"`--rebuild`, which resets {entry.query}"
-    if code == "plan-mix":
-        way = f'`--accept-mix "<why>"`, or {way}'
-    yield Finding(reason.place, code, f"{entry.name}: {reason.message}; run with {way}")
+    reset = f"`--rebuild`, which resets {entry.query}"
+    ways = {"MIX": f'; run with `--accept-mix "<why>"`, or {reset}', "RESET": f"; run with {reset}"}
+    message = f"{entry.name}: {reason.message}{ways.get(entry.verdict, '')}"
+    yield Finding(reason.place, f"plan-{entry.verdict.lower()}", message)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 
 from headrace.errors import InvalidProject, Place
 from headrace.planning.declared import Declared
 from headrace.planning.forms import terms
-from headrace.planning.verdict import Reason, Verdict
+from headrace.planning.verdict import Evidence, Reason, Verdict
 from headrace.project import seed_changes
 from headrace.project.declarations import event_times
 from headrace.project.declarations.macros import named_in
@@ -55,40 +55,40 @@ def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bo
     for field in fields(Model):
         if field.name not in (*_FIXED, *_JUDGED, *_HARMLESS) and getattr(old, field.name) != getattr(new, field.name):
             message = f"nobody can say what another `{field.name}` means"
-            yield Reason(Verdict.RESET, _place(new, field.name), message)
+            yield _header(Verdict.RESET, new, field.name, message)
     for key, message in _FIXED.items():
         was, is_now = getattr(old, key), getattr(new, key)
-        if was != is_now:
-            yield Reason(Verdict.RESET, _place(new, key), message, _text(was), _text(is_now))
-    if old.once_per != new.once_per:
+        if was != is_now and not (key == "unique_key" and sorted(was) == sorted(is_now)):
+            yield _header(Verdict.RESET, new, key, message, _text(was), _text(is_now))
+    if sorted(old.once_per) != sorted(new.once_per):  # keys that are stored in another order are stored anew
         message = "rows that were left out by the old key stay out"
-        yield Reason(Verdict.FORWARD, _place(new, "once_per"), message, _text(old.once_per), _text(new.once_per))
+        yield _header(Verdict.FORWARD, new, "once_per", message, _text(old.once_per), _text(new.once_per))
     if _expression(old.close_when, before) != _expression(new.close_when, now):
         message = "keys that were closed may come back without their past, or stay open"
-        yield Reason(Verdict.MIX, _place(new, "close_when"), message, _text(old.close_when), _text(new.close_when))
+        yield _header(Verdict.MIX, new, "close_when", message, _text(old.close_when), _text(new.close_when))
     if _expression(old.delete_when, before) != _expression(new.delete_when, now):
         verdict = Verdict.MIX if has_self_read else Verdict.FORWARD
         message = "keys that were deleted by the old rule stay so, with what they had counted"
-        yield Reason(verdict, _place(new, "delete_when"), message, _text(old.delete_when), _text(new.delete_when))
+        yield _header(verdict, new, "delete_when", message, _text(old.delete_when), _text(new.delete_when))
     if old.remember != new.remember:  # a start takes the recent rows from the table, so none are missing
         message = "what was decided by rows of another time span stays so"
-        yield Reason(Verdict.FORWARD, _place(new, "remember"), message, _text(old.remember), _text(new.remember))
+        yield _header(Verdict.FORWARD, new, "remember", message, _text(old.remember), _text(new.remember))
     if old.every != new.every:
         message = "snapshots are taken at other times from now on; those that were stay"
-        yield Reason(Verdict.KEEP, _place(new, "every"), message, _text(old.every), _text(new.every))
+        yield _header(Verdict.KEEP, new, "every", message, _text(old.every), _text(new.every))
     if old.on_error != new.on_error:
         stayed_out = old.on_error == "dead_letter"
         message = "rows that failed and were set aside stay out" if stayed_out else "rows that fail are set aside"
         verdict = Verdict.FORWARD if stayed_out else Verdict.KEEP
-        yield Reason(verdict, _place(new, "on_error"), message, old.on_error, new.on_error)
+        yield _header(verdict, new, "on_error", message, old.on_error, new.on_error)
     if old.max_state_bytes != new.max_state_bytes:
         verdict = Verdict.FORWARD if old.max_state_bytes < new.max_state_bytes else Verdict.KEEP
         message = "keys that had grown too large and were set aside stay out"
         sizes = (_text(old.max_state_bytes), _text(new.max_state_bytes))
-        yield Reason(verdict, _place(new, "max_state_bytes"), message, *sizes)
+        yield _header(verdict, new, "max_state_bytes", message, *sizes)
     if old.keep != new.keep:
         message = _leaving(new.keep, "whoever looks them up later finds none")
-        yield Reason(Verdict.KEEP, _place(new, "keep"), message, _text(old.keep), _text(new.keep))
+        yield _header(Verdict.KEEP, new, "keep", message, _text(old.keep), _text(new.keep))
     yield from _publish_reasons(old, new)
     yield from _test_reasons(before, now, table)
 
@@ -97,7 +97,8 @@ def landing_reasons(old: Landing, new: Landing) -> Iterator[Reason]:
     """What the edit of a landing means for the table of its topics."""
     if old.keep != new.keep:
         message = _leaving(new.keep, "a rebuild, a reset and a new model begin with those that are left")
-        yield Reason(Verdict.KEEP, new.place, message, _text(old.keep), _text(new.keep))
+        place = new.places.get("keep", new.place)
+        yield Reason(Verdict.KEEP, place, message, _text(old.keep), _text(new.keep))
 
 
 def _leaving(keep: float | None, cost: str) -> str:
@@ -116,18 +117,20 @@ def topic_reasons(old: Topic, new: Topic) -> Iterator[Reason]:
     place = new.place
     if old.topic != new.topic:
         message = f"{new.name} would hold the rows of two topics, and only those of {new.topic} could be read"
-        yield Reason(Verdict.MIX, place, message, old.topic, new.topic)
+        yield Reason(Verdict.MIX, place, message, old.topic, new.topic, evidence=Evidence(key="topic"))
     if _judged(old) != _judged(new):
         message = "what landed stays used or rejected as it was judged then"
-        yield Reason(Verdict.FORWARD, place, message, _text(_judged(old)), _text(_judged(new)))
+        before, after = _described(_judging(old), _judging(new))
+        yield Reason(Verdict.FORWARD, place, message, before, after, evidence=Evidence(key="judged"))
     if _timed(old) != _timed(new):
         message = "what landed keeps the event time that it got then"
         before, after = _text(event_times.describe(old)), _text(event_times.describe(new))
-        yield Reason(Verdict.FORWARD, place, message, before, after)
+        yield Reason(Verdict.FORWARD, place, message, before, after, evidence=Evidence(key="event_time"))
     if _has_other_seeds(old, new):
         changes = seed_changes.of(new, _values(old))
         stays = not new.seeds or bool(changes.remaining)
-        yield Reason(Verdict.FORWARD if stays else Verdict.KEEP, place, _seed_message(new, changes))
+        verdict = Verdict.FORWARD if stays else Verdict.KEEP
+        yield Reason(verdict, place, _seed_message(new, changes), evidence=Evidence(key="seed"))
 
 
 def _has_other_seeds(old: Topic, new: Topic) -> bool:
@@ -189,23 +192,39 @@ def _judged(topic: Topic) -> tuple[object, ...]:
     return topic.fields, topic.scalar, topic.reject, macros, topic.null_key, topic.null_value
 
 
+def _judging(topic: Topic) -> Mapping[str, str]:
+    """By what a record is judged, as a file of sql/bronze/ says it."""
+    fields = {f"schema.{each.name}": f"{each.type}{' not null' if each.required else ''}" for each in topic.fields}
+    rules = {f"reject.{reason}": text for reason, text in topic.reject}
+    allowed = {name: "allow" for name in ("null_key", "null_value") if getattr(topic, name)}
+    scalar = {"schema": topic.scalar} if topic.scalar else {}
+    return {**fields, **scalar, **rules, **allowed, **{macro.name: macro.text for macro in topic.macros}}
+
+
+def _described(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[str, str]:
+    """The entries in which two mappings differ."""
+    edited = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+    was, now = (", ".join(f"{key}: {found[key]}" for key in edited if key in found) for found in (old, new))
+    return was, now
+
+
 def _publish_reasons(old: Model, new: Model) -> Iterator[Reason]:
-    before, after, place = old.publish, new.publish, _place(new, "publish")
+    before, after = old.publish, new.publish
     if before is None and after is not None:
         message = "rows are sent from now on" if after.start == "latest" else "all its rows are sent"
         if after.start is None:
             message = "a table with rows is only sent if `start:` says which"
-        yield Reason(Verdict.KEEP, place, message, "", _text(after))
+        yield _header(Verdict.KEEP, new, "publish", message, "", _text(after))
     elif before is not None and after is None:
         message = "rows are not sent any more; those that were stay on the topic"
-        yield Reason(Verdict.KEEP, place, message, _text(before))
+        yield _header(Verdict.KEEP, new, "publish", message, _text(before))
     elif before is not None and after is not None:
         if _where(before) != _where(after):
             message = "rows that were sent stay on the old topic; the new one gets those from now on"
-            yield Reason(Verdict.FORWARD, place, message, _text(before), _text(after))
+            yield _header(Verdict.FORWARD, new, "publish", message, _text(before), _text(after))
         elif before != replace(after, start=before.start):
             message = "records look different from now on; those that were sent stay"
-            yield Reason(Verdict.KEEP, place, message, _text(before), _text(after))
+            yield _header(Verdict.KEEP, new, "publish", message, _text(before), _text(after))
 
 
 def _where(publish: Publish) -> tuple[str | None, ...]:
@@ -216,9 +235,9 @@ def _test_reasons(before: Declared, now: Declared, table: str) -> Iterator[Reaso
     old, new = before.by_table[table], now.by_table[table]
     if _sets_aside(old, before) != _sets_aside(new, now):
         message = "rows that were set aside by the old tests stay out, and those that were stored stay"
-        yield Reason(Verdict.FORWARD, _place(new, "tests"), message)
+        yield _header(Verdict.FORWARD, new, "tests", message)
     elif old.tests != new.tests:
-        yield Reason(Verdict.KEEP, _place(new, "tests"), "rows are held to the new tests from now on")
+        yield _header(Verdict.KEEP, new, "tests", "rows are held to the new tests from now on")
 
 
 def _sets_aside(model: Model, declared: Declared) -> list[tuple[object, ...]]:
@@ -288,8 +307,23 @@ def _named(text: str, model: Model) -> frozenset[str]:
 
 
 def _text(value: object) -> str:
+    """A value as a file says it."""
+    if isinstance(value, Publish):
+        return _publishing(value)
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
     return "" if value is None else str(value)
 
 
-def _place(model: Model, key: str) -> Place:
-    return model.header_places.get(key, Place(model.path))
+def _publishing(publish: Publish) -> str:
+    fields = ", ".join(f"{name}: {column}" for name, column in publish.value)
+    parts = {"topic": publish.topic or f"{{column: {publish.topic_column}}}", "key": publish.key}
+    parts["value"] = publish.value_column or f"{{{fields}}}"
+    rest = {"tombstone_when": publish.tombstone_when, "start": publish.start}
+    return ", ".join(f"{key}: {text}" for key, text in {**parts, **rest}.items() if text is not None)
+
+
+def _header(verdict: Verdict, model: Model, key: str, message: str, was: str = "", now: str = "") -> Reason:
+    """A reason that stands at a key of a header, or where that key would."""
+    place = model.header_places.get(key, Place(model.path, 2))
+    return Reason(verdict, place, message, was, now, evidence=Evidence(key=key))

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from itertools import zip_longest
-
-from sqlglot import Token, TokenType
 
 from headrace.errors import InvalidProject
+from headrace.planning import stretches
 from headrace.planning.declared import Declared
 from headrace.planning.forms.scope import parsed, parsed_macro
 from headrace.planning.settings import is_same_source, looked_into, model_reasons
 from headrace.project import graph
 from headrace.project.declarations.macros import named_in
 from headrace.project.model import Model
-from headrace.project.sql.dialect import Statement
 
 
 class Untouched:
@@ -90,23 +87,10 @@ def words(declared: Declared, model: Model) -> list[object]:
     The case of other names counts: a struct names its fields after columns, and JSON shows them.
     """
     models = [model, *graph.views(model, declared.by_table)]
-    words: list[object] = [_plain(parsed(each.text, each.path)) for each in models]
+    words: list[object] = [stretches.words(parsed(each.text, each.path)) for each in models]
     macros = named_in([each.text for each in models], declared.macros)
     try:
-        words += [_plain(parsed_macro(each.text, each.path)) for each in macros]
+        words += [stretches.words(parsed_macro(each.text, each.path)) for each in macros]
     except InvalidProject:
         words += [each.text for each in macros]
     return [*words, *sorted((name, declared.value(name)) for each in models for name in each.parameters)]
-
-
-def _plain(statement: Statement) -> list[str]:
-    pairs = zip_longest(statement.tokens, statement.tokens[1:])
-    return [_word(statement.text[token.start : token.end + 1], token, follower) for token, follower in pairs]
-
-
-def _word(written: str, token: Token, follower: Token | None) -> str:
-    """A token in one form; what is quoted is read without its quotes. It may be of several words, as GROUP BY."""
-    is_call = follower is not None and follower.token_type is TokenType.L_PAREN
-    plain = " ".join(written.lower().split())
-    is_name = token.token_type is TokenType.VAR and not is_call
-    return plain if plain == token.text.lower() and not is_name else written

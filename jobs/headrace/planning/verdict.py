@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from headrace.errors import Place
+
+if TYPE_CHECKING:
+    from headrace.planning.forms.terms import Term
 
 
 class Verdict(IntEnum):
@@ -17,29 +22,50 @@ class Verdict(IntEnum):
     """What was written stays; every row from now on is as if the new text had always run."""
     FORWARD = 2
     """What was counted by the old text stays so; from now on the new text counts."""
-    MIX = 3
+    UNDECIDED = 3
+    """Only Spark knows the type of a column: what is stored fits, or cannot be used."""
+    MIX = 4
     """What is stored would silently come to mean something else."""
-    RESET = 4
+    RESET = 5
     """What is stored cannot be used, or that is unknown."""
 
 
 @dataclass(frozen=True)
-class Reason:
-    """One difference: where it stands, what it does, and what was there before.
+class Evidence:
+    """What shows a difference: expressions of both texts, places in the new one, a key of a header, a table."""
 
-    `is_unsure` means that only the type of a column is not certain without Spark, which refuses it at the start if it
-    is another one.
-    """
+    old: tuple[Term, ...] = ()
+    new: tuple[Term, ...] = ()
+    at: tuple[Place, ...] = ()
+    key: str = ""
+    table: str = ""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One difference: where it stands, what it does, and what was there before; `columns` are those it is about."""
 
     verdict: Verdict
     place: Place
     message: str
     old: str = field(default="", compare=False)
     new: str = field(default="", compare=False)
-    is_unsure: bool = False
     columns: tuple[str, ...] = ()
+    evidence: Evidence = field(default=Evidence(), compare=False, repr=False)
+
+    @staticmethod
+    def between(
+        verdict: Verdict, place: Place, message: str, old: Sequence[Term], new: Sequence[Term], *at: Place
+    ) -> Reason:
+        """A difference of expressions, of which the old or the new ones may be missing."""
+        evidence = Evidence(tuple(old), tuple(new), at)
+        return Reason(verdict, place, message, _sql(old), _sql(new), evidence=evidence)
 
 
 def worst(reasons: tuple[Reason, ...]) -> Verdict:
     """The verdict of several reasons."""
     return max((reason.verdict for reason in reasons), default=Verdict.SAME)
+
+
+def _sql(terms: Sequence[Term]) -> str:
+    return ", ".join(each.sql for each in terms)

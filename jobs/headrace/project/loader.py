@@ -106,6 +106,7 @@ def _project(root: Path, described: Manifest, chosen: Target, draft: Draft) -> P
         queries=graph.queries(models),
         functions=draft.functions,
         test_paths=described.test_paths,
+        places={**described.places, **chosen.places},
     )
 
 

@@ -144,6 +144,7 @@ class Landing:
     """The topics of one domain: they land together, in one table and one commit.
 
     `keep` is for how many seconds rows stay, None for all time; `keep_history`, for how long replaced files do.
+    `places` are those of its keys' values.
     """
 
     name: str
@@ -151,6 +152,7 @@ class Landing:
     place: Place
     keep: float | None = None
     keep_history: float | None = None
+    places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def query(self) -> str:
@@ -426,7 +428,8 @@ class Project:
     """A whole project, resolved for one target; `queries` are those to run, in dependency order.
 
     `functions` are those that SQL may call beside Spark's: the macros, and what the manifest allows.
-    `landings_to_run` are the names of the landings to run; None means all.
+    `landings_to_run` are the names of the landings to run; None means all. `places` are those of the keys of the
+    manifest and of the target, nested ones with dots.
     """
 
     root: Path
@@ -440,6 +443,7 @@ class Project:
     functions: frozenset[str] = frozenset()
     test_paths: tuple[str, ...] = ("tests/models",)
     landings_to_run: tuple[str, ...] | None = None
+    places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
 
     def model(self, table: str) -> Model:
         """Return the model that writes `table`; KeyError if there is none."""

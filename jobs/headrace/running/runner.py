@@ -202,12 +202,10 @@ class Run:
         return log_readers.bounds(self.project, self.layout, known)
 
     def _record(self) -> None:
-        types = {
-            table: {field.name: field.dataType.simpleString() for field in schema}
-            for table, schema in self._schemas.items()
-        }
         names = [*(query.name for query in self.project.queries), *(each.landing.query for each in self.landings)]
-        declared.write(self.layout, Declared.of(self.project, types), names, self._options.accepted)
+        declared.write(
+            self.layout, Declared.of(self.project, verdict.types(self._schemas)), names, self._options.accepted
+        )
 
     def _land(self, query: LandingQuery) -> tuple[str, Supervised]:
         target = self.project.target

@@ -15,6 +15,7 @@ from headrace.commands.edits import resetting
 from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode, InvalidProject, UsageError
 from headrace.planning import cost, known, plan
+from headrace.planning.declared import Schemas
 from headrace.planning.plan import Entry, Plan
 from headrace.planning.verdict import Reason, Verdict
 from headrace.project import graph, selection
@@ -46,13 +47,16 @@ def show(workspace: Workspace, select: tuple[str, ...], explain: bool, as_json: 
     return ExitCode.INVALID if refused else ExitCode.OK
 
 
-def accepted(project: Project, layout: Layout, why: str | None, rebuild: bool) -> Mixes:
-    """Refuse edits that a start would corrupt, unless allowed; return the mixes that the user accepts, by query."""
+def accepted(project: Project, layout: Layout, why: str | None, rebuild: bool, types: Schemas | None = None) -> Mixes:
+    """Refuse edits that a start would corrupt, unless allowed; return the mixes that the user accepts, by query.
+
+    `types` are Spark's. Without them, what only Spark knows is not refused.
+    """
     if why is not None and not why.strip():
         raise UsageError('--accept-mix takes the reason, such as --accept-mix "totals begin anew in May"')
-    found = _running(plan.make(project, layout, known.types(project)), project)
-    allowed = [word for word, is_allowed in (("mix", why is not None), ("rebuild", rebuild)) if is_allowed]
-    if refused := found.refusals(*allowed, spark_will_see=True):
+    found = _of_run(project, layout, types)
+    words = {"mix": why is not None, "rebuild": rebuild, "spark": types is None}
+    if refused := found.refusals(*(word for word, is_allowed in words.items() if is_allowed)):
         raise InvalidProject(refused)
     if why is None:
         return {}
@@ -65,12 +69,18 @@ def accepted(project: Project, layout: Layout, why: str | None, rebuild: bool) -
     return mixes
 
 
-def rebuild(project: Project, layout: Layout, with_mixes: bool) -> tuple[str, ...]:
+def is_undecided(project: Project, layout: Layout) -> bool:
+    """Whether something in the plan of a run is left to Spark."""
+    reasons = (reason for entry in _of_run(project, layout).entries for reason in entry.reasons)
+    return any(reason.verdict is Verdict.UNDECIDED for reason in reasons)
+
+
+def rebuild(project: Project, layout: Layout, with_mixes: bool, types: Schemas | None = None) -> tuple[str, ...]:
     """Reset the queries that cannot continue, and those that stream from them; the runner's lock must be held.
 
     Nothing is reset if rows of one of them are still to be sent.
     """
-    found = _running(plan.make(project, layout, known.types(project)), project)
+    found = _of_run(project, layout, types)
     wanted = set(found.queries(Verdict.RESET))
     wanted |= set(found.queries(Verdict.MIX)) if with_mixes else set()
     names = graph.with_readers(project.queries, project.models, wanted & {query.name for query in project.queries})
@@ -82,8 +92,9 @@ def rebuild(project: Project, layout: Layout, with_mixes: bool) -> tuple[str, ..
     return names
 
 
-def _running(found: Plan, project: Project) -> Plan:
-    """Only the entries of what is about to run."""
+def _of_run(project: Project, layout: Layout, types: Schemas | None = None) -> Plan:
+    """The plan of what is about to run."""
+    found = plan.make(project, layout, known.types(project) if types is None else types)
     queries = {query.name for query in project.queries}
     ran = project.landings_to_run
     queries |= {each.query for each in project.landings if ran is None or each.name in ran}

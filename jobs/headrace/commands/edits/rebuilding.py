@@ -278,9 +278,9 @@ def _spark(
 
 
 def _types(schemas: Mapping[str, StructType]) -> Schemas:
-    return {
-        table: {column.name: column.dataType.simpleString() for column in schema} for table, schema in schemas.items()
-    }
+    from headrace.checking import verdict
+
+    return verdict.types(schemas)
 
 
 def _json(table: str, rebuild: Rebuild, found: Difference) -> dict[str, Any]:

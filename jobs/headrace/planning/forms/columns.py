@@ -22,11 +22,11 @@ DELAY = " delay of interval "
 _CODE = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 
 
-def word(text: str, place: Place | None) -> Term:
-    """A part of a step that is no expression."""
-    made = exp.Var(this=text)
-    made.meta["place"] = place
-    return Term(text, made)
+def word(key: str, place: Place | None, **notes: object) -> Term:
+    """A part of a step that is no expression; `notes` say what it depends on."""
+    made = exp.Var(this=key)
+    made.meta.update(place=place, **notes)
+    return Term(key, made)
 
 
 def own(step: str, kind: str, *made_of: exp.Expr) -> exp.Expr:
@@ -67,7 +67,11 @@ def clauses(ref: Input, columns: Columns, scope: Scope, values: Mapping[str, Any
     for clause in statement.left_out:
         between = statement.text[end : clause[0].start]
         if clause[0].start >= end and not _CODE.sub("", between).strip():
-            found.append(word(_clause([*_words(clause, values)], columns), statement.place(clause[0].start)))
+            variables = [each.text for colon, each in pairwise(clause) if colon.token_type == TokenType.COLON]
+            named = [statement.place(each.start) for each in clause]
+            text = _clause([*_words(clause, values)], columns)
+            shown = statement.text[clause[0].start : clause[-1].end + 1]
+            found.append(word(text, named[0], named=named, text=shown, variable=next(iter(variables), None)))
             end = clause[-1].end + 1
     return tuple(found)
 

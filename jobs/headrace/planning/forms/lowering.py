@@ -64,7 +64,7 @@ def lower(declared: Declared, model: Model, column_type: TypeOf, is_edited: IsEd
     try:
         return _Lowering(declared, model, column_type, is_edited).form()
     except (InvalidProject, RecursionError, AttributeError, TypeError, ValueError, LookupError) as error:
-        raise NotUnderstood(f"this query ({type(error).__name__}: {error})", Place(model.path)) from error
+        raise NotUnderstood("this query") from error
 
 
 class _Lowering:
@@ -172,7 +172,7 @@ class _Lowering:
     def _table(self, node: exp.Table, scope: Scope) -> Rows:
         if not node.db and node.name.lower() in scope.ctes:
             tree, inner = scope.ctes[node.name.lower()]
-            return self._query(tree, inner)
+            return _named(self._query(tree, inner), first_place(node, scope.file.statement))
         start = node.parts[0].meta.get("start", -1)
         ref = next((each for each in scope.file.inputs if each.start <= start < each.end), None)
         if ref is None:
@@ -182,6 +182,7 @@ class _Lowering:
             rows = self._model_rows(view, moves)
         else:
             rows = self._scan(ref, moves)
+        rows = _named(rows, ref.place)
         further = clauses(ref, rows.columns, scope, self._declared.vars)
         if not further:
             return rows
@@ -202,7 +203,7 @@ class _Lowering:
         if landing := self._declared.landing(table):
             parts["landing"] = (word(landing.name, ref.place),)
         edited = self._is_edited(table, None, moves)
-        filters = (word(f"rows of {table} as edited", ref.place),) if edited else ()
+        filters = (word(f"rows of {table} as edited", ref.place, rows_of=table),) if edited else ()
         columns = {each.lower(): called(self._stored(name, table, each.lower(), moves), each) for each in known}
         return Rows(Step("scan", name, parts, (), filters, moves, ref.place), columns)
 
@@ -342,6 +343,12 @@ class _Lowering:
     def _number(self, kind: str) -> int:
         self._counts[kind] = self._counts.get(kind, 0) + 1
         return self._counts[kind]
+
+
+def _named(rows: Rows, place: Place | None) -> Rows:
+    """Rows with the place where a text takes them for a table."""
+    places = (*rows.step.named, place) if place is not None else rows.step.named
+    return Rows(replace(rows.step, named=places), rows.columns)
 
 
 def _with_ctes(tree: exp.Expr, scope: Scope) -> Scope:

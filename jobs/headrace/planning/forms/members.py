@@ -24,7 +24,9 @@ def member(base: exp.Expr, name: str, declared: Declared, type_of: TypeOf) -> ex
     """A member of a resolved expression: a field, whose case does not matter, or perhaps an entry of a map."""
     atom = base.meta.get("atom")
     if atom is not None and atom.kind == "column" and atom.column == "data":
-        return terms.column(atom.member(_field(atom.table, name, declared)), base.meta.get("place"))
+        made = terms.column(atom.member(_field(atom.table, name, declared)), base.meta.get("place"))
+        made.meta["named"] = base.meta.get("named", ())
+        return made
     is_window = isinstance(base, exp.Column) and atom is None
     is_struct = is_window or (type_of(base) or "").removeprefix("array<").startswith("struct<")
     return exp.Dot(this=base, expression=exp.Identifier(this=name.lower() if is_struct else name))

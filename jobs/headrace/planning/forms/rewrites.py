@@ -10,7 +10,7 @@ from collections.abc import Callable
 from sqlglot import exp
 from sqlglot.optimizer.simplify import Simplifier
 
-from headrace.planning.forms import terms
+from headrace.planning.forms import terms, truths
 from headrace.planning.forms.durations import TypeOf
 
 NO_CHANGE = "no_change"
@@ -31,13 +31,18 @@ def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     """A resolved node, whose parts are in one form already."""
     for kind, rewrite in _REWRITES:
         if isinstance(node, kind):
-            made = rewrite(node)
-            if made is not node:
-                made.meta.update({**node.meta, **made.meta})
-            return made
+            return _noted(rewrite(node), node)
+    if isinstance(node, (exp.Not, exp.Connector, exp.In)):
+        return _noted(truths.in_one_form(node, type_of), node)
     if isinstance(node, exp.Cast) and type(node) in (exp.Cast, exp.TryCast):
         node.meta[NO_CHANGE] = _changes_nothing(node, type_of)
     return node
+
+
+def _noted(made: exp.Expr, node: exp.Expr) -> exp.Expr:
+    if made is not node:
+        made.meta.update({**node.meta, **made.meta})
+    return made
 
 
 def _changes_nothing(cast: exp.Cast, type_of: TypeOf) -> bool:

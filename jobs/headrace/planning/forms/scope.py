@@ -148,7 +148,9 @@ class Resolver:
         for step in rows.step.every():
             made += [each.tree for each in (*step.filters, *(one for part in step.parts.values() for one in part))]
         text = f"{', '.join(map(terms.key, rows.columns.values()))} from {' '.join(rows.step.keys())}"
-        return terms.column(Atom("query", short(f"query({text})"), made_of=tuple(made)), first_place(node, None))
+        found = terms.column(Atom("query", short(f"query({text})"), made_of=tuple(made)), first_place(node, None))
+        found.meta["text"] = f"({query.sql(dialect='databricks', comments=False, normalize_functions='lower')})"
+        return found
 
     def _is_macro(self, node: exp.Func) -> bool:
         names = [node.name] if isinstance(node, exp.Anonymous) else type(node).sql_names()
@@ -165,11 +167,16 @@ class Resolver:
             value = arguments[at] if at < len(arguments) else default
             if value is None:
                 raise scope.unsupported(node, f"`{node.name}` without `{name}`")
-            cast = exp.Cast(this=copied(value), to=type_.copy())
-            values[name] = _resolved(rewrites.in_one_form(cast, self._type))
+            values[name] = _resolved(self._implied_cast(copied(value), type_))
         body = self.resolve(statement.tree.expression.this, Scope(File(statement), sources=(("", values),)))
         returns = next((each.this for each in statement.tree.find_all(exp.ReturnsProperty)), None)
-        return body if returns is None else rewrites.in_one_form(exp.Cast(this=body, to=returns.copy()), self._type)
+        return body if returns is None else self._implied_cast(body, returns)
+
+    def _implied_cast(self, value: exp.Expr, to: exp.Expr) -> exp.Expr:
+        """A cast that nobody has written: a macro's arguments and its result have the types that it declares."""
+        cast = rewrites.in_one_form(exp.Cast(this=value, to=to.copy()), self._type)
+        cast.meta["implied"] = True
+        return cast
 
 
 @lru_cache(maxsize=1024)
@@ -244,8 +251,10 @@ def _changed(value: Any, change: Callable[[exp.Expr], exp.Expr]) -> Any:
 
 
 def _copy(tree: exp.Expr, place: Place | None) -> exp.Expr:
-    """A column where it is named; the place where its expression is written has priority."""
+    """A column where it is named, which is noted; the place where its expression is written has priority."""
     made = copied(tree)
+    if place is not None:
+        made.meta["named"] = (place, *tree.meta.get("named", ()))
     if "atom" in made.meta and "place" not in made.meta:
         made.meta["place"] = place
     return made

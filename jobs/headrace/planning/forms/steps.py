@@ -14,12 +14,23 @@ MADE = ("aggregates", "over", "left", "right")
 """Parts that are columns which the step makes, or keeps, itself."""
 
 
+_TITLES = {
+    "aggregate": "`group by`",
+    "distinct": "`distinct`",
+    "explode": "`explode`",
+    "join": "a join",
+    "union": "`union all`",
+    "values": "a row without a table",
+    "window": "a window function",
+}
+
+
 @dataclass(frozen=True)
 class Step:
     """One step over its inputs.
 
     `kind` is `scan`, `join`, `aggregate`, `distinct`, `window`, `generate`, `union` or `values`. `parts` are its lists
-    of expressions by name; `filters` are conditions on its rows, in no order.
+    of expressions by name; `filters` are conditions on its rows, in no order. `named` is where texts read it.
     """
 
     kind: str
@@ -29,6 +40,12 @@ class Step:
     filters: tuple[Term, ...] = ()
     moves: bool = False
     place: Place | None = field(default=None, compare=False)
+    named: tuple[Place, ...] = field(default=(), compare=False)
+
+    @property
+    def title(self) -> str:
+        """What it is called in SQL."""
+        return self.name.partition("#")[0] if self.kind == "scan" else _TITLES.get(self.kind, self.kind)
 
     @property
     def is_stateful(self) -> bool:
@@ -62,7 +79,7 @@ class Step:
     def lines(self, depth: int = 0) -> Iterator[str]:
         """The step as lines of text, its inputs indented."""
         indent = "  " * depth
-        yield f"{indent}{self.kind} {self.name}"
+        yield f"{indent}{self.title}"
         for part, terms in self.parts.items():
             yield from (f"{indent}  {part}: {term.sql}" for term in terms)
         yield from (f"{indent}  where: {term.sql}" for term in sorted(self.filters, key=lambda term: term.key))

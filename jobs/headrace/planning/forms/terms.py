@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -75,13 +75,9 @@ class Term:
         """The columns of tables that it is ultimately derived from."""
         return frozenset(atom for atom in deep(self.tree) if atom.kind == "column")
 
-    def place(self, other: Term | None = None) -> Place | None:
-        """Where it is written: at the first word that `other` does not have, else at the first of all."""
-        known = {_word(node) for node in every(other.tree)} if other else set[str]()
-        placed = [node for node in every(self.tree) if "place" in node.meta]
-        fresh = [node for node in placed if _word(node) not in known]
-        found = [*fresh, *placed]
-        return found[0].meta["place"] if found else None
+    def place(self) -> Place | None:
+        """Where it is written."""
+        return next((node.meta["place"] for node in every(self.tree) if "place" in node.meta), None)
 
 
 def term(tree: exp.Expr) -> Term:
@@ -160,14 +156,28 @@ def every(tree: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def sql(tree: exp.Expr) -> str:
-    """An expression as SQL, with its columns replaced by what they are derived from."""
+    """An expression as SQL for people: columns are what they are derived from; only written casts are shown."""
 
     def shown(node: exp.Expr) -> exp.Expr:
-        made_of: tuple[exp.Expr, ...] = node.meta["atom"].made_of if "atom" in node.meta else ()
-        return exp.Paren(this=made_of[0].transform(shown)) if len(made_of) == 1 else node
+        if "text" in node.meta:
+            return exp.Var(this=node.meta["text"])
+        if "implied" in node.meta:
+            inner: exp.Expr = node.this
+            return inner.transform(shown)
+        return _shown(node.meta["atom"], shown) if "atom" in node.meta else node
 
     spread = tree.transform(shown)
     return short(spread.unnest().sql(dialect="databricks", comments=False, normalize_functions="lower"))
+
+
+def _shown(atom: Atom, shown: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    parts = [each.transform(shown) for each in atom.made_of]
+    if len(parts) == 1:
+        return exp.Paren(this=parts[0])
+    if parts:
+        return exp.Var(this=" | ".join(each.sql(dialect="databricks", comments=False) for each in parts))
+    name = re.sub(r"#[0-9]+(?=[.])", "", atom.name.removesuffix(EDITED))
+    return exp.Var(this=f"{name} (edited)" if atom.is_edited else name)
 
 
 def short(text: str) -> str:
@@ -281,11 +291,3 @@ def _operands(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
         yield from _operands(node.args["expression"], kind)
     else:
         yield node
-
-
-def _word(node: exp.Expr) -> str:
-    """The node as a word by itself, without what is below it."""
-    if "atom" in node.meta:
-        return str(node.meta["atom"].name)
-    is_named = isinstance(node, (exp.Identifier, exp.Literal, exp.Anonymous, exp.Var))
-    return f"{type(node).__name__} {node.name.lower() if is_named else ''}"

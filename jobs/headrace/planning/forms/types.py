@@ -16,11 +16,33 @@ TypeOf = Callable[[Atom], str | None]
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)
-_TEXTS = (exp.Upper, exp.Lower, exp.Trim, exp.Concat, exp.ConcatWs, exp.Substring, exp.ArrayToString, exp.JSONFormat)
+_TEXTS = (exp.Upper, exp.Lower, exp.Trim, exp.ConcatWs, exp.ArrayToString, exp.JSONFormat)
+_TEXTS_OF_TEXTS = (exp.Concat, exp.Substring)
+"""Functions that also take arrays or bytes, and then give such."""
+
+_NUMBERS = (*_INTEGERS, "float", "double")
 _COUNTS = (exp.Count, exp.CountIf)
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Length, exp.ArraySize)
 _OF_ARGUMENT = (exp.Min, exp.Max, exp.Lag, exp.Lead)
-_OF_FIRST = ("any_value", "first", "first_value", "last", "last_value")
+_OF_FIRST = ("any_value", "first", "first_value", "last", "last_value", "nullif")
+_OF_ALL = ("greatest", "least")
+_CALLS = {
+    "bigint": "approx_count_distinct bit_count_agg crc32 unix_micros unix_millis unix_seconds unix_timestamp xxhash64",
+    "boolean": "array_contains bool_and bool_or contains endswith exists forall isnan isnotnull isnull startswith",
+    "date": "add_months current_date date_add date_sub last_day make_date next_day to_date trunc",
+    "double": "acos asin atan corr cos exp ln power sin sqrt stddev_pop stddev_samp tan var_pop var_samp",
+    "int": "ascii datediff dayofmonth dayofweek dayofyear hash hour instr minute month quarter second weekofyear year",
+    "string": "base64 date_format format_string from_unixtime hex initcap md5 regexp_replace sha1 sha2 translate",
+    "timestamp": "current_timestamp date_trunc from_utc_timestamp now timestamp_millis timestamp_seconds",
+}
+_SPOKEN = ("string", "boolean", "date", "timestamp", *_NUMBERS)
+"""Types whose values become text by themselves."""
+
+_TYPES_OF_CALLS = {name: type_ for type_, names in _CALLS.items() for name in names.split()}
+"""The types of functions that give the same one whatever they are called with."""
+
+CERTAIN = frozenset(_TYPES_OF_CALLS.keys() - {"current_date", "current_timestamp", "now"})
+"""Functions that give the same value for the same arguments."""
 _WRAPPERS = (exp.Window, exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.ArgMax, exp.ArgMin, exp.Abs)
 
 
@@ -75,8 +97,17 @@ def type_of(tree: exp.Expr, column: TypeOf) -> str | None:
 def _computed(tree: exp.Expr, column: TypeOf) -> str | None:
     if isinstance(tree, exp.Sum):
         return _sum(type_of(tree.this, column))
-    if isinstance(tree, (exp.Add, exp.Sub, exp.Mul, exp.Neg)):
+    if isinstance(tree, (exp.Add, exp.Sub)) and any(isinstance(each, exp.Interval) for each in tree.iter_expressions()):
+        others = [type_of(each, column) for each in tree.iter_expressions() if not isinstance(each, exp.Interval)]
+        return "timestamp" if others == ["timestamp"] else None
+    if isinstance(tree, (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Mod)):
         return _arithmetic([type_of(each, column) for each in tree.iter_expressions()])
+    if isinstance(tree, exp.Div):
+        return "double" if all(type_of(each, column) in _NUMBERS for each in tree.iter_expressions()) else None
+    if isinstance(tree, exp.IntDiv):
+        return "bigint"
+    if isinstance(tree, _TEXTS_OF_TEXTS):
+        return "string" if all(type_of(each, column) in _SPOKEN for each in _texts(tree)) else None
     if isinstance(tree, exp.Coalesce):
         return _common(type_of(each, column) for each in (tree.this, *tree.expressions))
     if isinstance(tree, exp.If):
@@ -84,11 +115,25 @@ def _computed(tree: exp.Expr, column: TypeOf) -> str | None:
     if isinstance(tree, exp.Case):
         results = [each.args["true"] for each in tree.args["ifs"]] + [tree.args.get("default")]
         return _common(type_of(each, column) for each in results if each)
-    if isinstance(tree, exp.Anonymous) and tree.name.lower() in _OF_FIRST and tree.expressions:
-        return type_of(tree.expressions[0], column)
-    if isinstance(tree, exp.Anonymous) and tree.name.lower() in terms.WINDOWS:
-        return "struct<start:timestamp,end:timestamp>"
-    return None
+    return _called(tree, column) if isinstance(tree, exp.Anonymous) else None
+
+
+def _called(call: exp.Anonymous, column: TypeOf) -> str | None:
+    name, arguments = call.name.lower(), call.expressions
+    if name in _OF_FIRST and arguments:
+        return type_of(arguments[0], column)
+    if name in _OF_ALL:
+        return _common([type_of(each, column) for each in arguments])
+    if name == "avg":
+        return "double" if type_of(arguments[0], column) in _NUMBERS else None
+    if name in ("collect_list", "collect_set"):
+        inner = type_of(arguments[0], column)
+        return f"array<{inner}>" if inner and inner != "void" else None
+    return "struct<start:timestamp,end:timestamp>" if name in terms.WINDOWS else _TYPES_OF_CALLS.get(name)
+
+
+def _texts(tree: exp.Expr) -> list[exp.Expr]:
+    return [tree.this] if isinstance(tree, exp.Substring) else tree.expressions
 
 
 def _literal(tree: exp.Literal) -> str | None:

@@ -21,7 +21,7 @@ def bound(parameter: exp.Placeholder, value: Any, place: Place | None) -> exp.Ex
     else:
         made = _typed(value)
     for each in made.walk():
-        each.meta["place"] = place
+        each.meta.update(place=place, variable=parameter.name)
     return made
 
 

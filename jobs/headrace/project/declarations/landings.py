@@ -66,7 +66,8 @@ def read(root: Path, path: str) -> LandingFile:
         except InvalidProject as error:
             found.extend(error.findings)
     unreadable = {f"bronze.{name}" for name in file.topics} - {f"bronze.{topic.name}" for topic in topics}
-    landing = Landing(file.landing, tuple(topics), document.value_place("landing"), file.keep, file.keep_history)
+    places = {key: document.value_place(key) for key in file.model_fields_set}
+    landing = Landing(file.landing, tuple(topics), places["landing"], file.keep, file.keep_history, places)
     return LandingFile(landing, tuple(found), frozenset(unreadable))
 
 
@@ -171,7 +172,8 @@ def _topic(root: Path, document: Document, name: str) -> Topic:
     found += event_times.findings(topic, document.value_place(*at, "event_time"))
     if found:
         raise InvalidProject(found)
-    return replace(topic, seeds=_seeds(root, document, topic, shape.seed))
+    seeded = {"seed.file": Place(_seed_path(document, shape.seed))} if shape.seed is not None else {}
+    return replace(topic, seeds=_seeds(root, document, topic, shape.seed), places={**topic.places, **seeded})
 
 
 def _as_topic(document: Document, name: str, shape: TopicShape, start: str | int | dict[str, int]) -> Topic:
@@ -193,6 +195,7 @@ def _as_topic(document: Document, name: str, shape: TopicShape, start: str | int
         idle_after=shape.idle_after,
         places={
             **{key: document.value_place(*at, key) for key in shape.model_fields_set},
+            **{f"schema.{field}": document.key_place(*at, "schema", field) for field in shape.body.fields_},
             **{f"reject.{reason}": document.value_place(*at, "reject", reason) for reason in shape.reject},
         },
     )
@@ -201,11 +204,15 @@ def _as_topic(document: Document, name: str, shape: TopicShape, start: str | int
 def _seeds(root: Path, document: Document, topic: Topic, name: str | None) -> tuple[Seed, ...]:
     if name is None:
         return ()
-    path = PurePosixPath(document.path).parent / name
+    path = _seed_path(document, name)
     if not (root / path).is_file():
         message = f"there is no file {path}; a seed is a CSV file beside this one"
         raise InvalidProject([Finding(document.value_place("topics", topic.name, "seed"), "unreadable", message)])
-    return seeds.read(root, path.as_posix(), topic)
+    return seeds.read(root, path, topic)
+
+
+def _seed_path(document: Document, name: str) -> str:
+    return (PurePosixPath(document.path).parent / name).as_posix()
 
 
 def _name_findings(document: Document, name: str) -> Iterator[Finding]:

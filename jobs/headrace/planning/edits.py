@@ -1,0 +1,167 @@
+"""Where two declarations were edited: stretches of their texts that differ, and by what a model reads each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+
+from headrace.errors import Place
+from headrace.planning import stretches
+from headrace.planning.declared import Declared
+from headrace.planning.settings import edited_topic_columns, looked_into
+from headrace.planning.stretches import Stretch
+from headrace.project.declarations.macros import named_in
+from headrace.project.declarations.settings import Settings
+from headrace.project.model import Input, Macro, Model, Topic
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One stretch of a text, or one value, that was edited.
+
+    `table` is whose declaration it belongs to, `column` which field of a source it is, `variable` which variable.
+    `through` says what brings it into the model that is looked at, if it is not the model's own text.
+    """
+
+    stretch: Stretch
+    table: str = ""
+    column: str = ""
+    variable: str = ""
+    through: str = field(default="", compare=False)
+
+    @property
+    def place(self) -> Place:
+        """Its first word."""
+        return self.stretch.first
+
+
+class Edits:
+    """The edits that reach each model, its own first, then those of what it reads, near ones first."""
+
+    def __init__(self, old: Declared, new: Declared) -> None:
+        self._old = old
+        self._new = new
+        self._of: dict[str, tuple[Edit, ...]] = {}
+        self._own: dict[str, tuple[Edit, ...]] = {}
+
+    def of(self, table: str) -> tuple[Edit, ...]:
+        """All edits that reach a model."""
+        if table not in self._of:
+            self._of[table] = tuple(self._reaching(table))
+        return self._of[table]
+
+    def _reaching(self, table: str) -> Iterator[Edit]:
+        yield from self._own_edits(table)
+        waiting, seen = [*self._read(table, "")], {table}
+        for name, through in waiting:
+            if name not in seen:
+                seen.add(name)
+                yield from (replace(each, through=through) for each in self._own_edits(name))
+                waiting += self._read(name, through)
+
+    def _read(self, table: str, through: str) -> Iterator[tuple[str, str]]:
+        """What a model reads, and what a reader of it calls the way there."""
+        model = self._new.by_table.get(table)
+        for ref in model.inputs if model else ():
+            yield ref.table, through or f"{ref.table} ({_line(ref)})"
+        for name in looked_into(model) if model else ():
+            yield name, through or f"a test that looks into {name}"
+
+    def _own_edits(self, table: str) -> tuple[Edit, ...]:
+        if table not in self._own:
+            model, source = self._new.by_table.get(table), self._source(table)
+            self._own[table] = tuple(self._in_model(model) if model else self._in_source(*source) if source else ())
+        return self._own[table]
+
+    def _source(self, table: str) -> tuple[Topic, Topic] | None:
+        old, new = self._old.topics.get(table), self._new.topics.get(table)
+        return (old[1], new[1]) if old and new else None
+
+    def _in_model(self, new: Model) -> Iterator[Edit]:
+        old = self._old.by_table.get(new.table)
+        if old is not None and old.text != new.text:
+            yield from (Edit(each, new.table) for each in stretches.of_header(old.text, new.text, new.path))
+            yield from (Edit(each, new.table) for each in stretches.of_query(old.text, new.text, old.path, new.path))
+        yield from self._in_macros([new.text], new.table)
+        for name, key in [*((each, "") for each in new.parameters), *self._in_header(new.table)]:
+            if self._old.value(name) != self._new.value(name):
+                place = self._new.places.get(f"vars.{name}", Place("manifest.yml"))
+                yield Edit(Stretch.at(place), new.table, key, name, f"the variable {name}")
+        for key in _of_folders(old, new) if old else ():
+            place = next(self._in_manifest(key, new), Place("manifest.yml"))
+            yield Edit(Stretch.at(place), new.table, column=key, through=f"`+{key}` of its folder")
+
+    def _in_header(self, table: str) -> Iterator[tuple[str, str]]:
+        """The variables in a model's header, with their keys."""
+        for model in self._new.models:
+            if model.table == table:
+                keys = {"remember": model.remember, "every": model.every}
+                yield from ((value, key) for key, value in keys.items() if isinstance(value, str))
+
+    def _in_macros(self, texts: list[str], table: str) -> Iterator[Edit]:
+        for new in named_in(texts, self._new.macros):
+            old = self._old.macro_texts.get(new.name)
+            if old is not None and old.text != new.text:
+                yield from _in_macro(old, new, table)
+
+    def _in_manifest(self, key: str, model: Model) -> Iterator[Place]:
+        """Where a setting of a model's folders stands, nearest first."""
+        folders = (f"{model.layer}.{model.domain}.", f"{model.domain}.", f"{model.layer}.", "")
+        names = (*(f"models.{folder}+{key}" for folder in folders), "models")
+        yield from (self._new.places[name] for name in names if name in self._new.places)
+
+    def _in_source(self, old: Topic, new: Topic) -> Iterator[Edit]:
+        table = f"bronze.{new.name}"
+        for column in sorted(edited_topic_columns(old, new) - {"data"}):
+            key = f"schema.{column.removeprefix('data.')}" if column.startswith("data.") else column
+            yield Edit(Stretch.at(_place(old, new, key)), table, column)
+        if (old.scalar, bool(old.fields)) != (new.scalar, bool(new.fields)):
+            yield Edit(Stretch.at(_place(old, new, "schema")), table, "data")
+        rules, now = dict(old.reject), dict(new.reject)
+        changed = [key for key in {**rules, **now} if rules.get(key) != now.get(key)]
+        keys = ("topic", "null_key", "null_value")
+        keyed = [key for key in keys if getattr(old, key) != getattr(new, key)]
+        for key in (*(f"reject.{each}" for each in changed), *keyed):
+            yield Edit(Stretch.at(_place(old, new, key)), table, key)
+        yield from self._in_macros([*new.expressions], table)
+        if old.seeds != new.seeds:
+            yield Edit(Stretch.at(_seed_place(old, new)), table, "seed")
+
+
+def _of_folders(old: Model, new: Model) -> list[str]:
+    """The settings that are others, and that neither header has."""
+    names = (each.name for each in fields(Model) if each.name in Settings.model_fields)
+    edited = [name for name in names if getattr(old, name) != getattr(new, name)]
+    return [name for name in edited if name not in {**old.header_places, **new.header_places}]
+
+
+def _line(ref: Input) -> str:
+    return f"{ref.place.path}:{ref.place.line}"
+
+
+def _in_macro(old: Macro, new: Macro, table: str) -> Iterator[Edit]:
+    for each in stretches.of_macro(old, new):
+        yield Edit(each, table, through=f"the macro {new.name}")
+
+
+def _place(old: Topic, new: Topic, key: str) -> Place:
+    """Where a key of a source stands or, if it is gone, the key before it."""
+    places: Mapping[str, Place] = new.places
+    if key in places or key not in old.places:
+        return places.get(key, new.place)
+    group = key.rpartition(".")[0]
+    before = [each for each in old.places if old.places[each] < old.places[key] and each.rpartition(".")[0] == group]
+    near = max((each for each in before if each in places), key=lambda each: old.places[each], default=group)
+    return places.get(near, new.place)
+
+
+def _seed_place(old: Topic, new: Topic) -> Place:
+    """The first line of a seed file that differs; a file that is not read any more has none."""
+    file = new.places.get("seed.file")
+    if file is None:
+        return new.place
+    was, now = ([(seed.key, seed.value) for seed in topic.seeds] for topic in (old, new))
+    pairs = enumerate(zip(was, now, strict=False))
+    at = next((at for at, (one, other) in pairs if one != other), min(len(was), len(now)))
+    lines = [seed.line for seed in new.seeds]
+    return replace(file, line=lines[at] if at < len(lines) else max(lines, default=1))
