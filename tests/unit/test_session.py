@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark import SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
@@ -28,6 +28,11 @@ class Refused:
 
     def __str__(self) -> str:
         return "org.apache.spark.SparkException: Could not parse Master URL: 'x'"
+
+    class _gateway_client:
+        @staticmethod
+        def send_command(_: str) -> str:
+            raise Py4JNetworkError
 
 
 def java_home(folder: Path, version: str) -> Path:

@@ -11,6 +11,7 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from headrace.errors import EnvironmentFault, HeadraceError, Overtaken, TornFile
 from headrace.secrets import hidden
+from headrace.spark.spark_errors import with_causes
 from headrace.store import damage
 
 WAITS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
@@ -80,7 +81,7 @@ def passes(error: BaseException) -> bool | None:
         return False
     if isinstance(error, KafkaException):
         return error.args[0].code() not in _LASTING_KAFKA
-    text = str(error)
+    text = with_causes(error)
     if damage.found(text):
         return None
     if any(sign in text for sign in _LASTING):
@@ -94,7 +95,7 @@ def message_of(error: BaseException) -> str:
 
 
 def _message(error: BaseException) -> str:
-    if torn := damage.found(str(error)):
+    if torn := damage.found(with_causes(error)):
         return str(torn)
     if isinstance(error, KafkaException):
         return str(error.args[0].str())

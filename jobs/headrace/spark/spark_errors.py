@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 SPARK_ERRORS = (PySparkException, Py4JJavaError)
@@ -18,6 +18,14 @@ _MOST_CHARACTERS = 500
 def full_text(error: BaseException) -> str:
     """The whole message of an error, with the plan and the stack trace."""
     return str(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
+
+
+def with_causes(error: BaseException) -> str:
+    """The whole message of an error, with the causes that Java tells as long as it answers."""
+    try:
+        return str(error)
+    except Py4JError:
+        return full_text(error)
 
 
 def one_line(error: BaseException) -> str:
