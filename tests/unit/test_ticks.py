@@ -174,7 +174,12 @@ select window.start as minute, count(*) as sale_count from sales group by window
 
 @pytest.mark.parametrize(
     ("vars_", "view", "is_same"),
-    [({}, VIEW, True), ({"limit": 5}, VIEW, False), ({}, VIEW.replace("seconds(", "millis("), False)],
+    [
+        ({}, VIEW, True),
+        ({}, VIEW.replace("by their seconds", "by the second").replace(" from", " -- as they come\n  from"), True),
+        ({"limit": 5}, VIEW, False),
+        ({}, VIEW.replace("seconds(", "millis("), False),
+    ],
 )
 def test_clock_of_an_edited_view_is_another(project_files: Any, vars_: Any, view: str, is_same: bool) -> None:
     """What its rows showed by the old text does not hold for the new one."""
@@ -186,3 +191,15 @@ def test_clock_of_an_edited_view_is_another(project_files: Any, vars_: Any, view
         project = replace(project, vars={**project.vars, **more})
         keys += [key_of(project, found) for found in watermarked(project.model("gold.timed"))]
     assert keys[0].startswith("silver.timed_sales:at:") and (keys[0] == keys[1]) is is_same
+
+
+def test_clock_of_an_edited_macro_is_another(project_files: Any) -> None:
+    project_files.write("sql/gold/other/timed.sql", COUNTS)
+    project_files.write("sql/silver/other/timed_sales.sql", VIEW.replace("timestamp_seconds(", "moment("))
+    macro = "create temporary function moment(n bigint) returns timestamp return timestamp_seconds(n)"
+    keys = []
+    for text in (macro, f"{macro}  -- since 1970", macro.replace("seconds", "millis")):
+        project_files.write("macros/moment.sql", text)
+        project = project_files.load()
+        keys += [key_of(project, found) for found in watermarked(project.model("gold.timed"))]
+    assert keys[0] == keys[1] != keys[2]

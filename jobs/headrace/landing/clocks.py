@@ -25,7 +25,8 @@ from headrace.errors import HeadraceError
 from headrace.landing.relations import bronze
 from headrace.landing.ticks import Watermarked, watermarked
 from headrace.project.model import TICK_TOPIC, Input, Landing, Model, Project
-from headrace.spark.binding import Binder, arguments, inputs_of, texts_of, view_of
+from headrace.project.sql.lexing import words
+from headrace.spark.binding import Binder, arguments, inputs_of, macros_of, texts_of, view_of
 from headrace.spark.session import child, tune
 from headrace.store.commits import Commit
 from headrace.tables.delta import CommitTable
@@ -144,11 +145,14 @@ def source_key(source: str) -> str:
 
 
 def key_of(project: Project, found: Watermarked) -> str:
-    """What the clock of a watermarked column is called in a tick; of one that SQL computes, each text has its own."""
+    """What the clock of a watermarked column is called in a tick; of one that SQL computes, each text has its own.
+
+    Comments and line breaks do not count: what ticks said by the same SQL holds, also where a model is made anew.
+    """
     key, view = f"{found.ref.table}:{' '.join(found.expression.split())}", view_of(project, found.ref)
     if view is None:
         return key
-    texts = [view.text, *texts_of(project, [view])]
+    texts = [words(text) for text in (*texts_of(project, [view]), *(each.text for each in macros_of(project, [view])))]
     values = {name: project.vars.get(name) for model in _views(project, view) for name in model.parameters}
     return f"{key}:{hashlib.sha256(repr((texts, sorted(values.items()))).encode()).hexdigest()[:8]}"
 

@@ -80,6 +80,11 @@ def strays(text: str) -> Iterator[Stray]:
             yield Stray(piece, start)
 
 
+def words(text: str) -> tuple[str, ...]:
+    """What a text says, piece by piece: without space and comments."""
+    return tuple(text[start:end] for kind, start, end in pieces(text) if kind not in ("space", "comment"))
+
+
 @lru_cache(maxsize=16)
 def pieces(text: str) -> tuple[tuple[str, int, int], ...]:
     """The pieces of a text in order: `space`, `comment`, `text`, `name` or `other`, and the offsets of each."""
