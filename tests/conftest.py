@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import Counter
 
 import pytest
+from _pytest.terminal import TerminalReporter
 from xdist.remote import Producer
 
 from tests.lanes import Lanes
@@ -50,3 +52,11 @@ class _FailureReporter:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
             self._config.get_terminal_writer().write(f"\n{report.nodeid}\n{report.longreprtext}\n")
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """Count what became of random edits; a false alarm fails no test, so it is told here."""
+    reports = [report for each in terminalreporter.stats.values() for report in each]
+    told = [value for each in reports for name, value in getattr(each, "user_properties", ()) if name == "edit"]
+    for summary, number in Counter(told).most_common():
+        terminalreporter.write_line(f"{number:4} random edits: {summary}")

@@ -126,7 +126,7 @@ class Trials:
     def _resumed(self, shape: Shape, new: Project, layout: Layout, old: Old) -> Run:
         """The new text over what the old one left."""
         shutil.copytree(old.left.data_dir, layout.data_dir)
-        _become_another(layout)
+        become_another(layout)
         *_, whole = self._process(shape, new, layout, _REST)
         return Run(old.run.before, whole - old.run.before)
 
@@ -150,9 +150,9 @@ class Trials:
     ) -> Iterator[Rows]:
         (landing,) = declared.landings
         for folder in landed:
-            _link(folder, layout.landing(landing.name))
+            link(folder, layout.landing(landing.name))
             process.advance()
-            yield _rows(declared, layout, shape.model)
+            yield rows_of(declared, layout, shape.model)
 
     def _landed_of(self, shape: Shape, declared: Project) -> Path:
         """The landing table as it is after each batch, in folders by its number."""
@@ -180,7 +180,7 @@ def _truth(resumed: Run, fresh: Run) -> str:
     return "kept" if resumed.after == fresh.after else "wrong"
 
 
-def _rows(declared: Project, layout: Layout, table: str) -> Rows:
+def rows_of(declared: Project, layout: Layout, table: str) -> Rows:
     """The rows of a model, or all changes of an upsert; a column that is null counts as one that is not there."""
     is_upsert = declared.model(table).materialized == "upsert"
     stored = DeltaTable(layout.changes(table) if is_upsert else layout.table(table))
@@ -189,14 +189,14 @@ def _rows(declared: Project, layout: Layout, table: str) -> Rows:
     return Counter(rows.to_json({name: value for name, value in row if value is not None}) for row in named)
 
 
-def _become_another(layout: Layout) -> None:
+def become_another(layout: Layout) -> None:
     """Give copied queries ids of their own: Spark stops a query when one of the same id starts."""
     for metadata in layout.checkpoints.glob("*/metadata"):
         metadata.write_text(json.dumps({"id": str(uuid4())}))
         metadata.with_name(".metadata.crc").unlink()
 
 
-def _link(source: Path, target: Path) -> None:
+def link(source: Path, target: Path) -> None:
     """Bring a table up to date: data before the entries of the log that name it."""
     files = [path for path in source.rglob("*") if path.is_file()]
     for file in sorted(files, key=lambda path: ("_delta_log" in path.parts, path)):
