@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from random import Random
 
+from headrace.landing.clocks import key_of
+from headrace.landing.ticks import watermarked
 from headrace.project.model import Project
 from headrace.store.layout import Layout
 from headrace.testing.cases.case import Batch
@@ -34,7 +36,7 @@ class Events:
         self._old = old
         self._count = count
         self._seed = seed
-        self._tables: dict[tuple[str, bool], Path] = {}
+        self._tables: dict[tuple[str, frozenset[str], bool], Path] = {}
 
     def until(self, part: int) -> datetime:
         """When a part has landed."""
@@ -45,12 +47,13 @@ class Events:
 
         It lands by the rules of a project or, if that only `goes_on`, up to the middle by the old ones.
         """
-        rules, old = _rules(project), _rules(self._old)
-        key = rules, goes_on and rules != old
+        rules, clocks = _rules(project), _clocks(project)
+        is_old = rules == _rules(self._old) and clocks <= _clocks(self._old)
+        key = (*(("", frozenset[str]()) if is_old else (rules, clocks)), goes_on and not is_old)
         if key not in self._tables:
-            landed = self._landed if rules == old else land(self._sandbox.judge, project, self._made, seeds=True)
+            landed = self._landed if is_old else land(self._sandbox.judge, project, self._made, seeds=True)
             self._tables[key] = self._folder / f"landed-{len(self._tables)}"
-            self._land(landed, self._tables[key], self.landing(self._old, False) if key[1] else None)
+            self._land(landed, self._tables[key], self.landing(self._old, False) if goes_on and not is_old else None)
         return self._tables[key]
 
     def _land(self, landed: Landed, folder: Path, before: Path | None) -> None:
@@ -90,6 +93,12 @@ def _rules(project: Project) -> str:
             for topic in project.landings[0].topics
         ]
     )
+
+
+def _clocks(project: Project) -> frozenset[str]:
+    """What the ticks of a landing tell: a view with other SQL has a clock of its own."""
+    streaming = (model for query in project.queries if query.engine == "streaming" for model in query.models)
+    return frozenset(key_of(project, found) for model in streaming for found in watermarked(model))
 
 
 def _together(batches: Sequence[Batch]) -> Iterator[Batch]:
