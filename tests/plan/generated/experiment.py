@@ -40,7 +40,6 @@ class Verdicts:
     """The plan's verdicts on the tables that an edit reaches."""
 
     of: Mapping[str, Verdict]
-    is_unsure: bool
 
     @property
     def worst(self) -> Verdict:
@@ -105,7 +104,7 @@ class Experiment:
             return Finding(edit, "refused", detail=str(error))
         reached = self._reached(edit, new)
         verdicts = self._judged(new, {}, reached)
-        stops = verdicts.worst > Verdict.FORWARD and not verdicts.is_unsure
+        stops = verdicts.worst > Verdict.UNDECIDED
         is_plain = not edit.is_read and verdicts.worst == Verdict.SAME
         if edit.path.endswith(".csv") or is_plain or (stops and not always):
             return Finding(edit, "judged", verdicts)
@@ -127,9 +126,7 @@ class Experiment:
         old = Declared.of(self.old, self._types)
         stored = [model.table for query in new.queries for model in query.models if model.table in old.by_table]
         found = Comparison(old, Declared.of(new, types)).outcomes(stored)
-        bad = [each for outcome in found.values() for each in outcome.reasons if each.verdict > Verdict.FORWARD]
-        unsure = bool(bad) and not types and all(each.is_unsure for each in bad)
-        return Verdicts({table: found[table].verdict for table in stored if table in tables or types}, unsure)
+        return Verdicts({table: found[table].verdict for table in stored if table in tables or types})
 
     # trying
 
