@@ -8,13 +8,13 @@ import pytest
 
 from tests.kafka.events import sale
 from tests.kafka.oracle import SALES
-from tests.kafka.sales import sales, sent
+from tests.kafka.sales import MODEL, sales, sent
 from tests.kafka.stage import Stage
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.kafka
 
-EDITED = ("sql/gold/sales/sales_notifications.sql", "sql/bronze/sales.yml", "manifest.yml")
+EDITED = (MODEL, "sql/bronze/sales.yml", "manifest.yml")
 
 
 def test_half_written_files_change_nothing_until_the_next_run(stage: Stage, tmp_path: Path) -> None:
@@ -34,3 +34,8 @@ def test_half_written_files_change_nothing_until_the_next_run(stage: Stage, tmp_
         (project.folder / path).write_text(text)
     assert stage.failures("sales", project=project.project) == ()
     assert sent(stage) == [("p", 2500), ("q", 2600)]
+    (project.folder / MODEL).write_text(whole[MODEL].replace("reached as total", "double(reached) as total"))
+    assert "UNDECIDED  gold.sales_notifications" in project.call("plan", "-s", "sales_notifications").stdout
+    decided = project.call("run", "--available-now")
+    assert (decided.returncode, decided.stderr.count("plan-reset: ")) == (3, 1), decided.stderr
+    assert "RESET" in project.call("plan", "-s", "sales_notifications").stdout
