@@ -55,9 +55,9 @@ class _FailureReporter:
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
-    """Count what became of random edits; a false alarm fails no test, so it is told here."""
+    """Count what became of random edits; a false alarm fails no test, so it is printed here."""
     reports = [report for each in terminalreporter.stats.values() for report in each]
     reports = [report for report in reports if getattr(report, "when", "") == "call"]
-    told = [value for each in reports for name, value in getattr(each, "user_properties", ()) if name == "edit"]
-    for summary, number in Counter(told).most_common():
+    found = [value for each in reports for name, value in getattr(each, "user_properties", ()) if name == "edit"]
+    for summary, number in Counter(found).most_common():
         terminalreporter.write_line(f"{number:4} random edits: {summary}")

@@ -21,6 +21,7 @@ from deltalake import DeltaTable
 from pydantic import TypeAdapter
 from pyspark.errors import PySparkException
 
+from headrace.checking import verdict as spark_verdict
 from headrace.errors import HeadraceError
 from headrace.planning.declared import Schemas
 from headrace.project.model import Project
@@ -104,10 +105,7 @@ class Trials:
         *_, before = self._process(shape, declared, going, _FIRST)
         shutil.copytree(going.data_dir, left.data_dir)
         *_, whole = self._process(shape, declared, going, _REST)
-        types = {
-            table: {field.name: field.dataType.simpleString() for field in schema}
-            for table, schema in self._sandbox.schemas(declared).items()
-        }
+        types = spark_verdict.types(self._sandbox.schemas(declared))
         return Old(declared, types, left, Run(before, whole - before))
 
     def _found_of(self, edit: Edit) -> Found:

@@ -1,4 +1,4 @@
-"""Data files that are damaged or gone: whoever reads them with Spark is told which file, of which table."""
+"""Data files that are damaged or gone: whoever reads them with Spark learns which file, of which table."""
 
 from __future__ import annotations
 

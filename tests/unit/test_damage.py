@@ -1,4 +1,4 @@
-"""Data files that are damaged or gone: whoever reads them is told which, of which table, and what to do."""
+"""Data files that are damaged or gone: whoever reads them learns which, of which table, and what to do."""
 
 from __future__ import annotations
 

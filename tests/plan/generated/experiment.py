@@ -16,6 +16,7 @@ from random import Random
 
 from pyspark.errors import PySparkException
 
+from headrace.checking import verdict as spark_verdict
 from headrace.errors import HeadraceError
 from headrace.planning.comparison import Comparison
 from headrace.planning.declared import Declared, Schemas
@@ -132,7 +133,7 @@ class Experiment:
 
     def _tried(self, edit: RandomEdit, new: Project, folder: Path) -> Finding:
         try:
-            types = _short(self._sandbox, new)
+            types = spark_verdict.types(self._sandbox.schemas(new))
         except (HeadraceError, PySparkException) as error:
             return Finding(edit, "refused", detail=str(error))
         verdicts = self._judged(new, types, ())
@@ -201,12 +202,7 @@ class Experiment:
 
     @cached_property
     def _types(self) -> Schemas:
-        return _short(self._sandbox, self.old)
-
-
-def _short(sandbox: Sandbox, project: Project) -> Schemas:
-    found = sandbox.schemas(project)
-    return {table: {field.name: field.dataType.simpleString() for field in schema} for table, schema in found.items()}
+        return spark_verdict.types(self._sandbox.schemas(self.old))
 
 
 def _made_of(project: Project, table: str) -> set[str]:

@@ -46,8 +46,9 @@ def fill(workspace: Workspace, name: str) -> int:
         _held(layout, rebuild, stopped.event),
         _spark(project, layout, rebuild) as (spark, schemas),
     ):
-        _refuse_edited_sources(project, layout, rebuild, _types(schemas))
-        _begin(project, layout, rebuild, _types(schemas))
+        types = _types(schemas)
+        _refuse_edited_sources(project, layout, rebuild, types)
+        _begin(project, layout, rebuild, types)
         filled = _refill(spark, project, rebuild, schemas, stopped)
     if filled is not None:
         _print(f"{rebuild.title} stands beside; compare with `headrace diff {name}`, then swap with --swap")

@@ -54,6 +54,10 @@ class Proof:
         if self.found.difference is not None and self.found.truth == "MIX":
             yield from differences.lines(self.found.difference, "over the old state", "by the new text alone")
 
+    def print(self, as_json: bool) -> None:
+        """Write the proof to stdout."""
+        printing.write_lines([self.as_json()] if as_json else self.lines())
+
     def as_json(self) -> str:
         """The proof as one object."""
         known = {name: value for name, value in vars(self).items() if name != "found"}
@@ -65,14 +69,14 @@ def test(
 ) -> int:
     """Run the text that a query was started with, then the current files, and report whether that is safe."""
     found = _proven(workspace, name, most, after, case, examples)
-    printing.write_lines([found.as_json()] if as_json else found.lines())
+    found.print(as_json)
     return ExitCode.OK if found.found.truth in ("SAME", "KEEP") else ExitCode.FAILED
 
 
 def prove(workspace: Workspace, name: str, as_json: bool) -> int:
     """The same over the newest batches that have landed; the exit code shows whether the plan is borne out."""
     found = _proven(workspace, name, BATCHES, None, None, EXAMPLES)
-    printing.write_lines([found.as_json()] if as_json else found.lines())
+    found.print(as_json)
     return ExitCode.FAILED if found.contradicts else ExitCode.OK
 
 
