@@ -14,5 +14,9 @@ def long(*values: Any) -> Any:
 
 
 def one_of(number: int, values: Iterable[Any]) -> list[Any]:
-    """Cases for `parametrize`: every run tests the first of each `number` values."""
-    return [value if at % number == 0 else long(value) for at, value in enumerate(values)]
+    """Cases for `parametrize`: every run tests the first of each `number` values; a tuple is several arguments."""
+    return [value if at % number == 0 else long(*_arguments(value)) for at, value in enumerate(values)]
+
+
+def _arguments(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)

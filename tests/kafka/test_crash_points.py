@@ -25,6 +25,7 @@ from tests.kafka.crash import Crash, Point
 from tests.kafka.events import made, order, sale
 from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
 from tests.kafka.stage import PROJECT
+from tests.long import one_of
 
 pytestmark = pytest.mark.kafka
 
@@ -115,7 +116,7 @@ POINTS = {
 }
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", one_of(3, POINTS))
 def test_batch_is_finished_after_a_crash(engine: Engine, monkeypatch: pytest.MonkeyPatch, point: str) -> None:
     number, last = list(POINTS).index(point), list(POINTS).index(point) - 1
     engine.land(

@@ -40,7 +40,7 @@ def fates(chance: random.Random, stage: Stage, kills: int) -> Iterator[Runner]:
             yield runner
 
 
-@pytest.mark.parametrize("kills", [4, long(12)])
+@pytest.mark.parametrize("kills", [long(4), long(12)])
 def test_kills_lose_and_repeat_nothing(stage: Stage, kills: int) -> None:
     seed = int(os.environ.get("HEADRACE_TEST_SEED", time.time_ns() % 10_000))
     print(f"HEADRACE_TEST_SEED={seed}")

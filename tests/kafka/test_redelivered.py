@@ -23,6 +23,7 @@ select product, value, 100 / value as share, _arrival from stream silver.sales
 """
 
 
+@pytest.mark.long
 def test_failed_row_is_delivered_once_when_its_model_is_mended(stage: Stage, tmp_path: Path) -> None:
     project = sales(stage, tmp_path / "project", 2000)
     model = project.folder / "sql/gold/sales/shares.sql"

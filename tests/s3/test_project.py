@@ -98,6 +98,7 @@ def test_commands_read_the_store(started: Site, moved: Machine) -> None:
     assert "store" in elsewhere.done("doctor")
 
 
+@pytest.mark.long
 def test_commands_with_spark_read_the_store(started: Site, moved: Machine) -> None:
     elsewhere = started.machine("other")
     assert elsewhere.rows("dead-letters", "replay") == [{"replayed": 0, "refused": {"not_json": 1}, "next_run": {}}]

@@ -22,12 +22,15 @@ from headrace.reading.dialect.engine import Engine
 from headrace.reading.dialect.queries import Table
 from headrace.reading.rows import BadQuery, to_json
 from headrace.spark.spark_errors import SPARK_ERRORS
+from tests.long import one_of
 
 pytestmark = pytest.mark.spark
 
 SAMPLES = Path(__file__).with_name("dialect_samples.sql")
 CORPUS = Path(__file__).with_name("dialect_corpus.sql")
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+PARTS = 4
+"""The corpus is tried in so many parts."""
 AT_ONCE = 25
 """How many expressions go into one query of Spark; those of a query that fails are run one by one."""
 
@@ -159,13 +162,15 @@ def same_types(ours: Sequence[str], theirs: Sequence[str]) -> bool:
     )
 
 
-@pytest.fixture(scope="module")
-def answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Answer, Answer]]:
-    """The results of both engines for each line of the corpus."""
+@pytest.fixture(scope="module", params=one_of(PARTS, range(PARTS)))
+def answers(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, tuple[Answer, Answer]]:
+    """The results of both engines for each line of a part of the corpus."""
     path = tmp_path_factory.mktemp("dialect") / "samples"
     theirs = Theirs(spark, path)
     ours = Ours(path)
-    found = lines()
+    found = lines()[request.param :: PARTS]
     return {line: (ours.answer(asked(line)), other) for line, other in zip(found, theirs.answers(found), strict=True)}
 
 
@@ -190,9 +195,9 @@ def test_types_are_those_of_spark(answers: dict[str, tuple[Answer, Answer]]) -> 
 
 def test_most_of_the_corpus_is_translated(answers: dict[str, tuple[Answer, Answer]]) -> None:
     translated = [line for line, (ours, _) in answers.items() if ours.rows is not None]
-    assert len(translated) > 400
+    assert len(translated) > 0.6 * len(answers)
 
 
 def test_what_is_left_to_spark_is_under_its_heading(answers: dict[str, tuple[Answer, Answer]]) -> None:
     left = CORPUS.read_text().split("-- left to Spark\n")[1].splitlines()
-    assert {line for line in left if not answers[line][0].left} == set()
+    assert {line for line in left if line in answers and not answers[line][0].left} == set()

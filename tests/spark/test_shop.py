@@ -12,6 +12,7 @@ from headrace.spark import small_batches
 from headrace.spark.driver import checkpoint
 from headrace.testing.cases.case import Cut
 from headrace.testing.runs.trial import Models
+from tests.long import long
 from tests.spark.shop_oracle import PRODUCTS, Record, Shop
 
 pytestmark = pytest.mark.spark
@@ -100,7 +101,7 @@ def case_batches(batches: list[tuple[datetime, list[Record]]]) -> list[dict[str,
     return cases
 
 
-@pytest.mark.parametrize(("seed", "cut"), [(1, "all-at-once"), (2, "one-by-one"), (3, "restarts")])
+@pytest.mark.parametrize(("seed", "cut"), [long(1, "all-at-once"), long(2, "one-by-one"), (3, "restarts")])
 def test_shop_decides_as_plain_python_does(models: Models, seed: int, cut: Cut) -> None:
     decides_as_plain_python(models, seed, cut, batches=12 if cut == "one-by-one" else 80)
 

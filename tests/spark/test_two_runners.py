@@ -20,6 +20,7 @@ from headrace.testing.cases.landing import land
 from headrace.testing.runs.disk import land_batch
 from headrace.testing.runs.scope import narrowed
 from headrace.testing.runs.trial import Models
+from tests.long import one_of
 
 pytestmark = pytest.mark.spark
 
@@ -97,7 +98,7 @@ def due(models: Models) -> dict[str, list[str]]:
     return store.rows()
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", one_of(2, POINTS))
 def test_overtaken_runner_doubles_nothing(
     models: Models, due: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:

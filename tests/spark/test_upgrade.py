@@ -18,6 +18,7 @@ from headrace.testing.cases.landing import land
 from headrace.testing.runs.disk import land_batch
 from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.upgrade import Truth, Upgrade, contradicts, recorded_batches, upgrade
+from tests.long import one_of
 from tests.plan import corpus
 
 pytestmark = pytest.mark.spark
@@ -42,7 +43,7 @@ def tried(sandbox: Sandbox, folder: Path, shape: str, name: str) -> Upgrade:
     return upgrade(sandbox, new, Declared.of(old), of.model)
 
 
-@pytest.mark.parametrize(("shape", "name"), TRUTHS)
+@pytest.mark.parametrize(("shape", "name"), one_of(3, TRUTHS))
 def test_truth_is_found(sandbox: Sandbox, tmp_path: Path, shape: str, name: str) -> None:
     made = tried(sandbox, tmp_path, shape, name)
     steps = [[batch] for batch in land(sandbox.judge, made.new, GIVEN).batches]

@@ -135,7 +135,7 @@ def names_had(given: list[dict[str, Any]]) -> dict[str, tuple[str | None, list[s
 
 
 @pytest.mark.parametrize("seed", one_of(2, [1, 2]))
-@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("cut", one_of(3, CUTS))
 def test_lookup_as_of_arrival_is_the_same_in_every_cut(sandbox: Sandbox, project: Project, cut: Any, seed: int) -> None:
     given = events(seed)
     rows = Models(sandbox, project).tables(["gold.named", "gold.known", "gold.elsewhere"], given, cut)
