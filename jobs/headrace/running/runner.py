@@ -38,7 +38,7 @@ from headrace.queries.snapshot import SnapshotQuery
 from headrace.queries.sources import Tables, stored
 from headrace.reading.status import ProjectStatus, QueryKind, RunnerState, RunnerStatus
 from headrace.reading.topics import ensure
-from headrace.running import factory, log_readers, positions
+from headrace.running import factory, log_readers, positions, upstream
 from headrace.running.supervisor import Failure, Supervised, Supervisor, wait_until
 from headrace.running.tasks import (
     CommitSignals,
@@ -108,7 +108,7 @@ class Run:
         """Check the project with Spark, then create topics and tables; nothing is started before all of it holds."""
         swap.finish(self.layout)
         resets.finish(self.layout)
-        if findings := [*positions.findings(self.project, self.layout)]:
+        if findings := [*positions.findings(self.project, self.layout), *upstream.findings(self.project, self.layout)]:
             raise InvalidProject(findings)
         self._schemas = schemas = verdict.schemas(self._spark, self.project)
         spark, project, layout = self._spark, self.project, self.layout
