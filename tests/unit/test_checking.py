@@ -97,7 +97,9 @@ def test_model_of_a_broken_macro_is_not_sound(project_files):
 
 
 def test_project_with_a_cycle_has_no_sound_part(project_files):
-    project_files.edit(ORDERS, "from stream bronze.orders", "from stream bronze.orders join silver.orders as o on true")
+    project_files.edit(
+        ORDERS, "from stream bronze.orders", "from stream bronze.orders join silver.orders as o using (key)"
+    )
     assert loader.survey(project_files.root, "local").sound is None
 
 

@@ -306,7 +306,9 @@ def test_snapshot_of_another_landing_is_fine(project_files):
 
 
 def test_cycle_is_found(project_files):
-    project_files.edit(ORDERS, "from stream bronze.orders", "from stream bronze.orders join silver.orders as o on true")
+    project_files.edit(
+        ORDERS, "from stream bronze.orders", "from stream bronze.orders join silver.orders as o using (key)"
+    )
     assert project_files.findings() == [f"{ORDERS}:5:32 cycle"]
 
 

@@ -30,11 +30,20 @@ def test_reader_is_computed_after_the_upsert(project_files):
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("select v.items from stream bronze.orders join silver.open_orders_versions as v", "unknown-column"),
-        ("select v._deleted from stream bronze.orders join silver.open_orders_versions as v", "unknown-column"),
+        (
+            "select v.items from stream bronze.orders join silver.open_orders_versions as v using (key)",
+            "unknown-column",
+        ),
+        (
+            "select v._deleted from stream bronze.orders join silver.open_orders_versions as v using (key)",
+            "unknown-column",
+        ),
         ("select order_id, _arrival from stream silver.open_orders_versions", "not-allowed"),
-        ("select v.order_id from stream bronze.orders join silver.orders_versions as v", "unknown-table"),
-        ("select v.order_id from stream bronze.orders join silver.opn_orders_versions as v", "unknown-table"),
+        ("select v.order_id from stream bronze.orders join silver.orders_versions as v using (key)", "unknown-table"),
+        (
+            "select v.order_id from stream bronze.orders join silver.opn_orders_versions as v using (key)",
+            "unknown-table",
+        ),
     ],
 )
 def test_versions_are_known_to_check(project_files, query, expected):

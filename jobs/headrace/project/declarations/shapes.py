@@ -127,7 +127,13 @@ def _every(value: Any) -> Any:
 
 
 Allowed = Literal[
-    "concatenated-key", "current-time", "cut-dependent", "processing-time", "unbounded-join", "unbounded-state"
+    "concatenated-key",
+    "cross-join",
+    "current-time",
+    "cut-dependent",
+    "processing-time",
+    "unbounded-join",
+    "unbounded-state",
 ]
 """Codes of findings that a header may allow: the model runs, and the author has decided that it is right."""
 

@@ -24,6 +24,7 @@ from headrace.project.rules.event_time_rules import two_event_times
 from headrace.project.rules.function_rules import unknown_functions
 from headrace.project.rules.join_rules import static_joins
 from headrace.project.rules.lint.concatenated_key import concatenated_keys
+from headrace.project.rules.lint.cross_join import cross_joins
 from headrace.project.rules.lint.current_time import clocks_in_streams
 from headrace.project.rules.lint.non_deterministic import non_deterministic_streams
 from headrace.project.rules.lint.outer_join import outer_joins
@@ -108,6 +109,7 @@ RULES: tuple[Rule, ...] = (
     two_event_times,
     unbounded_aggregates,
     unbounded_joins,
+    cross_joins,
     outer_joins,
     static_joins,
     second_watermarks,
