@@ -64,7 +64,7 @@ def _commit(path: Path, version: int, one: parquet.DataFile) -> None:
     name = f"batch-{version}.parquet"
     os.link(path.parent / one.name, path / name)
     add = parquet.DataFile(name, one.size, one.modified, 1).of_batch("_batch", version).to_add()
-    marker = {MARKER: {"query": "q", "batch": version, "rows": 1}}
+    marker = {MARKER: {"query": "grown", "batch": version, "rows": 1}}
     info = {"timestamp": 0, "operation": "WRITE", "userMetadata": json.dumps(marker)}
     entry_path(path, version).write_text(f"{json.dumps({'commitInfo': info})}\n{json.dumps(add)}\n")
 
