@@ -261,6 +261,7 @@ class Group:
         consumed = [commit for found in commits.values() for commit in found]
         self.batches.begin(inputs.batch, weight_of(consumed))
         commit_cache = CommitCache() if replay else self.commit_cache  # what failed may have failed for what lay there
+        self._routine.commit_cache = commit_cache
         read = {
             name: self.sources[name].read(self.batches, name, found, commit_cache) for name, found in commits.items()
         }

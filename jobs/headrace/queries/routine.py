@@ -38,6 +38,8 @@ from headrace.spark.failures import ModelFailed
 from headrace.spark.materialized import Materialized
 from headrace.spark.small_batches import SmallBatches
 from headrace.store.commits import Commit
+from headrace.tables.commit_cache import CommitCache
+from headrace.tables.lookup import Lookup
 from headrace.tables.validity import all_versions, newest_versions
 
 
@@ -88,6 +90,8 @@ class Routine:
         self._steps = tuple(dict.fromkeys(step for model in query.models for step in self._steps_to(model)))
         self._last_reader = {view: step.table for step in self._steps for view in self._shared_by(step)}
         self._looked_up: dict[str, tuple[int, DataFrame]] = {}
+        self._lookups: dict[str, Lookup | None] = {}
+        self.commit_cache = CommitCache()
         self.poison: tuple[Poison, ...] = ()
 
     def decide(
@@ -115,7 +119,9 @@ class Routine:
 
     def forget(self) -> None:
         """Forget what is cached."""
-        self._looked_up = {}
+        for lookup in filter(None, self._lookups.values()):
+            lookup.drop()
+        self._looked_up, self._lookups = {}, {}
         self._batches.drop()
 
     def _scoped(self, step: Model, batch: Batch) -> Batch:
@@ -338,7 +344,9 @@ class Routine:
             return (*self._past(ref), *known, batch.added[ref.table].frame) if ref.versions else known
         if ref.stream:
             return (batch.read[source_name(self._project, ref)],)
-        return (self._as_of(ref, batch.inputs.snapshots[ref.table]),)
+        rows = self._as_of(ref, batch.inputs.snapshots[ref.table])
+        lookup = self._lookup(ref)
+        return lookup.leaves if lookup else (rows,)
 
     def _relation(self, ref: Input, batch: Batch) -> DataFrame:
         if ref.stream and batch.again:
@@ -381,9 +389,16 @@ class Routine:
         return output
 
     def _as_of(self, ref: Input, version: int) -> DataFrame:
+        if lookup := self._lookup(ref):
+            return lookup.as_of(version, self.commit_cache)
         if self._looked_up.get(ref.name, (None,))[0] != version:
             self._looked_up[ref.name] = (version, self._tables.as_of(ref, version))
         return self._looked_up[ref.name][1]
+
+    def _lookup(self, ref: Input) -> Lookup | None:
+        if ref.name not in self._lookups:
+            self._lookups[ref.name] = self._tables.lookup(self._batches, ref)
+        return self._lookups[ref.name]
 
     def _known(self, table: str, batch: Batch) -> DataFrame:
         """What a relationship looks up: a table as of its recorded version, of this query also what the batch adds."""

@@ -18,7 +18,8 @@ from headrace.store.commits import Commit
 from headrace.store.layout import Layout
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable
-from headrace.tables.state import changes_schema, newest_per_key
+from headrace.tables.lookup import Lookup
+from headrace.tables.state import Stored, changes_schema, newest_per_key
 from headrace.tables.validity import all_versions
 
 
@@ -69,6 +70,16 @@ class Tables:
         if ref.versions:
             return all_versions(rows, model.unique_key)
         return newest_per_key(rows, model.unique_key).where("not _deleted").drop("_deleted", "_batch")
+
+    def lookup(self, batches: SmallBatches, ref: Input) -> Lookup | None:
+        """The current rows of an upsert, for a query that looks them up in every batch; None for other tables."""
+        model = None if ref.table.startswith("bronze.") else self._project.model(ref.table)
+        if model is None or model.materialized != "upsert" or ref.versions:
+            return None
+        log, query = self.of(ref), model.query or model.name
+        is_ours = model.run != "streaming"  # what Spark merges does not say of which log it is
+        stored = Stored.beside(log, self._layout.table(model.table), query) if is_ours else None
+        return Lookup(batches, log, stored, model.unique_key)
 
     def relation(self, ref: Input, rows: DataFrame) -> DataFrame:
         """A streamed reference's view of rows of its table."""
