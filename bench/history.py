@@ -28,12 +28,11 @@ _YOUNG, _MEASURED = 100, 40
 
 def history(folder: Path, commits: int) -> Figures:
     """Commits are made by hand until they are so many; maintenance works as it does in a run, but keeps nothing."""
-    path = folder / "old"
-    create_table(path, Schema.from_arrow(_COLUMNS), {"delta.deletedFileRetentionDuration": "interval 1 hours"})
+    young, path = (_created(folder / name) for name in ("young", "old"))
+    _grow(young, _YOUNG)
+    spent = _grow(path, commits)
     with session.start(Target("bench", folder)) as spark:
-        young = _commit_seconds(spark, path, _YOUNG)
-        spent = _grow(path, commits)
-        old = _commit_seconds(spark, path, commits)
+        seconds = _commit_seconds(spark, young, path)
     log = [file.stat().st_size for file in (path / "_delta_log").iterdir()]
     return {
         "commits": commits,
@@ -41,9 +40,15 @@ def history(folder: Path, commits: int) -> Figures:
         "files": len(log) + sum(1 for file in path.rglob("*.parquet") if "_delta_log" not in file.parts),
         "history_bytes": sum(file.stat().st_size for file in (path / "_history").iterdir()),
         "maintenance_ms_per_commit": round(1000 * spent / commits, 2),
-        "commit_ms_young": round(1000 * young, 1),
-        "commit_ms_old": round(1000 * old, 1),
+        "commit_ms_young": round(1000 * seconds[young], 1),
+        "commit_ms_old": round(1000 * seconds[path], 1),
     }
+
+
+def _created(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    create_table(path, Schema.from_arrow(_COLUMNS), {"delta.deletedFileRetentionDuration": "interval 1 hours"})
+    return path
 
 
 def _grow(path: Path, commits: int) -> float:
@@ -69,15 +74,16 @@ def _commit(path: Path, version: int, one: parquet.DataFile) -> None:
     entry_path(path, version).write_text(f"{json.dumps({'commitInfo': info})}\n{json.dumps(add)}\n")
 
 
-def _commit_seconds(spark: SparkSession, path: Path, batch: int) -> float:
-    """What the middle one of some commits takes."""
-    table = CommitTable.stored(spark, path)
-    assert table is not None
-    batches, found = small_batches(session.child(spark, "bench")), list[float]()
-    for number in range(batch, batch + _MEASURED):
-        batches.begin(number, 1)
-        rows = batches.fill("rows", [("x", number)], table.schema)
-        started = time.perf_counter()
-        table.append(rows, {"query": "q", "batch": number, "rows": 1})
-        found.append(time.perf_counter() - started)
-    return median(found[_MEASURED // 2 :])
+def _commit_seconds(spark: SparkSession, *paths: Path) -> dict[Path, float]:
+    """What the middle one of some commits takes; they take turns, as a machine has faster and slower minutes."""
+    tables = {path: CommitTable.stored(spark, path) for path in paths}
+    batches, found = small_batches(session.child(spark, "bench")), {path: list[float]() for path in paths}
+    for number in range(_MEASURED):
+        for path, table in tables.items():
+            assert table is not None
+            batches.begin(number, 1)
+            rows = batches.fill("rows", [("x", number)], table.schema)
+            started = time.perf_counter()
+            table.append(rows, {"query": "measured", "batch": number, "rows": 1})
+            found[path].append(time.perf_counter() - started)
+    return {path: median(each[_MEASURED // 2 :]) for path, each in found.items()}
