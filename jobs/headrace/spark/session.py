@@ -250,12 +250,19 @@ def ended(spark: SparkSession) -> str | None:
     code = None if process is None else process.poll()
     if code is None:
         return None
-    return f"Spark's JVM ended ({_how(code)}); the next run continues from what is committed"
+    way_out = _MEMORY if code == _OUT_OF_MEMORY else ""
+    return f"Spark's JVM ended ({_how(code)}); {way_out}the next run continues from what is committed"
+
+
+_MEMORY = (
+    "give it more by `spark: {conf: {spark.driver.memory: 3g}}` or smaller batches by `trigger: {max_rows: 20000}`, or"
+    " leave out a batch that never fits by `headrace skip`; "
+)
 
 
 def _how(code: int) -> str:
     if code == _OUT_OF_MEMORY:
-        return "out of memory; give it more by `spark: {conf: {spark.driver.memory: 3g}}`, or it smaller batches"
+        return "out of memory"
     return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
 
 
