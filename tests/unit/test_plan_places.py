@@ -52,7 +52,6 @@ def test_own_edit_is_named_before_one_that_is_read(live: Live) -> None:
         ("gold.news", MANIFEST, "least: 1", "least: 2", 3, "the variable least"),
         ("gold.news", MACRO, "v * 2", "v * 3", 1, "the macro twice"),
         ("silver.totals", SOURCES, "x: bigint", "x: int", 5, f"silver.a ({TOTALS_FILE}:8)"),
-        ("gold.news", TOTALS_FILE, "sum(a.x)", "sum(a.x * 2)", 17, f"silver.totals ({NEWS_FILE}:7)"),
     ],
 )
 def test_edit_and_the_way_to_its_reader_are_told(
@@ -62,6 +61,14 @@ def test_edit_and_the_way_to_its_reader_are_told(
     assert reason is not None
     assert (reason.place.path, reason.place.line) == (file, line)
     assert reason.message.endswith(f"; read here through {through}")
+
+
+def test_table_that_a_model_names_itself_is_told_once(live: Live) -> None:
+    reason = entry(live, "gold.news", {TOTALS_FILE: ("sum(a.x)", "sum(a.x * 2)")}).first
+    assert reason is not None
+    assert (reason.place.path, reason.place.line) == (TOTALS_FILE, 17)
+    told = f"silver.totals ({NEWS_FILE}:7), which it reads, also has rows by the old text"
+    assert reason.message == told
 
 
 def test_key_that_is_gone_stood_where_the_reason_does(live: Live) -> None:

@@ -140,10 +140,15 @@ class Comparison:
                 continue  # what streams in from now on is right
             used = {column for each in self._reads(model) if each.table == read.table for column in each.columns}
             if columns is None or used & columns or not self._reads(model):
-                message = f"{read.table}, which it reads, also has rows by the old text"
                 reasons = self._edited(read.table).reasons
                 place = max(reasons, key=lambda each: each.verdict).place if reasons else read.place
-                yield Reason(Verdict.FORWARD, place, f"{message}{self._places.through(place, model.table)}")
+                yield Reason(Verdict.FORWARD, place, self._old_rows(read.table, place, model))
+
+    def _old_rows(self, table: str, place: Place, model: Model) -> str:
+        through = self._places.through(place, model.table)
+        is_direct = through is not None and through.startswith(f"{table} (")
+        what = f"{through if is_direct else table}, which it reads, also has rows by the old text"
+        return what if is_direct or through is None else f"{what}; read here through {through}"
 
     def _reads(self, model: Model) -> tuple[Read, ...]:
         try:

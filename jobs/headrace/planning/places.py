@@ -35,12 +35,14 @@ class Places:
         edit = min(found, key=edits.index)
         is_there = bool(reason.evidence.key) and holds(edit.stretch.exact, reason.place)
         place = reason.place if is_there else edit.place
-        return replace(reason, place=place, message=f"{reason.message}{self.through(edit.place, table)}")
+        through = self.through(edit.place, table)
+        message = f"{reason.message}; read here through {through}" if through else reason.message
+        return replace(reason, place=place, message=message)
 
-    def through(self, place: Place, table: str) -> str:
-        """What to say of an edit at a place: by what it is read."""
+    def through(self, place: Place, table: str) -> str | None:
+        """By what an edit at a place is read, if not in the model's own text."""
         found = next((each for each in self._edits.of(table) if each.place == place), None)
-        return f"; read here through {found.through}" if found and found.through else ""
+        return found.through or None if found else None
 
     def _candidates(
         self, reason: Reason, edits: Sequence[Edit], old: Model | None, new: Model | None
