@@ -6,10 +6,13 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+import obstore
 from obstore.exceptions import GenericError
 from obstore.store import MemoryStore
 
 from headrace.store.paths import Bucket, ObjectPath
+
+_delete = obstore.delete
 
 
 def in_memory() -> ObjectPath:
@@ -27,6 +30,13 @@ def late_answers(put: Callable[..., Any]) -> Callable[..., Any]:
         return put(*words, **named)
 
     return repeated
+
+
+def deleting_only_what_is_there(client: Any, keys: Any) -> None:
+    """A delete as Azure and Google Cloud Storage do it: it ends at the first object that is missing."""
+    for key in [keys] if isinstance(keys, str) else keys:
+        obstore.head(client, key)
+        _delete(client, key)
 
 
 def no_answer(*_: Any, **__: Any) -> Any:

@@ -9,6 +9,7 @@ import pytest
 
 from headrace.store import trees
 from headrace.store.paths import ObjectPath, path_of, spark_uri
+from tests import buckets
 
 NAMES = ("log/1.json", "log/2.json", "log/old/1.json", "log/notes", "other/x")
 
@@ -49,6 +50,13 @@ def test_folder_is_there_with_its_objects(root: ObjectPath) -> None:
     trees.remove(root / "log")
     assert (root / "log").exists() is False
     assert (root / "other" / "x").read_text() == "other/x"
+
+
+def test_objects_are_deleted_where_others_are_missing(root: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(obstore, "delete", buckets.deleting_only_what_is_there)
+    (root / "none").unlink()
+    root.bucket.delete(["none", "log/1.json", "none either", "log/2.json"])
+    assert [each.key for each in (root / "log").files()] == ["log/notes", "log/old/1.json"]
 
 
 def test_path_is_named_as_spark_names_it() -> None:

@@ -6,7 +6,7 @@ mean something there: a folder is whatever objects have its name as their prefix
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -21,6 +21,7 @@ from obstore.store import MemoryStore, ObjectStore, from_url
 
 from headrace.errors import EnvironmentFault
 from headrace.store import hadoop
+from headrace.store.connectors.places import Place
 from headrace.store.reaching import explained, probe, reaching
 
 _RETRIES: Any = {"max_retries": 6, "retry_timeout": timedelta(seconds=30)}
@@ -84,7 +85,7 @@ class Bucket:
         """A client that tries again as often as `retries` say."""
         if self.url.startswith("memory:"):
             return MemoryStore()
-        config: Any = {name: value for name, value in self.options.items() if name != "aws_allow_http"}
+        config: Any = {name: value for name, value in self.options.items() if name not in hadoop.ALLOW_HTTP}
         reach: Any = {"allow_http": hadoop.plain_http(self.options)}
         try:
             return from_url(self.url, config=config, client_options=reach, retry_config=retries)
@@ -95,8 +96,18 @@ class Bucket:
         """A block in which the bucket is asked for something; what it refuses is reported in one line."""
         return reaching(self.url)
 
+    def delete(self, keys: Sequence[str]) -> None:
+        """Delete objects, whether they are there or not."""
+        with self.reached():
+            try:
+                obstore.delete(self.client, keys)
+            except FileNotFoundError:  # S3 does not mind; others stop here
+                for key in keys:
+                    with suppress(FileNotFoundError), self.reached():
+                        obstore.delete(self.client, key)
+
     @cached_property
-    def place(self) -> hadoop.Place:
+    def place(self) -> Place:
         """The bucket as Spark knows it."""
         return hadoop.place_of(self.url, self.options)
 
@@ -164,10 +175,9 @@ class ObjectPath:
         return len(data)
 
     def unlink(self, missing_ok: bool = False) -> None:
-        """Delete the object; object stores do not say whether there was one."""
+        """Delete the object; whether one that is missing is reported differs from store to store, so it never is."""
         del missing_ok
-        with self.bucket.reached():
-            obstore.delete(self.bucket.client, self.key)
+        self.bucket.delete([self.key])
 
     def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
         """Do nothing: a folder is there with its first object."""

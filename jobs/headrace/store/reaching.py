@@ -15,7 +15,12 @@ from headrace.errors import EnvironmentFault
 
 _SAID = re.compile(r"<Code>(.*?)</Code>\s*(?:<Message>(.*?)</Message>)?", re.DOTALL)
 _DENIED = re.compile(r"\b40[13] |PermissionDenied|Unauthenticated|lacked the necessary privileges|InvalidAccessKeyId")
-_MISSING = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
+_MISSING = (
+    "NoSuchBucket",
+    "ContainerNotFound",
+    "The specified bucket does not exist",
+    "The specified container does not exist",
+)
 _MOST_CHARACTERS = 300
 
 

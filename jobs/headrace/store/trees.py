@@ -180,6 +180,4 @@ def _copy(file: StorePath, to: StorePath) -> None:
 
 
 def _delete(files: list[ObjectPath]) -> None:
-    bucket = files[0].bucket
-    with bucket.reached():
-        obstore.delete(bucket.client, [file.key for file in files])
+    files[0].bucket.delete([file.key for file in files])
