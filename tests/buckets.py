@@ -42,3 +42,8 @@ def deleting_only_what_is_there(client: Any, keys: Any) -> None:
 def no_answer(*_: Any, **__: Any) -> Any:
     """What a client does when a store cannot be reached."""
     raise GenericError("the store does not answer")
+
+
+def no_bucket(*_: Any, **__: Any) -> Any:
+    """What a client does when there is no such bucket: it takes the object for missing."""
+    raise FileNotFoundError("Object at location x not found: <Error><Code>NoSuchBucket</Code></Error>")

@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from obstore.exceptions import GenericError
 
 from headrace.cli.entry import main
 from headrace.commands import starting
@@ -131,6 +132,18 @@ def test_missing_bucket_is_no_missing_object(said: str) -> None:
             raise FileNotFoundError(said)
 
     assert "there is no such bucket" in refused(ask)
+
+
+def test_message_of_several_lines_is_one_line() -> None:
+    said = (
+        "<Error><Code>AuthorizationFailure</Code><Message>Wrong key.\nRequestId:1\nTime:2</Message>"
+    )
+
+    def ask() -> None:
+        with reaching("az://lake/shop"):
+            raise GenericError(f"Server returned non-2xx status code: 403 Forbidden: {said}")
+
+    assert "denies access: AuthorizationFailure (Wrong key.); look" in refused(ask)
 
 
 def test_denied_put_is_known_before_anything_else() -> None:
