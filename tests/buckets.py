@@ -15,9 +15,9 @@ from headrace.store.paths import Bucket, ObjectPath
 _delete = obstore.delete
 
 
-def in_memory() -> ObjectPath:
-    """The root of a bucket that nobody else has."""
-    bucket = Bucket(f"memory://{uuid.uuid4().hex}")
+def in_memory(scheme: str = "memory") -> ObjectPath:
+    """The root of a bucket that nobody else has, as a store of that scheme."""
+    bucket = Bucket(f"{scheme}://{uuid.uuid4().hex}")
     bucket.__dict__["client"] = MemoryStore()
     return ObjectPath(bucket)
 

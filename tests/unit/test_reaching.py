@@ -135,9 +135,7 @@ def test_missing_bucket_is_no_missing_object(said: str) -> None:
 
 
 def test_message_of_several_lines_is_one_line() -> None:
-    said = (
-        "<Error><Code>AuthorizationFailure</Code><Message>Wrong key.\nRequestId:1\nTime:2</Message>"
-    )
+    said = "<Error><Code>AuthorizationFailure</Code><Message>Wrong key.\nRequestId:1\nTime:2</Message>"
 
     def ask() -> None:
         with reaching("az://lake/shop"):

@@ -28,6 +28,9 @@ _RETRIES: Any = {"max_retries": 6, "retry_timeout": timedelta(seconds=30)}
 """Of one request; what lasts longer is tried again by whoever asked, and is reported until then."""
 _FEW: Any = {"max_retries": 2, "retry_timeout": timedelta(seconds=10)}
 
+_FOLDER = "hdi_isfolder"
+"""In the metadata of an object on Azure: it is a folder. Where there are real folders, none is listed."""
+
 
 class StorePath(Protocol):
     """What the package asks of a path, wherever it is: a part of `pathlib.Path`."""
@@ -105,6 +108,16 @@ class Bucket:
                 for key in keys:
                     with suppress(FileNotFoundError), self.reached():
                         obstore.delete(self.client, key)
+
+    def is_marker(self, key: str) -> bool:
+        """Whether an object only says that a folder is there, as Hadoop notes it on Azure."""
+        if not self.url.startswith(("az://", "abfss://")):
+            return False
+        try:
+            with self.reached():
+                return _FOLDER in obstore.get(self.client, key).attributes
+        except FileNotFoundError:
+            return False
 
     @cached_property
     def place(self) -> Place:
@@ -206,10 +219,31 @@ class ObjectPath:
         yield from (ObjectPath(self.bucket, name) for name in sorted(names))
 
     def files(self) -> Iterator[ObjectPath]:
-        """All objects below, in the order of their names; Hadoop's markers of folders look like empty ones."""
+        """All objects below that are no folder's marker, in the order of their names.
+
+        Azure says of an object that it is one. S3's markers look like empty objects, but there is none of that name.
+        """
+        found = self._listed()
+        above = {folder for key in found for folder in _folders(key)}
+        empty = (key for key, size in found.items() if not size and key not in above)
+        markers = above | {key for key in empty if self.bucket.is_marker(key)}
+        yield from (ObjectPath(self.bucket, key) for key in found if key not in markers)
+
+    def objects(self) -> Iterator[ObjectPath]:
+        """All objects below, also those that only say that a folder is there."""
+        yield from (ObjectPath(self.bucket, key) for key in self._listed())
+
+    def _listed(self) -> dict[str, int]:
+        """The keys below, in their order, and the bytes of each object."""
         with self.bucket.reached():
-            found = [each["path"] for page in obstore.list(self.bucket.client, self.key or None) for each in page]
-        yield from (ObjectPath(self.bucket, name) for name in found if name != self.key)
+            pages = obstore.list(self.bucket.client, self.key or None)
+            return {each["path"]: each["size"] for page in pages for each in page if each["path"] != self.key}
+
+
+def _folders(key: str) -> Iterator[str]:
+    """The folders that an object is in, from the innermost one."""
+    while key := key.rpartition("/")[0]:
+        yield key
 
 
 def reached(path: StorePath) -> AbstractContextManager[None]:
