@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +16,32 @@ from ruamel.yaml import YAML
 from headrace.environment.broker import Broker
 from tests.kafka.cluster import Cluster
 from tests.kafka.stage import PROJECT, command, environ
-from tests.s3.server import S3Server, serving
+from tests.s3.server import S3Server
 from tests.waiting import PATIENCE
 
-SECRET = "S3_SECRET"
+SECRETS: Mapping[str, str] = {"aws_secret_access_key": "S3_SECRET", "azure_storage_account_key": "AZURE_KEY"}
+"""Options that a target gives by reference, and the variables that they are in."""
+
 PARTS = ("manifest.yml", "sql", "macros")
+
+
+@dataclass(frozen=True)
+class Store:
+    """A place in a bucket, and obstore's options for it."""
+
+    url: str
+    options: Mapping[str, str]
+
+    @property
+    def declared(self) -> Mapping[str, Any]:
+        """The store as a target declares it."""
+        hidden = {name: f"env:{SECRETS[name]}" for name in self.options if name in SECRETS}
+        return {"url": self.url, "options": {**self.options, **hidden}}
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The variables that the declaration refers to."""
+        return {SECRETS[name]: value for name, value in self.options.items() if name in SECRETS}
 
 
 @dataclass(frozen=True)
@@ -29,11 +50,11 @@ class Machine:
 
     folder: Path
     bootstrap: str
-    server: S3Server
+    secrets: Mapping[str, str]
 
     def call(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run one headrace command to its end."""
-        known = {**environ(self.bootstrap), SECRET: self.server.options["aws_secret_access_key"]}
+        known = {**environ(self.bootstrap), **self.secrets}
         asked, within = command(*words, project=self.folder), 2 * PATIENCE
         return subprocess.run(asked, env=known, cwd=self.folder, capture_output=True, text=True, timeout=within)
 
@@ -50,11 +71,11 @@ class Machine:
 
 @dataclass(frozen=True)
 class Site:
-    """A broker and a bucket, and machines that have nothing but a copy of the project's files."""
+    """A broker and a store, and machines that have nothing but a copy of the project's files."""
 
     folder: Path
     cluster: Cluster
-    server: S3Server
+    store: Store
 
     def machine(self, name: str) -> Machine:
         """A machine on which nothing has ever run."""
@@ -67,17 +88,21 @@ class Site:
             else:
                 shutil.copy(source, folder / part)
         (folder / "conf").mkdir()
-        options = {**self.server.options, "aws_secret_access_key": f"env:{SECRET}"}
-        conf = {"store": {"url": f"{self.server.url}/shop", "options": options}, "data_dir": "data"}
+        conf = {"store": self.store.declared, "data_dir": "data"}
         conf |= {"kafka": {"create_topics": True}, "spark": {"compiler": "quick"}}
         with (folder / "conf" / "test.yml").open("w") as out:
             YAML().dump(conf, out)
-        return Machine(folder, self.cluster.bootstrap, self.server)
+        return Machine(folder, self.cluster.bootstrap, self.store.secrets)
 
 
 @contextmanager
-def site(folder: Path) -> Iterator[Site]:
-    """A broker and a bucket for as long as the block lasts."""
-    with Broker(folder / "broker").running() as state, serving(folder) as server:
+def site(folder: Path, store: Store) -> Iterator[Site]:
+    """A broker for as long as the block lasts, beside a store that is there."""
+    with Broker(folder / "broker").running() as state:
         assert state.bootstrap is not None
-        yield Site(folder, Cluster(state.bootstrap), server)
+        yield Site(folder, Cluster(state.bootstrap), store)
+
+
+def in_bucket(server: S3Server) -> Store:
+    """A place in a server's bucket."""
+    return Store(f"{server.url}/shop", server.options)

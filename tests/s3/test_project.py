@@ -15,7 +15,8 @@ import pytest
 from tests.kafka.cluster import Event
 from tests.kafka.events import made, order
 from tests.kafka.oracle import MANUFACTURED, ORDERS
-from tests.s3.project import Machine, Site, site
+from tests.s3.project import Machine, Site, in_bucket, site
+from tests.s3.server import S3Server, serving
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
@@ -52,8 +53,14 @@ def of_last_batch(requests: Sequence[str]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with site(tmp_path_factory.mktemp("site")) as found:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    with serving(tmp_path_factory.mktemp("s3")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory, server: S3Server) -> Iterator[Site]:
+    with site(tmp_path_factory.mktemp("site"), in_bucket(server)) as found:
         found.cluster.create({ORDERS: 1, MANUFACTURED: 1, "analyticsTopic": 1, "metricsTopic": 1})
         yield found
 
@@ -83,8 +90,8 @@ def test_state_of_the_streaming_engine_is_on_the_store(started: Site, moved: Mac
     assert (call.value["analytics"], call.value["metrics"]) == ("x", "x")
 
 
-def test_batch_takes_few_requests(started: Site, moved: Machine) -> None:
-    batch = of_last_batch(started.server.requests())
+def test_batch_takes_few_requests(server: S3Server, moved: Machine) -> None:
+    batch = of_last_batch(server.requests())
     assert len(batch) <= MOST_REQUESTS, batch
 
 

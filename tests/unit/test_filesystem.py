@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from headrace.errors import EnvironmentFault
-from headrace.store.hadoop import AZURE_OPTIONS, S3_OPTIONS, S3_WRITES, Place, jars_for, place_of
+from headrace.store.connectors import azure, s3
+from headrace.store.connectors.places import Place
+from headrace.store.hadoop import place_of
 
 KEYS = {"aws_access_key_id": "id", "aws_secret_access_key": "hidden"}
 LOCAL = {**KEYS, "aws_endpoint": "http://127.0.0.1:9000", "aws_allow_http": "true"}
@@ -17,9 +19,10 @@ def of_bucket(place: Place, bucket: str = "lake") -> dict[str, str]:
     return {name.removeprefix(start): value for name, value in place.confs.items() if name.startswith(start)}
 
 
-def of_azure(place: Place) -> dict[str, str]:
-    start, end = "spark.hadoop.fs.azure.", f".{ACCOUNT}"
-    return {name.removeprefix(start).removesuffix(end): value for name, value in place.confs.items()}
+def of_azure(place: Place, account: str = ACCOUNT) -> dict[str, str]:
+    start, end = "spark.hadoop.fs.azure.", f".{account}"
+    confs = {name: value for name, value in place.confs.items() if name.startswith(start) and name.endswith(end)}
+    return {name.removeprefix(start).removesuffix(end): value for name, value in confs.items()}
 
 
 @pytest.mark.parametrize(
@@ -54,9 +57,65 @@ def test_account_of_the_url_is_not_another_one() -> None:
         place_of(f"abfss://tables@{ACCOUNT}/prod", {"azure_storage_account_name": "other"})
 
 
-def test_only_s3_needs_more_jars() -> None:
-    urls = ["s3://lake", "s3a://lake", "az://lake", "gs://lake", "file:///lake", "/lake"]
-    assert [jars_for(url) for url in urls] == [("s3",), ("s3",), (), (), (), ()]
+EMULATOR = {
+    "azure_storage_account_name": "devstoreaccount1",
+    "azure_storage_account_key": "hidden",
+    "azure_storage_endpoint": "http://127.0.0.1:10000/devstoreaccount1",
+    "azure_allow_http": "true",
+}
+
+
+@pytest.mark.parametrize("url", ["az://lake/prod", "abfss://lake@devstoreaccount1.dfs.core.windows.net/prod"])
+def test_emulator_of_azure_is_asked_as_blob_service(url: str) -> None:
+    place = place_of(url, EMULATOR)
+    assert place.uri == "abfs://lake@devstoreaccount1.dfs.core.windows.net/prod"
+    assert of_azure(place, "devstoreaccount1.dfs.core.windows.net") == {
+        "account.auth.type": "SharedKey",
+        "account.key": "hidden",
+        "abfs.endpoint": "127.0.0.1:10000",
+        "account.hns.enabled": "false",
+        "fns.account.service.type": "BLOB",
+    }
+
+
+def test_azure_without_encryption_is_for_all_accounts() -> None:
+    confs = place_of("az://lake/prod", EMULATOR).confs
+    assert confs["spark.hadoop.fs.azure.always.use.https"] == "false"
+    assert confs["spark.hadoop.fs.azure.networking.library"] == "JDK_HTTP_URL_CONNECTION"
+
+
+def test_azure_elsewhere_has_the_host_of_its_data_lake() -> None:
+    options = {
+        "azure_storage_account_name": "acme",
+        "azure_storage_endpoint": "https://acme.blob.core.chinacloudapi.cn",
+    }
+    assert place_of("az://lake", options).uri == "abfss://lake@acme.dfs.core.chinacloudapi.cn"
+    assert place_of("abfss://lake@acme.dfs.core.chinacloudapi.cn/a", options).uri.endswith(".cn/a")
+    with pytest.raises(EnvironmentFault, match="is not at https://acme"):
+        place_of(f"abfss://lake@{ACCOUNT}", options)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("http://127.0.0.1:10000/acme", "azure_allow_http"),
+        ("https://127.0.0.1:10000", "should be https://acme.blob.<domain>, or https://<host>:<port>/acme"),
+        ("https://127.0.0.1:10000/other", "should be"),
+        ("https://acme.blob.core.windows.net/acme/deeper", "should be"),
+        ("127.0.0.1:10000/acme", "should be"),
+    ],
+)
+def test_address_that_only_one_side_could_follow_is_refused(address: str, said: str) -> None:
+    with pytest.raises(EnvironmentFault, match=said):
+        place_of("az://lake", {"azure_storage_account_name": "acme", "azure_storage_endpoint": address})
+
+
+@pytest.mark.parametrize(
+    ("url", "jars"),
+    [("s3://lake", ("s3",)), (f"abfss://lake@{ACCOUNT}", ("azure",)), ("gs://lake", ("gcs",)), ("/lake", ())],
+)
+def test_each_kind_of_bucket_has_its_jars(url: str, jars: tuple[str, ...]) -> None:
+    assert place_of(url, {}).jars == jars
 
 
 def test_own_endpoint_is_addressed_by_path() -> None:
@@ -74,8 +133,14 @@ def test_own_endpoint_is_addressed_by_path() -> None:
 
 
 def test_writes_to_s3_rename_nothing() -> None:
-    assert S3_WRITES.items() <= place_of("s3://lake", {}).confs.items()
-    assert place_of("gs://lake", {}).confs.keys() & S3_WRITES.keys() == set()
+    assert s3.WRITES.items() <= place_of("s3://lake", {}).confs.items()
+
+
+@pytest.mark.parametrize("url", ["gs://lake", f"abfss://lake@{ACCOUNT}"])
+def test_other_stores_replace_a_checkpoints_file_by_renaming(url: str) -> None:
+    confs = place_of(url, {}).confs
+    (manager,) = (name for name in confs if name in s3.WRITES)
+    assert confs[manager].endswith(".FileContextBasedCheckpointFileManager")
 
 
 def test_committer_is_never_set_per_bucket() -> None:
@@ -125,19 +190,20 @@ def test_azure_without_a_key_asks_its_identity() -> None:
     ("options", "kind"),
     [
         ({}, "APPLICATION_DEFAULT"),
-        ({"google_skip_signature": "true"}, "UNAUTHENTICATED"),
         ({"google_service_account": "/key.json"}, "SERVICE_ACCOUNT_JSON_KEYFILE"),
+        ({"google_application_credentials": "/key.json"}, "SERVICE_ACCOUNT_JSON_KEYFILE"),
     ],
 )
-def test_google_has_three_ways_in(options: dict[str, str], kind: str) -> None:
+def test_google_is_reached_by_a_key_file_or_by_what_the_machine_has(options: dict[str, str], kind: str) -> None:
     assert place_of("gs://lake", options).confs["spark.hadoop.fs.gs.auth.type"] == kind
 
 
 @pytest.mark.parametrize(
     ("url", "options", "said"),
     [
-        ("s3://lake", {"aws_regoin": "x"}, f"aws_region?.*{', '.join(S3_OPTIONS)}"),
-        ("az://lake", {"aws_region": "x"}, ", ".join(AZURE_OPTIONS)),
+        ("s3://lake", {"aws_regoin": "x"}, f"aws_region?.*{', '.join(s3.OPTIONS)}"),
+        ("az://lake", {"aws_region": "x"}, ", ".join(azure.OPTIONS)),
+        ("gs://lake", {"google_skip_signature": "true"}, "google_skip_signature"),
         ("/lake", {"aws_region": "x"}, "A folder has none"),
         ("s3://lake", {"aws_access_key_id": "id"}, "aws_secret_access_key"),
         ("s3://lake", {"aws_endpoint": "http://127.0.0.1:1"}, "aws_allow_http"),

@@ -56,13 +56,25 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
 
 def test_shipped_lock_names_each_jar_once() -> None:
     sets = {name: [jar.file_name for jar in jars.locked(name)] for name in jars.SET_NAMES}
-    assert {name: len(set(files)) for name, files in sets.items()} == {"spark": 12, "broker": 46, "s3": 38}
+    assert {name: len(set(files)) for name, files in sets.items()} == {
+        **{"spark": 12, "broker": 46},
+        **{"s3": 38, "azure": 3, "gcs": 1},
+    }
 
 
-def test_s3_jars_are_none_that_spark_has() -> None:
+@pytest.mark.parametrize("name", ["s3", "azure", "gcs"])
+def test_jars_of_a_store_are_none_that_spark_has(name: jars.SetName) -> None:
     folder = Path(pyspark.__file__).parent / "jars"
     there = {artifact_of(path.name) for path in folder.glob("*.jar")} | names_of("spark")
-    assert (len(there) > 200, names_of("s3") & there) == (True, set())
+    assert (len(there) > 200, names_of(name) & there) == (True, set())
+
+
+def test_connectors_are_of_the_hadoop_that_spark_has() -> None:
+    (client,) = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
+    locked = [jar.coordinate for name in jars.SET_NAMES for jar in jars.locked(name)]
+    connectors = [name for name in locked if name.startswith("org.apache.hadoop:")]
+    assert {name.rpartition(":")[2] for name in connectors} == {client.stem.rpartition("-")[2]}
+    assert len(connectors) == 3
 
 
 def test_s3_jars_are_of_one_sdk() -> None:

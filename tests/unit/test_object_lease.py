@@ -162,7 +162,13 @@ def test_of_many_one_wins(file: ObjectPath, is_dead: bool) -> None:
 
 def test_store_that_does_not_answer_is_named(other: Observer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(obstore, "get", buckets.no_answer)
-    with pytest.raises(EnvironmentFault, match=str(other.file)):
+    with pytest.raises(EnvironmentFault, match=f"the store {other.file.bucket.url} fails: the store does not answer"):
+        other.lease.take()
+
+
+def test_store_that_is_missing_is_not_waited_for(other: Observer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(obstore, "put", buckets.no_bucket)
+    with pytest.raises(EnvironmentFault, match="there is no such bucket"):
         other.lease.take()
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from headrace.store import trees
 from headrace.store.paths import ObjectPath, path_of, spark_uri
+from tests import buckets
 
 NAMES = ("log/1.json", "log/2.json", "log/old/1.json", "log/notes", "other/x")
 
@@ -49,6 +50,35 @@ def test_folder_is_there_with_its_objects(root: ObjectPath) -> None:
     trees.remove(root / "log")
     assert (root / "log").exists() is False
     assert (root / "other" / "x").read_text() == "other/x"
+
+
+@pytest.fixture
+def checkpoint() -> ObjectPath:
+    """A checkpoint on Azure, with a full and an empty folder as Hadoop marks them, and an empty file."""
+    found = buckets.in_memory("az") / "query"
+    for name in ("offsets/0", "idle"):
+        (found / name).write_text("0" if name == "offsets/0" else "")
+    for name in ("offsets", "state"):
+        obstore.put(found.bucket.client, f"query/{name}", b"", attributes={"hdi_isfolder": "true"}, use_multipart=False)
+    return found
+
+
+def test_markers_of_folders_are_no_files(checkpoint: ObjectPath, tmp_path: Path) -> None:
+    assert [each.key for each in checkpoint.files()] == ["query/idle", "query/offsets/0"]
+    trees.copy(checkpoint, tmp_path / "copy")
+    assert (tmp_path / "copy" / "offsets" / "0").read_text() == "0"
+
+
+def test_markers_of_folders_are_removed_with_them(checkpoint: ObjectPath) -> None:
+    trees.remove(checkpoint)
+    assert not checkpoint.exists()
+
+
+def test_objects_are_deleted_where_others_are_missing(root: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(obstore, "delete", buckets.deleting_only_what_is_there)
+    (root / "none").unlink()
+    root.bucket.delete(["none", "log/1.json", "none either", "log/2.json"])
+    assert [each.key for each in (root / "log").files()] == ["log/notes", "log/old/1.json"]
 
 
 def test_path_is_named_as_spark_names_it() -> None:

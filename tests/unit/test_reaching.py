@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from obstore.exceptions import GenericError
 
 from headrace.cli.entry import main
 from headrace.commands import starting
@@ -19,6 +20,7 @@ from headrace.errors import EnvironmentFault, ExitCode
 from headrace.store import durable
 from headrace.store.delta_tables import is_table, open_table
 from headrace.store.paths import ObjectPath, check, path_of
+from headrace.store.reaching import reaching
 from tests.s3.server import options
 
 DENIED = "<Error><Code>{}</Code><Message>no</Message></Error>"
@@ -117,6 +119,29 @@ def test_wrong_credentials_are_one_line(call: Callable[[ObjectPath], object]) ->
 def test_missing_bucket_is_one_line(call: Callable[[ObjectPath], object]) -> None:
     with answering(Answers(lambda _: 404, "NoSuchBucket")) as root:
         assert "there is no such bucket" in refused(lambda: call(root))
+
+
+AZURE = """Object at location shop/note not found: Bulk delete request failed for key shop/note: The specified container
+does not exist. (code: 404)"""
+
+
+@pytest.mark.parametrize("said", ["NoSuchBucket", "ContainerNotFound", AZURE.replace("\n", " ")])
+def test_missing_bucket_is_no_missing_object(said: str) -> None:
+    def ask() -> None:
+        with reaching("az://lake/shop"):
+            raise FileNotFoundError(said)
+
+    assert "there is no such bucket" in refused(ask)
+
+
+def test_message_of_several_lines_is_one_line() -> None:
+    said = "<Error><Code>AuthorizationFailure</Code><Message>Wrong key.\nRequestId:1\nTime:2</Message>"
+
+    def ask() -> None:
+        with reaching("az://lake/shop"):
+            raise GenericError(f"Server returned non-2xx status code: 403 Forbidden: {said}")
+
+    assert "denies access: AuthorizationFailure (Wrong key.); look" in refused(ask)
 
 
 def test_denied_put_is_known_before_anything_else() -> None:

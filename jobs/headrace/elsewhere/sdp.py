@@ -24,7 +24,7 @@ from headrace.project.sql import calls, dialect, sqltext
 from headrace.project.statement import bind
 from headrace.secrets import is_secret
 from headrace.spark.session import DELTA
-from headrace.store import hadoop
+from headrace.store.connectors.places import Place
 from headrace.store.paths import StorePath, spark_uri
 
 _STATEFUL = (exp.Window, exp.AggFunc, exp.Group, exp.Join, exp.Distinct, exp.Order, exp.Limit, exp.SetOperation)
@@ -143,7 +143,7 @@ def _spec(project: Project, folder: Path) -> str:
 
 def _settings(target: Target) -> str:
     """What Spark needs to read the tables, and by name what it needs of secrets: those are not written to files."""
-    place = hadoop.Place("") if target.place is None else target.place
+    place = Place("") if target.place is None else target.place
     jars = os.pathsep.join(map(str, (*resolve("spark"), *(jar for name in place.jars for jar in resolve(name)))))
     secret = {name for name, value in place.confs.items() if is_secret(name) or value in secret_values.of(target)}
     settings = {"spark.driver.extraClassPath": jars, **DELTA, "spark.sql.session.timeZone": "UTC", **place.confs}

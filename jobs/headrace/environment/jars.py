@@ -1,4 +1,4 @@
-"""The jars of Spark, of the embedded broker and of S3: locked by checksum, cached once per user."""
+"""The jars of Spark, of the embedded broker and of object stores: locked by checksum, cached once per user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from platformdirs import user_cache_path
 from headrace.environment import ivy
 from headrace.errors import EnvironmentFault
 
-SetName = Literal["spark", "broker", "s3"]
+SetName = Literal["spark", "broker", "s3", "azure", "gcs"]
 SET_NAMES: tuple[SetName, ...] = get_args(SetName)
 ALWAYS: tuple[SetName, ...] = ("spark", "broker")
 """The sets that every project needs; the others are fetched for those that ask for them."""

@@ -104,16 +104,14 @@ class ObjectLedger:
 
     def _read(self, file: ObjectPath) -> tuple[dict[str, Any], Replaced]:
         """The fields of an object and its version; none if it is not there yet."""
-        with file.bucket.reached():
-            found = durable.read_version(file)
+        found = durable.read_version(file)
         if found is None:
             return {}, "create"
         return json_files.parsed(file, found[0], lambda fields: {**fields}, _SENT_AGAIN), found[1]
 
     def _write(self, file: ObjectPath, fields: Mapping[str, Any], replaced: Replaced) -> Replaced:
         """Replace a version of an object, and return the new one; Locked if another process has been faster."""
-        with file.bucket.reached():
-            written = durable.replace_version(file, json.dumps(fields).encode(), replaced)
+        written = durable.replace_version(file, json.dumps(fields).encode(), replaced)
         if written is not None:
             return written
         found, version = self._read(file)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from headrace.errors import Place
-from headrace.store import hadoop
+from headrace.store.connectors.places import Place as SparkPlace
 from headrace.store.layout import Layout
 from headrace.store.paths import ObjectPath, StorePath
 
@@ -413,7 +413,7 @@ class Target:
         return Layout(self.data_dir, self.store)
 
     @property
-    def place(self) -> hadoop.Place | None:
+    def place(self) -> SparkPlace | None:
         """The object store as Spark knows it; None if the data are in a folder."""
         return self.store.bucket.place if isinstance(self.store, ObjectPath) else None
 

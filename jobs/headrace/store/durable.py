@@ -105,8 +105,9 @@ def sync(paths: Collection[Path], missing_ok: bool = False) -> None:
 def read_version(file: ObjectPath) -> tuple[bytes, Version] | None:
     """The content of an object and its version; None if there is none."""
     try:
-        found = obstore.get(file.bucket.client, file.key)
-        return bytes(found.bytes()), _version(found.meta)
+        with file.bucket.reached():
+            found = obstore.get(file.bucket.client, file.key)
+            return bytes(found.bytes()), _version(found.meta)
     except FileNotFoundError:
         return None
 
@@ -119,7 +120,8 @@ def replace_version(file: ObjectPath, data: bytes, replaced: Replaced) -> Versio
     """
     mode: Any = replaced if isinstance(replaced, str) else dict(replaced)
     try:
-        return _version(obstore.put(file.bucket.client, file.key, data, mode=mode, use_multipart=False))
+        with file.bucket.reached():
+            return _version(obstore.put(file.bucket.client, file.key, data, mode=mode, use_multipart=False))
     except (AlreadyExistsError, PreconditionError, FileNotFoundError):
         return None
 

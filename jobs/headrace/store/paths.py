@@ -6,7 +6,7 @@ mean something there: a folder is whatever objects have its name as their prefix
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -21,11 +21,15 @@ from obstore.store import MemoryStore, ObjectStore, from_url
 
 from headrace.errors import EnvironmentFault
 from headrace.store import hadoop
+from headrace.store.connectors.places import Place
 from headrace.store.reaching import explained, probe, reaching
 
 _RETRIES: Any = {"max_retries": 6, "retry_timeout": timedelta(seconds=30)}
 """Of one request; what lasts longer is tried again by whoever asked, and is reported until then."""
 _FEW: Any = {"max_retries": 2, "retry_timeout": timedelta(seconds=10)}
+
+_FOLDER = "hdi_isfolder"
+"""In the metadata of an object on Azure: it is a folder. Where there are real folders, none is listed."""
 
 
 class StorePath(Protocol):
@@ -84,7 +88,7 @@ class Bucket:
         """A client that tries again as often as `retries` say."""
         if self.url.startswith("memory:"):
             return MemoryStore()
-        config: Any = {name: value for name, value in self.options.items() if name != "aws_allow_http"}
+        config: Any = {name: value for name, value in self.options.items() if name not in hadoop.ALLOW_HTTP}
         reach: Any = {"allow_http": hadoop.plain_http(self.options)}
         try:
             return from_url(self.url, config=config, client_options=reach, retry_config=retries)
@@ -95,8 +99,28 @@ class Bucket:
         """A block in which the bucket is asked for something; what it refuses is reported in one line."""
         return reaching(self.url)
 
+    def delete(self, keys: Sequence[str]) -> None:
+        """Delete objects, whether they are there or not."""
+        with self.reached():
+            try:
+                obstore.delete(self.client, keys)
+            except FileNotFoundError:  # S3 does not mind; others stop here
+                for key in keys:
+                    with suppress(FileNotFoundError), self.reached():
+                        obstore.delete(self.client, key)
+
+    def is_marker(self, key: str) -> bool:
+        """Whether an object only says that a folder is there, as Hadoop notes it on Azure."""
+        if not self.url.startswith(("az://", "abfss://")):
+            return False
+        try:
+            with self.reached():
+                return _FOLDER in obstore.get(self.client, key).attributes
+        except FileNotFoundError:
+            return False
+
     @cached_property
-    def place(self) -> hadoop.Place:
+    def place(self) -> Place:
         """The bucket as Spark knows it."""
         return hadoop.place_of(self.url, self.options)
 
@@ -164,10 +188,9 @@ class ObjectPath:
         return len(data)
 
     def unlink(self, missing_ok: bool = False) -> None:
-        """Delete the object; object stores do not say whether there was one."""
+        """Delete the object; whether one that is missing is reported differs from store to store, so it never is."""
         del missing_ok
-        with self.bucket.reached():
-            obstore.delete(self.bucket.client, self.key)
+        self.bucket.delete([self.key])
 
     def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
         """Do nothing: a folder is there with its first object."""
@@ -196,10 +219,31 @@ class ObjectPath:
         yield from (ObjectPath(self.bucket, name) for name in sorted(names))
 
     def files(self) -> Iterator[ObjectPath]:
-        """All objects below, in the order of their names; Hadoop's markers of folders look like empty ones."""
+        """All objects below that are no folder's marker, in the order of their names.
+
+        Azure says of an object that it is one. S3's markers look like empty objects, but there is none of that name.
+        """
+        found = self._listed()
+        above = {folder for key in found for folder in _folders(key)}
+        empty = (key for key, size in found.items() if not size and key not in above)
+        markers = above | {key for key in empty if self.bucket.is_marker(key)}
+        yield from (ObjectPath(self.bucket, key) for key in found if key not in markers)
+
+    def objects(self) -> Iterator[ObjectPath]:
+        """All objects below, also those that only say that a folder is there."""
+        yield from (ObjectPath(self.bucket, key) for key in self._listed())
+
+    def _listed(self) -> dict[str, int]:
+        """The keys below, in their order, and the bytes of each object."""
         with self.bucket.reached():
-            found = [each["path"] for page in obstore.list(self.bucket.client, self.key or None) for each in page]
-        yield from (ObjectPath(self.bucket, name) for name in found if name != self.key)
+            pages = obstore.list(self.bucket.client, self.key or None)
+            return {each["path"]: each["size"] for page in pages for each in page if each["path"] != self.key}
+
+
+def _folders(key: str) -> Iterator[str]:
+    """The folders that an object is in, from the innermost one."""
+    while key := key.rpartition("/")[0]:
+        yield key
 
 
 def reached(path: StorePath) -> AbstractContextManager[None]:

@@ -15,7 +15,12 @@ from headrace.errors import EnvironmentFault
 
 _SAID = re.compile(r"<Code>(.*?)</Code>\s*(?:<Message>(.*?)</Message>)?", re.DOTALL)
 _DENIED = re.compile(r"\b40[13] |PermissionDenied|Unauthenticated|lacked the necessary privileges|InvalidAccessKeyId")
-_MISSING = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
+_MISSING = (
+    "NoSuchBucket",
+    "ContainerNotFound",
+    "The specified bucket does not exist",
+    "The specified container does not exist",
+)
 _MOST_CHARACTERS = 300
 
 
@@ -47,9 +52,14 @@ def explained(store: str, text: str) -> str:
 def _reason(text: str) -> str:
     """What the service says, else the first line."""
     if found := _SAID.search(text):
-        return f"{found[1]}{f' ({found[2]})' if found[2] else ''}"[:_MOST_CHARACTERS]
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0][:_MOST_CHARACTERS] if lines else "it says nothing"
+        message = _first_line(found[2] or "")
+        text = f"{found[1]} ({message})" if message else found[1]
+    return _first_line(text)[:_MOST_CHARACTERS] or "it says nothing"
+
+
+def _first_line(text: str) -> str:
+    """The first line that has anything; Azure puts the number of the request into others."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 def probe(client: ObjectStore, store: str) -> None:

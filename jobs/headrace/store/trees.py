@@ -40,14 +40,14 @@ _REQUESTS = 16
 def remove(folder: StorePath) -> None:
     """Remove a folder with all that is in it; nothing happens where there is none.
 
-    Hadoop's markers of folders stay in a bucket; nothing is there for those who ask `is_dir`.
+    Hadoop's markers of folders stay on S3, and that of the folder itself elsewhere; nothing is there for `is_dir`.
     """
     if isinstance(folder, Path):
         with suppress(FileNotFoundError):
             shutil.rmtree(folder)
         return
     assert isinstance(folder, ObjectPath)
-    for some in reversed([*_stages(folder.files())]):
+    for some in reversed([*_stages(folder.objects())]):
         _at_once(_delete, _pages(some))
 
 
@@ -180,6 +180,4 @@ def _copy(file: StorePath, to: StorePath) -> None:
 
 
 def _delete(files: list[ObjectPath]) -> None:
-    bucket = files[0].bucket
-    with bucket.reached():
-        obstore.delete(bucket.client, [file.key for file in files])
+    files[0].bucket.delete([file.key for file in files])

@@ -22,8 +22,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 
-from obstore.exceptions import BaseError
-
 from headrace.errors import EnvironmentFault
 from headrace.store import durable, json_files
 from headrace.store.durable import Replaced, Version
@@ -113,11 +111,15 @@ class ObjectLease:
         return self._sight is not None and self._sight.renewed
 
     def take(self) -> bool:
-        try:
-            return self._take()
-        except BaseError as error:
-            cause = str(error).splitlines()[0]
-            raise EnvironmentFault(f"the lease {self._file} cannot be taken: {cause}") from error
+        found, now = self._read(), self._clock()
+        if found is None:
+            return self._write(replace(self._note, since=_now()), "create")
+        if self._adopts(*found, now):
+            return True
+        self._sight = sight = seen(self._sight, *found, now)
+        if not sight.is_free(now):
+            return False
+        return self._write(self._note.after(sight.note), sight.version)
 
     def renew(self) -> str | None:
         """Write the note again; if the lease is lost, return the cause."""
@@ -140,19 +142,8 @@ class ObjectLease:
             thread.join(RENEW)
 
     def release(self) -> None:
-        with suppress(BaseError, OSError):  # then it is free after a while
+        with suppress(EnvironmentFault):  # then it is free after a while
             self._write(replace(self._note.again(), released=True), self._version)
-
-    def _take(self) -> bool:
-        found, now = self._read(), self._clock()
-        if found is None:
-            return self._write(replace(self._note, since=_now()), "create")
-        if self._adopts(*found, now):
-            return True
-        self._sight = sight = seen(self._sight, *found, now)
-        if not sight.is_free(now):
-            return False
-        return self._write(self._note.after(sight.note), sight.version)
 
     def _adopts(self, note: Note, version: Version, now: float) -> bool:
         """Whether a note is this holder's own: written, although the answer was lost and the write repeated."""
@@ -179,7 +170,7 @@ class ObjectLease:
         return causes[0] if causes else None
 
     def _try(self, causes: list[str]) -> None:
-        with suppress(BaseError, OSError):  # it is tried again until it has expired
+        with suppress(EnvironmentFault):  # it is tried again until it has expired
             cause = self.renew()
             if cause is not None:
                 causes.append(cause)
