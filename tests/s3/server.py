@@ -29,8 +29,8 @@ class S3Server:
 
     def requests(self, key: str | None = None) -> tuple[str, ...]:
         """Each request up to now as `METHOD STATUS PATH`; only those signed with an access key, if one is given."""
-        found = (line.split(" ", 1) for line in self.log.read_text("utf-8").splitlines()[1:])
-        return tuple(request for who, request in found if key in (None, who))
+        found = (line.rsplit(" ", 1) for line in self.log.read_text("utf-8").splitlines()[1:])
+        return tuple(request for request, who in found if key in (None, who))
 
 
 @contextmanager

@@ -41,12 +41,12 @@ def _body(environ: dict[str, Any]) -> bytes:
 
 
 class Handler(MotoRequestHandler):
-    """Prints who asks (the access key), and method, status and path of each request, nothing else."""
+    """Prints method, status and path of each request and who asks (the access key), nothing else."""
 
     def log_request(self, code: Any = "-", size: Any = "-") -> None:
         key = re.search(r"Credential=([^/]+)/", self.headers.get("Authorization", ""))
         who = key[1] if key else "-"
-        sys.stdout.write(f"{who} {self.command} {int(code)} {self.path}\n")  # whole, as requests run in threads
+        sys.stdout.write(f"{self.command} {int(code)} {self.path} {who}\n")  # whole, as requests run in threads
         sys.stdout.flush()
 
     def log(self, *_: Any) -> None:
