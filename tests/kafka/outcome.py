@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from tests.kafka import oracle
 from tests.kafka.cluster import Sent
 from tests.kafka.oracle import Acked
-from tests.kafka.stage import Stage
 
 Notifications = Mapping[str, list[tuple[int | None, bool]]]
+
+
+class Results(Protocol):
+    """Where results are found, wherever the tables are."""
+
+    def committed(self, topic: str) -> list[Sent]:
+        """Every committed record of a topic."""
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """All rows of a table."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,7 @@ def expected(acked: Iterable[Acked], clock: int = 0) -> Outcome:
     )
 
 
-def found(stage: Stage) -> Outcome:
+def found(stage: Results) -> Outcome:
     """The contents of tables and topics."""
     sent = sorted(((record.key, record.value) for record in stage.committed("shipping")), key=str)
     minutes = (

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import time
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
 from tests.kafka import oracle, outcome
+from tests.kafka.cluster import Event
 from tests.kafka.events import load, sale
 from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
 from tests.kafka.runner import Runner
@@ -18,6 +22,13 @@ from tests.long import long
 from tests.waiting import pause, wait_for
 
 pytestmark = pytest.mark.kafka
+
+GOOD = ("gold", "platinum")
+BAD = ("no topic!", "shipping")
+"""What Kafka takes for no name, and the topic of another model."""
+
+LEVELS = ("GOLD", "PLATINUM", "No topic!", "Shipping")
+"""Of each customer; the topic of its orders is named after it."""
 
 SYSTEMS = (("shipping", "sales"), ("shipping",), ("sales",))
 """What runs between kills, alternately."""
@@ -40,14 +51,52 @@ def fates(chance: random.Random, stage: Stage, kills: int) -> Iterator[Runner]:
             yield runner
 
 
-@pytest.mark.parametrize("kills", [long(4), long(12)])
-def test_kills_lose_and_repeat_nothing(stage: Stage, kills: int) -> None:
+def seeded() -> random.Random:
+    """Chance by a seed that is printed, and can be given."""
     seed = int(os.environ.get("HEADRACE_TEST_SEED", time.time_ns() % 10_000))
     print(f"HEADRACE_TEST_SEED={seed}")
+    return random.Random(seed)
+
+
+@pytest.mark.parametrize("kills", [long(4), long(12)])
+def test_kills_lose_and_repeat_nothing(stage: Stage, kills: int) -> None:
+    chance = seeded()
     stage.create({ORDERS: 2, MANUFACTURED: 1, SALES: 2})
-    with stage.sending(load(seed)):
-        for runner in fates(random.Random(seed), stage, kills):
+    with stage.sending(load(chance.randrange(10_000))):
+        for runner in fates(chance, stage, kills):
             runner.kill()
     stage.send([sale("closing", 1)], timestamp=int(time.time() * 1000) + 3 * oracle.MINUTE_MS)
     stage.process_all()
     assert outcome.found(stage) == outcome.expected(stage.acked)
+
+
+def shop_orders(chance: random.Random) -> Iterator[Event]:
+    """Orders of random customers without end."""
+    for number in range(10**9):
+        order = {"id": f"order-{number}", "customerId": chance.randrange(len(LEVELS)), "state": "CREATED"}
+        yield "shop-orders", order["id"], json.dumps({**order, "product": "JUMPERS", "quantity": 1, "price": 9.99})
+
+
+@pytest.mark.parametrize("kills", [long(1), long(6)])
+def test_kills_lose_and_repeat_no_row_of_topics_that_rows_name(stage: Stage, kills: int) -> None:
+    chance = seeded()
+    stage.create({"shop-orders": 2, "customers": 1})
+    customers = ((str(number), {"id": number, "level": level}) for number, level in enumerate(LEVELS))
+    stage.send(("customers", key, json.dumps(body)) for key, body in customers)
+    with ExitStack() as flow:
+        for number in range(kills):
+            with stage.runner("--select", "shop") as runner:
+                runner.heard(" landed .*query=ingest_shop ")
+                if number == 0:
+                    flow.enter_context(stage.sending(shop_orders(chance)))
+                runner.heard(" published .*query=publish_enriched_orders ", times=chance.randint(1, 3))
+                pause(chance.uniform(0, 0.6))
+                runner.kill()
+    assert stage.failures("shop") == ()
+    orders = [record for record in stage.acked if record.topic == "shop-orders"]
+    due = [(LEVELS[record.body["customerId"]].lower(), record.name) for record in orders]
+    sent = [(level, record.key) for level in GOOD for record in stage.committed(level)]
+    lines = (stage.data_dir / "set_aside" / "enriched_orders.ndjson").read_text("utf-8").splitlines()
+    set_aside = [(note["topic"], note["key"]) for note in map(json.loads, lines)]
+    assert {level for level, _ in sent} == {*GOOD} and {level for level, _ in set_aside} == {*BAD}
+    assert Counter([*sent, *set_aside]) == Counter(due)

@@ -5,22 +5,37 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import psutil
 import pytest
+from deltalake import DeltaTable
 
 from tests.kafka import oracle, outcome
 from tests.kafka.events import load, made, order, sale
 from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
 from tests.kafka.runner import Runner
 from tests.kafka.stage import Stage
+from tests.long import long
 from tests.waiting import pause, wait_for
 
 pytestmark = pytest.mark.kafka
 
 STOPS_WITHIN = 30.0
+
+STREAMED = "sales"
+"""The landing that Spark's streaming engine reads: VACUUM must leave it the files that it has not read yet."""
+
+
+def compact(table: DeltaTable) -> object:
+    """OPTIMIZE."""
+    return table.optimize.compact()
+
+
+def vacuum(table: DeltaTable) -> object:
+    """VACUUM, as if all that has been replaced were old enough."""
+    return table.vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False)
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +81,42 @@ def test_outage_of_the_broker_needs_no_hand(live: Runner, stage: Stage, seconds:
         details=lambda: live.output,
     )
     assert (live.process.poll(), live.count("^[^ ]+ failed ")) == (None, 0)
+
+
+@pytest.mark.parametrize("seconds", [long(15), long(150)])
+def test_broker_that_hangs_needs_no_hand(live: Runner, stage: Stage, seconds: float) -> None:
+    """Its connections stay open, so what asks it waits until a time-out: of 10 s, and of 60 s for a transaction."""
+    broker = psutil.Process(stage.broker.status().pid)
+    broker.suspend()
+    pause(seconds)
+    broker.resume()
+    name = f"after {seconds} s"
+    stage.send([sale(name, 5000)])
+    wait_for(
+        lambda: name in {record.key for record in stage.committed("notifications-events-v1")},
+        "the sale after the pause",
+        details=lambda: live.output,
+    )
+    assert (live.process.poll(), live.count("^[^ ]+ failed ")) == (None, 0)
+
+
+@pytest.mark.parametrize("work", [compact, vacuum])
+def test_work_on_files_by_another_tool_is_followed(
+    live: Runner, stage: Stage, work: Callable[[DeltaTable], object]
+) -> None:
+    """While all is written to; the last test here looks at the rows."""
+    tables = [log.parent for log in sorted(stage.data_dir.glob("tables/*/*/_delta_log"))]
+    assert len(tables) > 5
+    for table in tables:
+        if work is compact or table.name != STREAMED:
+            work(DeltaTable(table))
+    stage.send([sale(work.__name__, 5000)])
+    wait_for(
+        lambda: work.__name__ in {record.key for record in stage.committed("notifications-events-v1")},
+        "the sale after it",
+        details=lambda: live.output,
+    )
+    assert live.count("^[^ ]+ failed ") == 0
 
 
 def test_minute_is_reported_when_nothing_comes_any_more(live: Runner, stage: Stage, flow: ExitStack) -> None:

@@ -14,7 +14,13 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from headrace.environment.broker import Broker
-from tests.kafka.cluster import Cluster
+from headrace.project import loader
+from headrace.reading.rows import to_json
+from headrace.reading.show import show
+from headrace.store.layout import Layout
+from headrace.store.paths import path_of
+from tests.kafka.cluster import Cluster, Sent
+from tests.kafka.runner import Runner
 from tests.kafka.stage import PROJECT, command, environ
 from tests.s3.server import S3Server
 from tests.waiting import PATIENCE
@@ -32,11 +38,11 @@ class Store:
     url: str
     options: Mapping[str, str]
 
-    @property
-    def declared(self) -> Mapping[str, Any]:
-        """The store as a target declares it."""
+    def declared_by(self, machine: str) -> Mapping[str, Any]:
+        """The store as a target declares it, with the machine's name as its access key where any will do."""
         hidden = {name: f"env:{SECRETS[name]}" for name in self.options if name in SECRETS}
-        return {"url": self.url, "options": {**self.options, **hidden}}
+        own = {name: machine for name in self.options if name == "aws_access_key_id"}
+        return {"url": self.url, "options": {**self.options, **hidden, **own}}
 
     @property
     def secrets(self) -> Mapping[str, str]:
@@ -46,17 +52,29 @@ class Store:
 
 @dataclass(frozen=True)
 class Machine:
-    """A folder with the project and, in `data`, whatever a run leaves here."""
+    """A folder with the project and, in `data`, whatever a run leaves here; its name is its access key."""
 
     folder: Path
     bootstrap: str
     secrets: Mapping[str, str]
 
+    @property
+    def environ(self) -> dict[str, str]:
+        return {**environ(self.bootstrap), **self.secrets}
+
     def call(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run one headrace command to its end."""
-        known = {**environ(self.bootstrap), **self.secrets}
         asked, within = command(*words, project=self.folder), 2 * PATIENCE
-        return subprocess.run(asked, env=known, cwd=self.folder, capture_output=True, text=True, timeout=within)
+        return subprocess.run(asked, env=self.environ, cwd=self.folder, capture_output=True, text=True, timeout=within)
+
+    @contextmanager
+    def runner(self, *words: str) -> Iterator[Runner]:
+        """A runner for as long as the block lasts."""
+        runner = Runner(command("run", *words, project=self.folder), self.environ, self.folder, self.folder / "data")
+        try:
+            yield runner
+        finally:
+            runner.close()
 
     def done(self, *words: str) -> str:
         """Run one headrace command, which must succeed; return what it prints."""
@@ -88,11 +106,20 @@ class Site:
             else:
                 shutil.copy(source, folder / part)
         (folder / "conf").mkdir()
-        conf = {"store": self.store.declared, "data_dir": "data"}
+        conf = {"store": self.store.declared_by(name), "data_dir": "data"}
         conf |= {"kafka": {"create_topics": True}, "spark": {"compiler": "quick"}}
         with (folder / "conf" / "test.yml").open("w") as out:
             YAML().dump(conf, out)
         return Machine(folder, self.cluster.bootstrap, self.store.secrets)
+
+    def committed(self, topic: str) -> list[Sent]:
+        """Every committed record of a topic."""
+        return self.cluster.committed(topic)
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """All rows of a table, read in this process: a command takes a second to start."""
+        layout = Layout(self.folder, path_of(self.store.url, self.store.options))
+        return [json.loads(to_json(row)) for row in show(loader.load(PROJECT, "test"), layout, table).rows]
 
 
 @contextmanager

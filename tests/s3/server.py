@@ -27,9 +27,10 @@ class S3Server:
     options: Mapping[str, str]
     log: Path
 
-    def requests(self) -> tuple[str, ...]:
-        """Each request up to now as `METHOD STATUS PATH`."""
-        return tuple(self.log.read_text("utf-8").splitlines()[1:])
+    def requests(self, key: str | None = None) -> tuple[str, ...]:
+        """Each request up to now as `METHOD STATUS PATH`; only those signed with an access key, if one is given."""
+        found = (line.rsplit(" ", 1) for line in self.log.read_text("utf-8").splitlines()[1:])
+        return tuple(request for request, who in found if key in (None, who))
 
 
 @contextmanager

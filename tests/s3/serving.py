@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from collections.abc import Iterable
+from io import BytesIO
 from typing import Any
 
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
@@ -14,7 +16,10 @@ HOST = "127.0.0.1"
 
 
 class OneWriteAtATime:
-    """Serialises writes: moto checks the condition of a put, then stores, and another put may come in between."""
+    """Serialises writes: moto checks the condition of a put, then stores, and another put may come in between.
+
+    A write has arrived as a whole before its turn comes, as the process that sends it may be suspended in the middle.
+    """
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -23,15 +28,25 @@ class OneWriteAtATime:
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         if environ["REQUEST_METHOD"] in {"GET", "HEAD"}:
             return [*self._app(environ, start_response)]
+        environ["wsgi.input"] = BytesIO(_body(environ))
         with self._writing:
             return [*self._app(environ, start_response)]
 
 
+def _body(environ: dict[str, Any]) -> bytes:
+    stream, length = environ["wsgi.input"], environ.get("CONTENT_LENGTH")
+    if length:
+        return bytes(stream.read(int(length)))
+    return bytes(stream.read()) if environ.get("wsgi.input_terminated") else b""
+
+
 class Handler(MotoRequestHandler):
-    """Prints method, status and path of each request, nothing else."""
+    """Prints method, status and path of each request and who asks (the access key), nothing else."""
 
     def log_request(self, code: Any = "-", size: Any = "-") -> None:
-        sys.stdout.write(f"{self.command} {int(code)} {self.path}\n")  # whole, as requests run in threads
+        key = re.search(r"Credential=([^/]+)/", self.headers.get("Authorization", ""))
+        who = key[1] if key else "-"
+        sys.stdout.write(f"{self.command} {int(code)} {self.path} {who}\n")  # whole, as requests run in threads
         sys.stdout.flush()
 
     def log(self, *_: Any) -> None:

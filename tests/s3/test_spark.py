@@ -34,7 +34,7 @@ class Outcome:
         return self.steps[step]["result"]
 
     def requests(self, step: str, method: str = "") -> list[str]:
-        """The requests of a step as `METHOD STATUS PATH`."""
+        """The requests of a step as `METHOD STATUS PATH KEY`."""
         return [line for line in self.steps[step]["requests"] if line.startswith(method)]
 
 

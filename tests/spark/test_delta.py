@@ -12,6 +12,7 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from headrace.errors import MissingFile
 from headrace.spark.implementations import materialize, small_batches
 from headrace.spark.jvm import scala_object
 from headrace.spark.small_batches import SmallBatches
@@ -99,6 +100,23 @@ def test_checksum_holds_after_commits_of_others(spark: SparkSession, tmp_path: P
     wider.append(frame(spark, 5).selectExpr("*", "7L as more"), marked(3))
     assert holds(wider) and "more" in json.dumps(checksum(wider)["metadata"])
     assert [row.more for row in wider.snapshot(spark).where("n = 5").collect()] == [7]
+
+
+def test_rows_of_a_commit_outlast_optimize_and_vacuum_of_another_tool(spark: SparkSession, tmp_path: Path) -> None:
+    table = CommitTable(spark, tmp_path / "t", StructType([*SCHEMA]).add("_batch", "long"))
+    table.create()
+    for batch in range(3):
+        table.append(frame(spark, batch).selectExpr("*", f"{batch}L as _batch"), marked(batch))
+    first = [*table.commits(0)]
+    DeltaTable(table.path).optimize.compact()
+    DeltaTable(table.path).vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False)
+    assert not any((table.path / name).is_file() for commit in first for name in commit.files)
+    assert [[row.n for row in table.rows(spark, commit).collect()] for commit in first] == [[0], [1], [2]]
+    table.append(frame(spark, 3).selectExpr("*", "3L as _batch"), marked(3))
+    last = table.commit(table.newest_version())
+    (table.path / last.files[0]).unlink()
+    with pytest.raises(MissingFile):
+        table.rows(spark, last)
 
 
 def test_rows_are_replaced_and_older_versions_stay(spark: SparkSession, batches: SmallBatches, tmp_path: Path) -> None:

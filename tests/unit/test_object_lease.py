@@ -116,6 +116,13 @@ def test_stopped_holder_goes_on_if_nobody_came(holder: Observer) -> None:
     assert holder.lease.renew() is None
 
 
+def test_holder_is_not_sure_of_what_others_may_have_taken(holder: Observer, other: Observer) -> None:
+    assert (holder.lease.is_held, other.lease.is_held) == (True, False)
+    holder.now += EXPIRES
+    assert not holder.lease.is_held
+    assert (holder.lease.renew(), holder.lease.is_held) == (None, True)
+
+
 def test_removed_lease_is_lost(holder: Observer, file: ObjectPath) -> None:
     file.unlink()
     assert holder.lease.renew() == f"{file} was removed"
@@ -230,6 +237,13 @@ def test_replaced_runner_stops_and_names_the_new_one(quickly: None, layout: Layo
     with pytest.raises(Locked, match=r"has lost its lease of .*: pid 7 on elsewhere .*"), lease.held(layout, stop):
         _replaced(layout)
         assert stop.wait(60)
+
+
+def test_replaced_command_is_interrupted(quickly: None, layout: Layout) -> None:
+    with pytest.raises(Locked, match=r"has lost its lease of .*: pid 7 on elsewhere .*"), lease.held(layout):
+        _replaced(layout)
+        threading.Event().wait(60)
+        pytest.fail("it goes on")
 
 
 def _replaced(layout: Layout) -> None:

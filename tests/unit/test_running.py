@@ -25,10 +25,12 @@ class FakeRun:
     until: int = 1
     full: bool = False
     states: list[str] = field(default_factory=list)
+    shared: list[bool] = field(default_factory=list)
     tries: int = 0
 
-    def write_status(self, state: str = "running") -> None:
+    def write_status(self, state: str = "running", is_shared: bool = True) -> None:
         self.tries += 1
+        self.shared.append(is_shared)
         if self.full:
             raise DISK_FULL
         self.states.append(state)
@@ -43,9 +45,17 @@ def said() -> list[str]:
     return []
 
 
-def follow(run: FakeRun, said: list[str], during: Any = None) -> None:
+@dataclass
+class FakeLease:
+    """A lease, or one that another runner may have taken over."""
+
+    is_held: bool = True
+
+
+def follow(run: FakeRun, said: list[str], during: Any = None, held: FakeLease | None = None) -> None:
     """Follow a run to its end."""
-    running._wait_for_end(cast(Any, run), running.Stopped(), lambda event, **_: said.append(event), during)
+    asked, log = cast(Any, held or FakeLease()), lambda event, **_: said.append(event)
+    running._wait_for_end(cast(Any, run), running.Stopped(), asked, log, during)
 
 
 @pytest.fixture(autouse=True)
@@ -74,3 +84,10 @@ def test_full_disk_does_not_disturb_the_end(tmp_path: Path, said: list[str]) -> 
     run = FakeRun(Layout(tmp_path), until=0, full=True)
     follow(run, said)
     assert (run.states, said) == ([], ["unwritten"])
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_other_machines_learn_the_status_of_the_holder_only(tmp_path: Path, said: list[str], is_held: bool) -> None:
+    run = FakeRun(Layout(tmp_path))
+    follow(run, said, held=FakeLease(is_held))
+    assert {*run.shared} == {is_held}

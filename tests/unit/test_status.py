@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from headrace.errors import TornFile
+from headrace.reading import status as module
 from headrace.reading.status import ProjectStatus, QueryStatus, RunnerStatus, read_status
 from headrace.store import durable
 from headrace.store.layout import Layout
@@ -105,19 +106,64 @@ def _now() -> datetime:
     return datetime.now(timezone.utc)
 
 
+ELSEWHERE = replace(RUNNING, project=replace(RUNNING.project, pid=1))
+"""A runner on another machine."""
+
+
+def leave(layout: Layout, status: ProjectStatus, seconds: float) -> None:
+    """Leave news on the store that are so old by the clock of this machine."""
+    assert layout.shared_status is not None
+    at = datetime.now(timezone.utc) - timedelta(seconds=seconds)
+    durable.write(layout.shared_status, replace(status, at=at).to_json())
+
+
 def shared(store: Store, seconds: float) -> ProjectStatus:
     """What a runner on another machine has left on the store so long ago, as it is read here."""
-    bucket = path_of("memory:///")
-    layout = Layout(store.layout.data_dir, bucket)
-    at = datetime.now(timezone.utc) - timedelta(seconds=seconds)
-    assert layout.shared_status is not None
-    durable.write(layout.shared_status, replace(RUNNING, at=at, project=replace(RUNNING.project, pid=1)).to_json())
+    layout = Layout(store.layout.data_dir, path_of("memory:///"))
+    leave(layout, ELSEWHERE, seconds)
     return read_status(store.project, layout)
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LISTEN_SECONDS", 0.1)
+    monkeypatch.setattr(module, "_POLL_SECONDS", 0.02)
+
+
 @pytest.mark.parametrize(("seconds", "state"), [(6, "running"), (600, "died"), (-86_400, "died")])
-def test_runner_on_another_machine_is_known_by_its_store(store: Store, seconds: float, state: str) -> None:
+def test_runner_on_another_machine_is_known_by_its_store(
+    store: Store, seconds: float, state: str, impatient: None
+) -> None:
     assert shared(store, seconds).project.state == state
+
+
+@pytest.mark.parametrize("apart", [600.0, -600.0])
+def test_runner_whose_clock_is_set_otherwise_is_alive(
+    store: Store, apart: float, impatient: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = Layout(store.layout.data_dir, path_of("memory:///"))
+    leave(layout, ELSEWHERE, apart)
+    monkeypatch.setattr(module.time, "sleep", lambda seconds: leave(layout, ELSEWHERE, apart - seconds))
+    assert read_status(store.project, layout).project.state == "running"
+
+
+@pytest.mark.parametrize("apart", [600.0, -600.0])
+def test_end_on_this_machine_does_not_hide_the_runner_that_took_over(
+    store: Store, apart: float, impatient: None
+) -> None:
+    """Whatever their clocks say, the store has the news of the newer one."""
+    ended = replace(RUNNING.project, state="stopped")
+    store.layout.status.write_text(replace(RUNNING, project=ended, at=_now() + timedelta(seconds=apart)).to_json())
+    assert shared(store, 6).project == ELSEWHERE.project
+
+
+def test_last_word_of_a_run_on_this_machine_is_its_own(store: Store) -> None:
+    """It is written last here, where the store may not be reached any more."""
+    layout = Layout(store.layout.data_dir, path_of("memory:///"))
+    leave(layout, RUNNING, 6)
+    ended = replace(RUNNING, project=replace(RUNNING.project, state="stopped"))
+    layout.status.write_text(ended.to_json())
+    assert read_status(store.project, layout) == ended
 
 
 def test_old_status_of_this_machine_does_not_hide_a_newer_one(store: Store) -> None:

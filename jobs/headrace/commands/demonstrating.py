@@ -106,10 +106,14 @@ def demo(workspace: Workspace) -> int:
     console = Console()
     layout = workspace.layout
     log = event_logger(layout.logs, quiet=console.is_terminal)
-    with stop_on_signals() as stopped, lease.held(layout, stopped.event), workspace.with_broker() as project:
+    with (
+        stop_on_signals() as stopped,
+        lease.held(layout, stopped.event) as held,
+        workspace.with_broker() as project,
+    ):
         _create(project)
         playing = Demo(project, console)
-        code = run_project(selection.narrowed(project, DOMAINS, ()), {}, stopped, log, playing.play)
+        code = run_project(selection.narrowed(project, DOMAINS, ()), {}, stopped, held, log, playing.play)
     if code in (0, 130):
         playing.show()
         _show_tables(workspace)

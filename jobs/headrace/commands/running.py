@@ -22,8 +22,9 @@ from headrace.faults import naming
 from headrace.logs import Attempt, event_logger
 from headrace.project import resets, selection
 from headrace.project.model import Project
-from headrace.reading.status import ProjectStatus
+from headrace.reading.status import ProjectStatus, RunnerState
 from headrace.store import lease
+from headrace.store.lease import Lease
 from headrace.store.paths import check
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ def run(
     if standby:  # what would be refused is refused now, and not at the take-over
         planning.accepted(project, layout, accept_mix, rebuild)
     with stop_on_signals() as stopped:
-        with suppress(KeyboardInterrupt), lease.held(layout, stopped.event, standby):
-            return _run_alone(workspace, project, options, stopped, accept_mix, rebuild)
+        with suppress(KeyboardInterrupt), lease.held(layout, stopped.event, standby) as held:
+            return _run_alone(workspace, project, options, stopped, held, accept_mix, rebuild)
         return stopped.exit_code
 
 
@@ -67,6 +68,7 @@ def _run_alone(
     project: Project,
     options: dict[str, bool],
     stopped: Stopped,
+    held: Lease,
     accept_mix: str | None,
     rebuild: bool,
 ) -> int:
@@ -81,8 +83,8 @@ def _run_alone(
         if rebuild:
             _reset(project, accept_mix is None, log)
         decide = partial(_decided, project, accept_mix, rebuild, log)
-        is_open = planning.is_undecided(project, layout)
-        return run_project(project, {**options, "accepted": mixes}, stopped, log, decide=decide if is_open else None)
+        known, is_open = {**options, "accepted": mixes}, planning.is_undecided(project, layout)
+        return run_project(project, known, stopped, held, log, decide=decide if is_open else None)
 
 
 def _decided(
@@ -107,6 +109,7 @@ def run_project(
     project: Project,
     options: Mapping[str, Any],
     stopped: Stopped,
+    held: Lease,
     log: Callable[..., None],
     during: During | None = None,
     decide: Callable[[SparkSession], planning.Mixes] | None = None,
@@ -129,7 +132,7 @@ def run_project(
         running.prepare()
         running.start()
         log("started", queries=len(running.supervisor.members))
-        failures = _wait_for_end(running, stopped, log, during)
+        failures = _wait_for_end(running, stopped, held, log, during)
         Attempt(_record, layout.artifacts, log)(project, running.status(), time.monotonic() - began)
     for failure in failures:
         log("failed", query=failure.task, cause=failure.cause)
@@ -138,10 +141,17 @@ def run_project(
 
 
 def _wait_for_end(
-    running: Run, stopped: Stopped, log: Callable[..., None], during: During | None
+    running: Run, stopped: Stopped, held: Lease, log: Callable[..., None], during: During | None
 ) -> tuple[Failure, ...]:
-    """Write the status of a run until its end; a full disk affects only `headrace status`, not the run."""
-    write_status = Attempt(running.write_status, running.layout.status, log)
+    """Write the status of a run until its end; a full disk affects only `headrace status`, not the run.
+
+    Other machines do not learn it of a runner that another one may have replaced: they would read it as that one's.
+    """
+
+    def write(state: RunnerState = "running") -> None:
+        running.write_status(state, is_shared=held.is_held)
+
+    write_status = Attempt(write, running.layout.status, log)
     try:
         with _writing_status(write_status):
             if during is not None:

@@ -26,7 +26,12 @@ FINISHED = ("failed", "stopped", "died")
 """States that a query or runner does not leave by itself."""
 
 _SILENCE = 60.0
-"""So many seconds without news from another machine mean that its runner has ended."""
+"""News from another machine that are older by this machine's clock, in seconds, may be the last of their runner."""
+
+LISTEN_SECONDS = 10.0
+"""How long such a runner is listened to: it leaves news every five, and its clock may be set otherwise."""
+
+_POLL_SECONDS = 1.0
 
 _CLOCK_SLACK = 2.0
 """Seconds by which a process may seem younger than the news that it has written itself."""
@@ -105,7 +110,8 @@ class ProjectStatus:
 def read_status(project: Project, layout: Layout) -> ProjectStatus:
     """Return the project's status: that of its status file, unless the process that wrote it has ended.
 
-    Of a runner on another machine it is what that one has last left on the store.
+    Of a runner on another machine it is what that one has last left on the store. Where that seems old, it is looked at
+    for `LISTEN_SECONDS`: clocks of machines are not compared to find out whether a runner is alive.
     """
     return replace(_of_runner(project, layout), tables=read_tables(layout))
 
@@ -131,8 +137,8 @@ def _of_runner(project: Project, layout: Layout) -> ProjectStatus:
     if here is not None and here.project.state not in FINISHED and _alive(here):
         return here
     shared = None if layout.shared_status is None else _read(layout.shared_status)
-    if shared is not None and (here is None or _time(shared) > _time(here)):
-        return shared if shared.project.state in FINISHED or _is_recent(shared) else _died(shared)
+    if layout.shared_status is not None and shared is not None and not _is_same_run(here, shared):
+        return _heard(layout.shared_status, shared)
     if here is None:
         return ProjectStatus(RunnerStatus(project.name, project.target.name))
     return here if here.project.state in FINISHED else _died(here)
@@ -147,12 +153,26 @@ def _read(file: StorePath) -> ProjectStatus | None:
         return ProjectStatus.from_json(data)
 
 
-def _time(status: ProjectStatus) -> float:
-    return status.at.timestamp() if status.at else 0.0
+def _is_same_run(here: ProjectStatus | None, shared: ProjectStatus) -> bool:
+    """Whether what is on the store comes from the last run on this machine, which knows it better; else it is newer."""
+    known = here and (here.project.pid, here.project.started_at)
+    return known == (shared.project.pid, shared.project.started_at)
+
+
+def _heard(file: StorePath, status: ProjectStatus) -> ProjectStatus:
+    """The status of a runner on another machine, which has died if it leaves no more news."""
+    if status.project.state in FINISHED or _is_recent(status):
+        return status
+    deadline = time.monotonic() + LISTEN_SECONDS
+    while time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+        if (news := _read(file)) is not None and news.at != status.at:
+            return news
+    return _died(status)
 
 
 def _is_recent(status: ProjectStatus) -> bool:
-    return abs(time.time() - _time(status)) < _SILENCE
+    return status.at is not None and abs(time.time() - status.at.timestamp()) < _SILENCE
 
 
 def _died(status: ProjectStatus) -> ProjectStatus:

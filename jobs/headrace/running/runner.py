@@ -178,13 +178,13 @@ class Run:
         queries = tuple(member.status() for member in self.supervisor.members)
         return ProjectStatus(me, datetime.now(timezone.utc), queries)
 
-    def write_status(self, state: RunnerState = "running") -> None:
-        """Write the status where `headrace status` reads it."""
+    def write_status(self, state: RunnerState = "running", is_shared: bool = True) -> None:
+        """Write the status where `headrace status` reads it: here and, unless not `is_shared`, on other machines."""
         text, shared = self.status(state).to_json(), self.layout.shared_status
         draft = self.layout.status.with_suffix(".tmp")
         draft.write_text(text)
         draft.replace(self.layout.status)
-        if shared is not None and (state != "running" or time.monotonic() >= self._share_at):
+        if is_shared and shared is not None and (state != "running" or time.monotonic() >= self._share_at):
             self._share_at = time.monotonic() + SHARED_SECONDS
             durable.write(shared, text)
 

@@ -9,6 +9,7 @@ what another process has written.
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -37,6 +38,10 @@ class Lease(Protocol):
     @property
     def is_alive(self) -> bool:
         """Whether whoever holds it is known to be alive."""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this process holds it and nobody can have taken it over, by this machine's monotonic clock."""
 
     def take(self) -> bool:
         """Take the lease if it is free or its holder is dead; False if it is held."""
@@ -72,33 +77,39 @@ def of(folder: StorePath) -> Lease:
 
 
 @contextmanager
-def held(layout: Layout, stop: threading.Event | None = None, standby: bool = False) -> Iterator[None]:
+def held(layout: Layout, stop: threading.Event | None = None, standby: bool = False) -> Iterator[Lease]:
     """Hold the lease of the runner, as `exclusive`."""
-    with exclusive(running(layout), stop, standby):
-        yield
+    with exclusive(running(layout), stop, standby) as lease:
+        yield lease
 
 
 @contextmanager
-def exclusive(work: Work, stop: threading.Event | None = None, standby: bool = False) -> Iterator[None]:
+def exclusive(work: Work, stop: threading.Event | None = None, standby: bool = False) -> Iterator[Lease]:
     """Hold a lease while the block runs; KeyboardInterrupt if `stop` is set while it waits for the lease.
 
-    Locked as soon as the holder proves to be alive, unless on standby. If the lease is lost, `stop` is set so that the
-    block ends, and then Locked is raised with the cause.
+    Locked as soon as the holder proves to be alive, unless on standby. If the lease is lost, the block ends as `stop`
+    is set, or without it by an interrupt of the main thread: what it was about to remove may belong to another
+    process by now. Then Locked is raised with the cause.
     """
-    lease, stop, causes = of(work.folder), stop or threading.Event(), list[str]()
-    _wait(lease, work, stop, standby)
+    lease, causes, end = of(work.folder), list[str](), _interrupt if stop is None else stop.set
+    _wait(lease, work, stop or threading.Event(), standby)
 
     def lose(cause: str) -> None:
         causes.append(cause)
-        stop.set()
+        end()
 
     try:
         with lease.renewed(lose):
-            yield
+            yield lease
     finally:
         lease.release()
         if causes:
             raise Locked(f"this process has lost its lease of {work.name}: {causes[0]}")
+
+
+def _interrupt() -> None:
+    """Raise KeyboardInterrupt in the main thread, also while it waits for an answer."""
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 def _wait(lease: Lease, work: Work, stop: threading.Event, standby: bool) -> None:

@@ -41,8 +41,9 @@ def mend(checkpoint: StorePath, partitions: str, written: int = -1) -> None:
 
 
 def note_synced(checkpoint: StorePath) -> None:
-    """Note that all of a checkpoint is synced, up to the newest batch that is done."""
-    durable.write(checkpoint / _SYNCED, json.dumps({"boot": durable.boot(), "batch": newest_commit(checkpoint)}))
+    """Note that all of a checkpoint on a disk is synced, up to the newest batch that is done."""
+    if isinstance(checkpoint, Path):
+        durable.write(checkpoint / _SYNCED, json.dumps({"boot": durable.boot(), "batch": newest_commit(checkpoint)}))
 
 
 def _may_be_torn(checkpoint: StorePath, batch: int) -> bool:

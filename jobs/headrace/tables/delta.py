@@ -11,6 +11,7 @@ import json
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
@@ -22,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from headrace.errors import HeadraceError, Overtaken, TornFile
+from headrace.errors import HeadraceError, MissingFile, Overtaken, TornFile
 from headrace.spark.columns import no_rows, nullable
 from headrace.spark.materialized import Materialized, write_files
 from headrace.store import damage, durable, parquet
@@ -195,13 +196,36 @@ class CommitTable:
         Valid because the table is append-only, has no deletion vectors and keeps added files until maintenance has
         folded them away. Those of past commits are found in the whole table by the numbers of their batches.
         """
-        damage.refuse(self.path, commits)
+        commits = tuple(map(self.as_stored, commits))
         files = [f"{spark_uri(self.path)}/{unquote(name)}" for commit in commits for name in commit.files]
         past = [commit.batch for commit in commits if commit.is_past and commit.added_rows]
         if not past:
             return session.read.schema(self.schema).parquet(*files) if files else self.no_rows(session)
         old = self._of_batches(session, past)
         return old.unionByName(session.read.schema(self.schema).parquet(*files)) if files else old
+
+    def as_stored(self, commit: Commit) -> Commit:
+        """A commit with files that can be read, or a past one if others have made its files one and removed them.
+
+        TornFile if one is damaged, or gone although nobody has replaced it. Files of a bucket are not looked at.
+        """
+        try:
+            damage.refuse(self.path, [commit])
+        except MissingFile:
+            if not self._is_rewritten(commit):
+                raise
+            return commit.as_past
+        return commit
+
+    def _is_rewritten(self, commit: Commit) -> bool:
+        """Whether the rows of a commit are all there, those of its files that are gone in others that replaced them."""
+        names, replaced = {*commit.files}, dict[str, bool]()
+        with suppress(FileNotFoundError):  # the log begins later
+            for version in range(commit.version + 1, self.newest_version() + 1):
+                removed = [each["remove"] for each in actions_of(self.path, version) if "remove" in each]
+                replaced |= {each["path"]: not each.get("dataChange", True) for each in removed}
+        gone = {name for name in names if not (self.path / unquote(name)).is_file()}
+        return gone <= replaced.keys() and all(replaced.get(name, True) for name in names)
 
     def _of_batches(self, session: SparkSession, batches: Sequence[int]) -> DataFrame:
         """The rows of some batches, wherever they are stored."""

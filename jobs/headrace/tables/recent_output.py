@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.spark.materialized import write_files
 from headrace.spark.streaming.file_list import FileList
-from headrace.store import damage, parquet, trees
+from headrace.store import parquet, trees
 from headrace.store.commits import Commit
 from headrace.store.paths import ObjectPath, StorePath, spark_uri
 from headrace.tables.delta import CommitTable
@@ -70,10 +70,9 @@ class RecentOutput:
             yield commit
 
     def _link(self, commit: Commit) -> None:
+        commit, links = self._table.as_stored(commit), []
         if commit.is_past and commit.added_rows:
             self._copy(commit)
-        links = []
-        damage.refuse(self._table.path, [commit])
         for number, name in enumerate(commit.files):
             link = self.folder / f"{commit.version}-{number}.parquet"
             trees.link(self._table.path / name, link)

@@ -33,6 +33,10 @@ class DiskLease:
         except (OSError, ValueError, KeyError):
             return "a process that has not said who it is"
 
+    @property
+    def is_held(self) -> bool:
+        return bool(self._lock.is_locked)
+
     def take(self) -> bool:
         make_private(self._note.parent)
         try:

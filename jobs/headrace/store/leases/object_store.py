@@ -12,6 +12,7 @@ Rules:
 from __future__ import annotations
 
 import json
+import math
 import os
 import socket
 import threading
@@ -99,7 +100,7 @@ class ObjectLease:
         self._clock = clock
         self._note = Note.of_this_process()
         self._version: Version = {}
-        self._renewed_at = 0.0
+        self._renewed_at = -math.inf
         self._sight: Sight | None = None
 
     @property
@@ -109,6 +110,10 @@ class ObjectLease:
     @property
     def is_alive(self) -> bool:
         return self._sight is not None and self._sight.renewed
+
+    @property
+    def is_held(self) -> bool:
+        return self._clock() - self._renewed_at < EXPIRES
 
     def take(self) -> bool:
         found, now = self._read(), self._clock()
@@ -156,6 +161,7 @@ class ObjectLease:
         while not over.wait(RENEW):
             cause = self._renew_in_time()
             if cause is not None:
+                self._renewed_at = -math.inf
                 lost(cause)
                 return
 
