@@ -34,9 +34,9 @@ def replayed(table: StorePath) -> Iterator[Rejected]:
     """The rejected rows of a landing table that have landed again."""
     if not is_table(table):
         return
-    version = newest(table)
+    version, past = newest(table), History(table)
     while version >= 0:
-        marker = _marker(table, version)
+        marker = _marker(table, version, past)
         yield from (tuple(row) for row in marker.get(LANDED_AGAIN, ()))
         version = int(marker.get(LAST, -1))
 
@@ -45,8 +45,9 @@ def redelivered(table: StorePath) -> Iterator[LeftOut]:
     """The rows that were asked for again, according to a query's table of failed rows."""
     if not is_table(table):
         return
+    past = History(table)
     for version in range(open_table(table).version() + 1):
-        yield from asked_for(_marker(table, version))
+        yield from asked_for(_marker(table, version, past))
 
 
 def asked_for(marker: Mapping[str, Any]) -> Iterator[LeftOut]:
@@ -58,8 +59,9 @@ def asked_for(marker: Mapping[str, Any]) -> Iterator[LeftOut]:
 
 def newest(table: StorePath) -> int:
     """The newest version that landed rows again; -1 if none did."""
+    past = History(table)
     for version in range(open_table(table).version(), -1, -1):
-        if marker := _marker(table, version):
+        if marker := _marker(table, version, past):
             return last_of(version, marker)
     return -1
 
@@ -69,9 +71,9 @@ def last_of(version: int, marker: Mapping[str, Any]) -> int:
     return version if LANDED_AGAIN in marker else int(marker.get(LAST, -1))
 
 
-def _marker(table: StorePath, version: int) -> Mapping[str, Any]:
+def _marker(table: StorePath, version: int, past: History) -> Mapping[str, Any]:
     try:
         return marker_of(actions_of(table, version))
     except FileNotFoundError:  # its entry has left the log
-        past = History(table).find(version)
-        return past.marker if past else {}
+        commit = past.find(version)
+        return commit.marker if commit else {}

@@ -3,6 +3,9 @@
 It lies beside the log, in `_history/`, as a few Parquet files: a row for each commit, with its version, the bytes that
 it added beside the feet of its files, and its marker without what only a replay of the newest batch needs. A reader
 that is behind, or begins at the beginning, finds the old commits here, and their rows by the numbers of their batches.
+
+Each file, a segment, holds neighbouring commits. Small ones are made one until it is large; a large one stays as it is.
+So neither a reader nor the one who adds commits ever has more than a segment in memory, however old the table is.
 """
 
 from __future__ import annotations
@@ -21,17 +24,27 @@ from headrace.store.commits import Commit, actions_of, commit_of, newest_version
 from headrace.store.paths import StorePath
 
 SEGMENTS = 10
-"""From so many files on, they are made one."""
+"""From so many small segments on, they are made one."""
+
+LARGE = 10_000
+"""A segment of so many commits stays as it is."""
 
 _LEFT_OUT = frozenset(("inputs", "offsets", "ids", "seeded"))
 _SCHEMA = pa.schema([("version", pa.int64()), ("bytes", pa.int64()), ("marker", pa.string())])
 
+Segment = tuple[int, int]
+"""The first and the last version of a file."""
+
+Row = tuple[int, int, str]
+"""A version, its bytes, and its marker as JSON."""
+
 
 class History:
-    """The old commits of one table, as they are when first asked for."""
+    """The old commits of one table, up to the newest one when it is first asked for."""
 
     def __init__(self, table: StorePath) -> None:
         self.folder = table / "_history"
+        self._read: tuple[Segment, Mapping[int, Commit]] | None = None
 
     @property
     def upto(self) -> int:
@@ -40,34 +53,62 @@ class History:
 
     def find(self, version: int) -> Commit | None:
         """A commit of this version; None if it is not here."""
-        return self._commits.get(version)
+        try:
+            return self._find(version)
+        except FileNotFoundError:  # its segment has become part of a larger one
+            self.__dict__.pop("_segments", None)
+            return self._find(version)
+
+    def _find(self, version: int) -> Commit | None:
+        read = self._read
+        if read is not None and version in read[1]:
+            return read[1][version]
+        holding = (self._commits(each) for each in self._segments if each[0] <= version <= each[1])
+        return next((found[version] for found in holding if version in found), None)
+
+    def _commits(self, segment: Segment) -> Mapping[int, Commit]:
+        """The commits of a segment; the last one that was read stays in memory, as readers go from one to the next."""
+        found = {
+            version: Commit(version, json.loads(marker), (), size, is_past=True)
+            for version, size, marker in self._rows(segment)
+        }
+        self._read = (segment, found)
+        return found
 
     def add(self, commits: Sequence[Commit], whole_markers: bool = False) -> History:
         """Store more commits, the next ones by version; return the history with them."""
         past = [each.as_past for each in commits]
         rows = [(each.version, each.bytes, json.dumps(_marker(each, whole_markers))) for each in past]
         self._write(rows)
-        if len(self._segments) + 1 >= SEGMENTS:
-            self._merge()
+        History(self.folder.parent)._merge()
         return History(self.folder.parent)
 
     def _merge(self) -> None:
-        segments = [*History(self.folder.parent)._segments]
-        rows = chain.from_iterable(self._rows(segment) for segment in segments)
-        self._write(sorted({version: (version, size, marker) for version, size, marker in rows}.values()))
-        for segment in segments:
+        small = [each for each in self._segments if each[1] - each[0] < LARGE - 1]
+        if len(small) < SEGMENTS:
+            return
+        rows = chain.from_iterable(self._rows(segment) for segment in small)
+        written = self._write(sorted({row[0]: row for row in rows}.values()))
+        for segment in set(small) - written:
             self._file(segment).unlink()
 
-    def _write(self, rows: Sequence[tuple[int, int, str]]) -> None:
+    def _write(self, rows: Sequence[Row]) -> set[Segment]:
+        """Store commits, in segments of at most `LARGE`; return these."""
+        parts = [rows[at : at + LARGE] for at in range(0, len(rows), LARGE)]
+        for part in parts:
+            self._write_segment(part)
+        return {(part[0][0], part[-1][0]) for part in parts}
+
+    def _write_segment(self, rows: Sequence[Row]) -> None:
         columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), _SCHEMA, strict=True)]
         out = io.BytesIO()
         parquet.write_table(pa.table(columns, schema=_SCHEMA), out, compression="zstd")
         durable.write_bytes(self._file((rows[0][0], rows[-1][0])), out.getvalue())
 
-    def _file(self, segment: tuple[int, int]) -> StorePath:
+    def _file(self, segment: Segment) -> StorePath:
         return self.folder / f"{segment[0]:020}-{segment[1]:020}.parquet"
 
-    def _rows(self, segment: tuple[int, int]) -> Iterable[tuple[int, int, str]]:
+    def _rows(self, segment: Segment) -> Iterable[Row]:
         file = self._file(segment)
         data = file.read_bytes()
         with json_files.whole(file, data):
@@ -75,14 +116,9 @@ class History:
         return zip(*(column.to_pylist() for column in found.columns), strict=True)
 
     @cached_property
-    def _segments(self) -> tuple[tuple[int, int], ...]:
+    def _segments(self) -> tuple[Segment, ...]:
         names = (file.stem.partition("-") for file in self.folder.glob("*-*.parquet"))
         return tuple(sorted((int(first), int(last)) for first, _, last in names))
-
-    @cached_property
-    def _commits(self) -> Mapping[int, Commit]:
-        rows = chain.from_iterable(map(self._rows, self._segments))
-        return {version: Commit(version, json.loads(marker), (), size, is_past=True) for version, size, marker in rows}
 
 
 def commits_of(table: StorePath) -> Iterator[Commit]:
