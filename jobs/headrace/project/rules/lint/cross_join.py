@@ -26,7 +26,8 @@ def cross_joins(draft: Draft) -> Iterator[Finding]:
     flows = [draft.flows[file.model.table] for file in draft.files]
     for flow in dict.fromkeys(flows):
         for join in (join for scope in flow.selects for join in stream_joins.joins_of(flow, scope)):
-            if _is_cross(join) and not _is_one_row(join, *join.left) and not _is_one_row(join, join.right):
+            is_one = _is_one_row(join, *join.left) or _is_one_row(join, join.right) or _is_one_key(draft, join)
+            if _is_cross(join) and not is_one:
                 yield Finding(join.place, "cross-join", _MESSAGE)
 
 
@@ -45,6 +46,19 @@ def _is_unknown(join: StreamJoin, condition: exp.Expr) -> bool:
 
 def _is_one_row(join: StreamJoin, *aliases: str) -> bool:
     return all(_has_one(join.flow, join.scope.sources.get(alias)) for alias in aliases)
+
+
+def _is_one_key(draft: Draft, join: StreamJoin) -> bool:
+    """Whether an upsert is joined by constants for all of its key, such as `settings.id = 1`."""
+    source = join.scope.sources.get(join.right)
+    model = draft.models.get(table_name(source)) if isinstance(source, exp.Table) else None
+    pairs = [pair for each in join.equalities() for pair in ((each.left, each.right), (each.right, each.left))]
+    fixed = {
+        column.name.lower()
+        for column, value in pairs
+        if isinstance(column, exp.Column) and value.find(exp.Column) is None and join.sides(column) == {"right"}
+    }
+    return model is not None and bool(model.unique_key) and {key.lower() for key in model.unique_key} <= fixed
 
 
 def _has_one(flow: Flow, source: object) -> bool:
