@@ -14,6 +14,8 @@ from tests.lanes import Lanes
 
 pytest_plugins = ["headrace.testing.plugin"]
 
+OTHERS = ("one-by-one", "restarts")
+
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
@@ -23,6 +25,20 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     """
     if "unit" not in item.path.parts and (nextitem is None or nextitem.path != item.path):
         gc.collect()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the cuts of a case, every run tries all-at-once and, in turn from case to case, one of the two others."""
+    cases = [item for item in items if item.path.suffix == ".yml" and _cut(item) in OTHERS]
+    order = {path: at for at, path in enumerate(dict.fromkeys(item.path for item in cases))}
+    for item in cases:
+        if _cut(item) != OTHERS[order[item.path] % len(OTHERS)]:
+            item.add_marker(pytest.mark.long)
+
+
+def _cut(item: pytest.Item) -> str:
+    return item.name.strip("[]")
 
 
 def pytest_collection_finish() -> None:

@@ -26,6 +26,7 @@ from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable
 from tests.kafka.cluster import Cluster
 from tests.kafka.crash import Crash, Point
+from tests.long import one_of
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.kafka
@@ -135,7 +136,7 @@ POINTS = {
 """The first transaction of a publisher has no rows: it records who publishes now."""
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", one_of(2, POINTS))
 def test_crash_repeats_and_loses_nothing(press: Press, monkeypatch: pytest.MonkeyPatch, point: str) -> None:
     monkeypatch.setattr(outlet, "Producer", Client)
     monkeypatch.setattr(publisher, "CHUNK_ROWS", 2)

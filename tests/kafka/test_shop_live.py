@@ -19,7 +19,7 @@ from tests.kafka.stage import PROJECT, Stage, command
 from tests.post_office import Office, open_office
 from tests.waiting import PATIENCE
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 TOPICS = {"shop-orders": 2, "warehouse-inventory": 1, "customers": 1, "payments": 1}
 LONG = int(PATIENCE * 1000)

@@ -25,6 +25,7 @@ from headrace.testing.runs import disk
 from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.runs.scope import Scope, narrowed
 from headrace.testing.runs.trial import Models
+from tests.long import long
 from tests.spark.calls_oracle import Call, Calls, Half
 
 pytestmark = pytest.mark.spark
@@ -142,7 +143,7 @@ class Fixed(Random):
         return self._numbers.pop(0)
 
 
-@pytest.mark.parametrize(("part", "point"), [(1, 1), (2, 1)], ids=["rows_committed", "late_rows_committed"])
+@pytest.mark.parametrize(("part", "point"), [long(1, 1), (2, 1)], ids=["rows_committed", "late_rows_committed"])
 def test_late_rows_are_stored_once_after_a_crash(models: Models, part: int, point: int) -> None:
     reported_call = case.read(models.project, "tests/models/calls/told_call.yml")
     project = narrowed(models.project, reported_call.tables)

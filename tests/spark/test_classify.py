@@ -15,6 +15,7 @@ from headrace.project.declarations import event_times
 from headrace.project.declarations.event_times import SqlTime
 from headrace.project.model import Topic
 from headrace.spark import session
+from tests.long import long
 from tests.spark.json_cases import (
     ANY,
     CASES,
@@ -112,7 +113,7 @@ def judged(request: pytest.FixtureRequest, landing: SparkSession) -> Mapping[str
     return found
 
 
-@pytest.fixture(scope="module", params=[1, session.SMALL_BATCH_ROWS + 1], ids=["interpreted", "compiled"])
+@pytest.fixture(scope="module", params=[1, long(session.SMALL_BATCH_ROWS + 1)], ids=["interpreted", "compiled"])
 def fuzzed(request: pytest.FixtureRequest, landing: SparkSession) -> Iterator[list[tuple[Topic, Record, Verdict]]]:
     """Random records and the verdicts on them, planned as a batch of some size is."""
     print(f"HEADRACE_TEST_SEED={SEED}")

@@ -12,6 +12,7 @@ from headrace.project import loader
 from headrace.testing.cases.case import Cut
 from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.runs.trial import Models
+from tests.long import one_of
 
 pytestmark = pytest.mark.spark
 
@@ -54,14 +55,14 @@ def models(sandbox: Sandbox) -> Models:
     return Models(sandbox, loader.load(PROJECT, "test"))
 
 
-@pytest.mark.parametrize("cut", ["one-by-one", "all-at-once", "restarts"])
+@pytest.mark.parametrize("cut", one_of(3, ["restarts", "one-by-one", "all-at-once"]))
 def test_right_forms_give_the_same_rows_in_every_cut(models: Models, cut: Cut) -> None:
     found = models.tables([*ROWS], GIVEN, cut)
     sorted_rows = {name: sorted(map(tuple, found[name].select(*COLUMNS[name]).collect()), key=str) for name in ROWS}
     assert sorted_rows == {name: sorted(rows, key=str) for name, rows in ROWS.items()}
 
 
-@pytest.mark.parametrize("cut", ["one-by-one", "all-at-once", "restarts"])
+@pytest.mark.parametrize("cut", one_of(3, ["restarts", "one-by-one", "all-at-once"]))
 def test_group_by_in_the_streaming_engine_counts_all(models: Models, cut: Cut) -> None:
     rows = models.tables(["gold.customer_orders"], GIVEN, cut)["gold.customer_orders"].collect()
     assert [(row.customer, row.order_count) for row in rows] == [("c", 3)]

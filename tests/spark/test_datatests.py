@@ -23,6 +23,7 @@ from headrace.testing.runs.disk import land_batch as land_on_disk
 from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.runs.scope import narrowed
 from headrace.testing.runs.trial import outcome_of
+from tests.long import one_of
 
 pytestmark = pytest.mark.spark
 
@@ -146,7 +147,7 @@ def landed(sandbox: Sandbox, case: cases.Case) -> Landed:
     return land(sandbox.judge, case.project, case.given)
 
 
-@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("cut", one_of(3, CUTS))
 def test_failed_rows_are_the_same_in_every_cut(sandbox: Sandbox, case: cases.Case, landed: Landed, cut: Any) -> None:
     assert list(differences(case, landed, outcome_of(sandbox, case, landed, cut, Random(1)))) == []
 
@@ -157,7 +158,7 @@ def test_batch_reports_what_was_set_aside_until_then(sandbox: Sandbox, case: cas
     assert list(differences(first, landed.up_to(0), outcome)) == []
 
 
-@pytest.mark.parametrize("cut", ["one-by-one", "restarts"])
+@pytest.mark.parametrize("cut", one_of(2, ["restarts", "one-by-one"]))
 def test_streaming_engine_sets_rows_aside_too(sandbox: Sandbox, project: Project, cut: Any) -> None:
     case = cases.read(project, "tests/models/minutes/judged.yml")
     landed = land(sandbox.judge, project, case.given)
@@ -165,7 +166,7 @@ def test_streaming_engine_sets_rows_aside_too(sandbox: Sandbox, project: Project
     assert list(differences(case, landed, outcome)) == []
 
 
-@pytest.mark.parametrize("point", [0, 1, 3])  # before, after the failed rows; after an output
+@pytest.mark.parametrize("point", one_of(2, [0, 1, 3]))  # before, after the failed rows; after an output
 def test_failed_rows_are_stored_once_wherever_it_dies(
     sandbox: Sandbox, case: cases.Case, landed: Landed, point: int
 ) -> None:

@@ -13,6 +13,7 @@ from headrace.queries.refused_changes import TOO_LARGE
 from headrace.testing.cases.case import Cut
 from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.runs.trial import Models
+from tests.long import one_of
 
 pytestmark = pytest.mark.spark
 
@@ -67,7 +68,7 @@ def outcome(models: Models, table: str, given: list[dict[str, Any]], cut: Cut) -
     return rows, [(row["id"], row["_bytes"]) for row in failed]
 
 
-@pytest.mark.parametrize("cut", ["one-by-one", "all-at-once", "restarts"])
+@pytest.mark.parametrize("cut", one_of(3, ["restarts", "one-by-one", "all-at-once"]))
 def test_key_is_set_aside_for_good(models: Models, cut: Cut) -> None:
     large = "x" * LIMIT
     given = [

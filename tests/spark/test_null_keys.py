@@ -14,6 +14,7 @@ from headrace.queries.refused_changes import NULL_KEY as REASON
 from headrace.testing.cases.case import Cut
 from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.runs.trial import Models
+from tests.long import one_of
 
 pytestmark = pytest.mark.spark
 
@@ -108,7 +109,7 @@ def visit(visitor: str | None, page: str | None) -> dict[str, Any]:
     return {"key": None, "value": {"id": visitor, "page": page}}
 
 
-@pytest.mark.parametrize("cut", ["one-by-one", "all-at-once", "restarts"])
+@pytest.mark.parametrize("cut", one_of(3, ["restarts", "one-by-one", "all-at-once"]))
 def test_rows_without_a_key_are_all_kept(models: Models, cut: Cut) -> None:
     given = [
         {"visits": [visit("a", "x"), visit(None, "x"), visit(None, "x")]},
@@ -127,7 +128,7 @@ def test_rows_without_a_key_need_no_order(models: Models) -> None:
     assert models.rows("gold.unordered", given).count() == 3
 
 
-@pytest.mark.parametrize("cut", ["one-by-one", "all-at-once", "restarts"])
+@pytest.mark.parametrize("cut", one_of(3, ["restarts", "one-by-one", "all-at-once"]))
 def test_changes_without_a_whole_key_are_set_aside_and_reported(models: Models, cut: Cut) -> None:
     def at(visitor: str | None, site: str | None, page: str | None) -> dict[str, Any]:
         return {"key": None, "value": {"id": visitor, "site": site, "page": page}}

@@ -10,6 +10,7 @@ from headrace.project import loader
 from headrace.testing.cases.case import Cut
 from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.runs.trial import Models
+from tests.long import one_of
 
 pytestmark = pytest.mark.spark
 
@@ -97,7 +98,7 @@ DUE = {
 }
 
 
-@pytest.mark.parametrize("cut", ["one-by-one", "all-at-once", "restarts"])
+@pytest.mark.parametrize("cut", one_of(3, ["restarts", "one-by-one", "all-at-once"]))
 def test_one_topic_is_read_more_than_once(models: Models, cut: Cut) -> None:
     found = models.tables([*DUE], GIVEN, cut)
     assert {table: _formatted(rows.collect()) for table, rows in found.items()} == {

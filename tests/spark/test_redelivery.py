@@ -166,6 +166,7 @@ def test_mended_models_get_their_rows_once_and_no_other_model_does(stage: Stage)
     assert stage.numbers() == with_missing(before)
 
 
+@pytest.mark.long
 def test_rows_come_as_new_arrivals(stage: Stage) -> None:
     stage.mend()
     stage.ask(Chosen(source="gold.prices"))
@@ -182,6 +183,7 @@ def test_row_of_an_upsert_is_its_newest_change(stage: Stage) -> None:
     assert changes == [(1, 10.0), (2, None)]
 
 
+@pytest.mark.long
 def test_row_that_fails_again_can_be_asked_for_again(stage: Stage) -> None:
     before, prices = stage.numbers(), Chosen(source="gold.prices", reason="divide_by_zero")
     assert stage.ask(prices) == {"gold.prices": 2}
