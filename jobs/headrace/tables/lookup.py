@@ -31,11 +31,6 @@ class Lookup:
         self._version: int | None = None
 
     @property
-    def count(self) -> int:
-        """An upper bound of the number of rows, as of the version that was asked for last."""
-        return self._state.count
-
-    @property
     def leaves(self) -> tuple[DataFrame, ...]:
         """The frames that the rows are made of; the same ones as long as plans over them stay valid."""
         return self._state.leaves
