@@ -3,17 +3,18 @@
 The recorder looks at a folder before each sync, so it sees whatever wrote there: Python, Rust or the JVM. A file's
 content and each name in a folder count as lost until they are synced. A crash state is a choice: of each content that
 is not synced the new one, the old one or a part; of each name that came, went or changed the new state or the old one.
-All prefixes of the trace are among them, as between two syncs every subset is.
+The names of a folder that moves change together, as a rename is whole on every file system with a journal. All prefixes
+of the trace are among the states, as between two syncs every subset is.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from random import Random
 from stat import S_ISDIR
@@ -49,24 +50,30 @@ class Moment:
 
     def states(self, root: int, random: Random) -> Iterator[State]:
         """What the disk may hold if the power goes now."""
-        choices = [*self._contents(), *self._names()]
+        choices = [*self._contents(), *self._renames()]
         whole = Disk({**self.synced.contents, **self.seen.contents}, {**self.synced.names, **self.seen.names})
         for made in _some(choices, random):
             yield _state(_chosen(whole, made), root)
 
-    def _contents(self) -> Iterator[list[Choice]]:
+    def _contents(self) -> Iterator[list[Outcome]]:
         for number, data in self.seen.contents.items():
             old = self.synced.contents.get(number)
             if old != data:
                 left = [b"", data[: len(data) // 2]] if old is None else [old]
-                yield [Choice(number, None, each) for each in dict.fromkeys((data, *left))]
+                yield [(Choice(number, None, each),) for each in dict.fromkeys((data, *left))]
 
-    def _names(self) -> Iterator[list[Choice]]:
+    def _renames(self) -> Iterator[list[Outcome]]:
+        for names in _together([*self._names()]):
+            new = tuple(Choice(each.folder, each.name, each.new) for each in names)
+            yield [new, tuple(Choice(each.folder, each.name, each.old) for each in names)]
+
+    def _names(self) -> Iterator[Renamed]:
         for folder, names in self.seen.names.items():
             old = self.synced.names.get(folder, {})
             for name in sorted({*names, *old}):
                 if names.get(name) != old.get(name) and not _is_draft(name):
-                    yield [Choice(folder, name, names.get(name)), Choice(folder, name, old.get(name))]
+                    here = {names.get(name), old.get(name)} & {*self.seen.names, *self.synced.names}
+                    yield Renamed(folder, name, names.get(name), old.get(name), here)
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,30 @@ class Choice:
     number: int
     name: str | None
     value: Any
+
+
+Outcome = tuple[Choice, ...]
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """A name in a folder that stands for something else now; `moved` are the folders among what it stands for."""
+
+    folder: int
+    name: str
+    new: int | None
+    old: int | None
+    moved: set[int | None]
+
+
+def _together(names: list[Renamed]) -> list[list[Renamed]]:
+    """Names in groups, by the folders that they stand for."""
+    groups: list[tuple[set[int | None], list[Renamed]]] = []
+    for each in names:
+        same = [group for group in groups if group[0] & each.moved]
+        groups = [group for group in groups if group not in same]
+        groups.append((each.moved.union(*(moved for moved, _ in same)), [each, *(n for _, found in same for n in found)]))
+    return [found for _, found in groups]
 
 
 @dataclass
@@ -210,7 +241,7 @@ def committed(state: State, whole: Mapping[str, bytes], table: str) -> int:
     return len(names)
 
 
-def _some(choices: list[list[Choice]], random: Random) -> Iterator[tuple[Choice, ...]]:
+def _some(choices: list[list[Outcome]], random: Random) -> Iterator[tuple[Outcome, ...]]:
     """All combinations; of many, what is all new, all old, one of them old, one of them new, and others by chance."""
     count = 1
     for each in choices:
@@ -227,9 +258,9 @@ def _some(choices: list[list[Choice]], random: Random) -> Iterator[tuple[Choice,
         yield tuple(map(random.choice, choices))
 
 
-def _chosen(whole: Disk, made: tuple[Choice, ...]) -> Disk:
+def _chosen(whole: Disk, made: Iterable[Outcome]) -> Disk:
     contents, names = dict(whole.contents), {number: dict(each) for number, each in whole.names.items()}
-    for choice in made:
+    for choice in chain.from_iterable(made):
         if choice.name is None:
             contents[choice.number] = choice.value
         elif choice.value is None:

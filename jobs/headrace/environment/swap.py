@@ -70,6 +70,7 @@ def finish(layout: Layout) -> None:
             _take_over(root / found.beside / path, root / path, root / found.retired / path, inode)
     else:
         _move_objects(layout, found)
+    trees.sync(root)  # a disk that has lost the moves must still have what they moved
     trees.remove(root / found.beside)
     durable.write(root / found.retired / _NAME, layout.swap.read_text("utf-8"))
     trees.sync(root)
