@@ -101,12 +101,12 @@ class Renamed:
 
 def _together(names: list[Renamed]) -> list[list[Renamed]]:
     """Names in groups, by the folders that they stand for."""
-    groups: list[tuple[set[int | None], list[Renamed]]] = []
-    for each in names:
-        same = [group for group in groups if group[0] & each.moved]
+    groups: list[list[Renamed]] = []
+    for name in names:
+        same = [group for group in groups if any(each.moved & name.moved for each in group)]
         groups = [group for group in groups if group not in same]
-        groups.append((each.moved.union(*(moved for moved, _ in same)), [each, *(n for _, found in same for n in found)]))
-    return [found for _, found in groups]
+        groups.append([name, *chain.from_iterable(same)])
+    return groups
 
 
 @dataclass
