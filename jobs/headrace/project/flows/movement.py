@@ -17,7 +17,7 @@ from sqlglot.optimizer.scope import Scope
 from headrace.project import graph
 from headrace.project.flows.equivalences import Equivalences, Key, Part
 from headrace.project.flows.flow import Flow
-from headrace.project.flows.stream_joins import StreamJoin, joins_of
+from headrace.project.flows.joins import FlowJoin, joins_of
 from headrace.project.model import Model
 from headrace.project.sql.scopes import table_name
 
@@ -250,7 +250,7 @@ class Movement:
                     is_lookup = not other.new and not moving.before
                     yield StateJoin(part, join.join.this, keys, is_lookup, is_lookup and other.own)
 
-    def _met_by(self, part: Part, join: StreamJoin, is_right: bool) -> tuple[Key, ...] | None:
+    def _met_by(self, part: Part, join: FlowJoin, is_right: bool) -> tuple[Key, ...] | None:
         """What the moving side of a join meets the other by."""
         if join.join.args.get("using") or join.join.method.lower() == "natural":
             return None

@@ -13,8 +13,8 @@ from sqlglot.optimizer.scope import Scope
 
 from headrace.project.flows.equivalences import Part
 from headrace.project.flows.flow import Flow
+from headrace.project.flows.joins import joins_of
 from headrace.project.flows.movement import Movement
-from headrace.project.flows.stream_joins import joins_of
 from headrace.project.sql.selects import filters
 from headrace.project.sql.tracing import Made
 

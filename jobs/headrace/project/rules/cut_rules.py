@@ -17,9 +17,9 @@ from headrace.errors import Finding
 from headrace.project import graph
 from headrace.project.flows.draft import Draft
 from headrace.project.flows.equivalences import Key, Part
+from headrace.project.flows.joins import FlowJoin, joins_of
 from headrace.project.flows.movement import Movement, Rows
 from headrace.project.flows.own_rows import OwnRows
-from headrace.project.flows.stream_joins import StreamJoin, joins_of
 from headrace.project.model import Model
 from headrace.project.rules.stream_rules import SET_OPERATIONS, group_keys
 from headrace.project.sql.selects import (
@@ -208,7 +208,7 @@ class _Judge:
             elif not self._is_covered(self._join_keys(part, join)):
                 yield self._finding(part, join.join.this, ANTI_JOINED if join.side == "anti" else JOINED)
 
-    def _is_same_event(self, part: Part, join: StreamJoin) -> bool:
+    def _is_same_event(self, part: Part, join: FlowJoin) -> bool:
         """Return whether both rows of a join come from one event."""
         if any(each.name.lower() == "_arrival" for each in join.join.args.get("using") or ()):
             return True
@@ -216,7 +216,7 @@ class _Judge:
             self._is_arrival(part, each.left) and self._is_arrival(part, each.right) for each in join.equalities()
         )
 
-    def _is_recomputed(self, part: Part, scope: Scope, join: StreamJoin) -> bool:
+    def _is_recomputed(self, part: Part, scope: Scope, join: FlowJoin) -> bool:
         """Return whether each arriving row of the known side recomputes the rows of an upsert that it goes into."""
         if self._model.materialized != "upsert":
             return False
@@ -231,7 +231,7 @@ class _Judge:
                     known |= tables
         return known <= touching
 
-    def _compares_times(self, part: Part, join: StreamJoin) -> bool:
+    def _compares_times(self, part: Part, join: FlowJoin) -> bool:
         for condition in join.conditions():
             for each in condition.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between):
                 sides = [side for side in each.iter_expressions() if self._movement.equivalences.has_time(part, side)]
@@ -239,7 +239,7 @@ class _Judge:
                     return True
         return False
 
-    def _join_keys(self, part: Part, join: StreamJoin) -> tuple[Key, ...]:
+    def _join_keys(self, part: Part, join: FlowJoin) -> tuple[Key, ...]:
         return self._keys(part, [each.left for each in join.equalities()])
 
     def _subqueries(self, part: Part, scope: Scope) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from sqlglot.optimizer.scope import Scope
 from headrace.errors import Finding
 from headrace.project.flows.draft import Draft, streaming_files
 from headrace.project.flows.flow import Flow
-from headrace.project.flows.stream_joins import StreamJoin, of_streams
+from headrace.project.flows.joins import FlowJoin, of_streams
 from headrace.project.rules.stream_rules import group_keys
 from headrace.project.sql.selects import conjuncts, groups
 
@@ -41,7 +41,7 @@ def _message(names: list[str], step: str) -> str:
     return _MESSAGE.format(names=" and ".join(f"`{name}`" for name in names), last=names[-1], step=step)
 
 
-def _of_side(join: StreamJoin, side: tuple[str, ...]) -> list[str]:
+def _of_side(join: FlowJoin, side: tuple[str, ...]) -> list[str]:
     """The event times among the columns of a side that the join, or whatever comes after it, needs."""
     aliases, found = [*map(str.lower, side)], dict[str, None]()
     for column in _needed(join):
@@ -51,7 +51,7 @@ def _of_side(join: StreamJoin, side: tuple[str, ...]) -> list[str]:
     return [*found]
 
 
-def _named(join: StreamJoin, side: tuple[str, ...]) -> set[str]:
+def _named(join: FlowJoin, side: tuple[str, ...]) -> set[str]:
     """The event times of a side that the join's own condition names: of one, the others lose their mark before it."""
     condition, aliases = join.join.args.get("on"), {*map(str.lower, side)}
     columns = condition.find_all(exp.Column) if condition is not None else ()
@@ -62,7 +62,7 @@ def _named(join: StreamJoin, side: tuple[str, ...]) -> set[str]:
     }
 
 
-def _needed(join: StreamJoin) -> Iterator[exp.Column]:
+def _needed(join: FlowJoin) -> Iterator[exp.Column]:
     """The columns that are read in a join or after it: in later joins, and in the other clauses of the select."""
     select = join.scope.expression
     joins = [*select.args["joins"]]

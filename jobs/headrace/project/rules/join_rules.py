@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headrace.errors import Finding
-from headrace.project.flows import stream_joins
+from headrace.project.flows import joins
 from headrace.project.flows.draft import Draft
 
 
 def static_joins(draft: Draft) -> Iterator[Finding]:
     """A table beside a stream is looked up; it cannot wait for the stream."""
-    for join in stream_joins.every(draft):
+    for join in joins.of_streaming_models(draft):
         left, right = join.moves(*join.left), join.moves(join.right)
         waits = {"left": not left and right, "right": left and not right, "full": left != right}
         if waits.get(join.side) or (join.side in ("semi", "anti") and not left and right):

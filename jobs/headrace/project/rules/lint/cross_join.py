@@ -8,10 +8,10 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from headrace.errors import Finding
-from headrace.project.flows import stream_joins
+from headrace.project.flows import joins
 from headrace.project.flows.draft import Draft
 from headrace.project.flows.flow import Flow
-from headrace.project.flows.stream_joins import StreamJoin
+from headrace.project.flows.joins import FlowJoin
 from headrace.project.sql import selects
 from headrace.project.sql.scopes import table_name
 
@@ -25,13 +25,13 @@ def cross_joins(draft: Draft) -> Iterator[Finding]:
     """Rows meet by a condition, unless one side is one row."""
     flows = [draft.flows[file.model.table] for file in draft.files]
     for flow in dict.fromkeys(flows):
-        for join in (join for scope in flow.selects for join in stream_joins.joins_of(flow, scope)):
+        for join in (join for scope in flow.selects for join in joins.joins_of(flow, scope)):
             is_one = _is_one_row(join, *join.left) or _is_one_row(join, join.right) or _is_one_key(draft, join)
             if _is_cross(join) and not is_one:
                 yield Finding(join.place, "cross-join", _MESSAGE)
 
 
-def _is_cross(join: StreamJoin) -> bool:
+def _is_cross(join: FlowJoin) -> bool:
     """Whether no condition relates the sides; one of which it is not known what it names is taken to do so."""
     function = isinstance(join.join.this, exp.Table) and not isinstance(join.join.this.this, exp.Identifier)
     if function or join.join.args.get("using") or join.join.method.lower() == "natural":
@@ -39,16 +39,16 @@ def _is_cross(join: StreamJoin) -> bool:
     return not any(len(join.sides(each)) > 1 or _is_unknown(join, each) for each in join.conditions())
 
 
-def _is_unknown(join: StreamJoin, condition: exp.Expr) -> bool:
+def _is_unknown(join: FlowJoin, condition: exp.Expr) -> bool:
     columns = condition.find_all(exp.Column)
     return any(join.flow.tracing.owner(column, join.scope) is None for column in columns)
 
 
-def _is_one_row(join: StreamJoin, *aliases: str) -> bool:
+def _is_one_row(join: FlowJoin, *aliases: str) -> bool:
     return all(_has_one(join.flow, join.scope.sources.get(alias)) for alias in aliases)
 
 
-def _is_one_key(draft: Draft, join: StreamJoin) -> bool:
+def _is_one_key(draft: Draft, join: FlowJoin) -> bool:
     """Whether an upsert is joined by constants for all of its key, such as `settings.id = 1`."""
     source = join.scope.sources.get(join.right)
     model = draft.models.get(table_name(source)) if isinstance(source, exp.Table) else None

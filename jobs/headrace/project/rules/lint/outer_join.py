@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from headrace.errors import Finding
 from headrace.project.flows.draft import Draft
-from headrace.project.flows.stream_joins import of_streams
+from headrace.project.flows.joins import of_streams
 
 
 def outer_joins(draft: Draft) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""The joins of models in Spark's streaming engine: what moves, and what bounds the time between both sides."""
+"""The joins of models: what moves on either side, and what bounds the time between the two."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _RANGES = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 
 
 @dataclass(frozen=True)
-class StreamJoin:
-    """One join with a moving relation: `left` are the aliases before it, `right` is the one it adds."""
+class FlowJoin:
+    """One join of a select: `left` are the aliases before it, `right` is the one it adds."""
 
     flow: Flow
     scope: Scope
@@ -78,14 +78,14 @@ class StreamJoin:
         return any(time is not False for time in times) or any("window" in name.name.lower() for name in using)
 
 
-def every(draft: Draft) -> Iterator[StreamJoin]:
+def of_streaming_models(draft: Draft) -> Iterator[FlowJoin]:
     """Yield all joins of streaming models."""
     for model, flow in streaming_flows(draft):
         for scope in flow.selects:
             yield from joins_of(flow, scope, model.output_mode == "update")
 
 
-def joins_of(flow: Flow, scope: Scope, update: bool = False) -> Iterator[StreamJoin]:
+def joins_of(flow: Flow, scope: Scope, update: bool = False) -> Iterator[FlowJoin]:
     """Yield the joins of one select in the order in which they are written."""
     joins = scope.expression.args.get("joins") or ()
     first = scope.expression.args.get("from_")
@@ -93,13 +93,13 @@ def joins_of(flow: Flow, scope: Scope, update: bool = False) -> Iterator[StreamJ
     for join in joins:
         name = join.this.alias_or_name
         if isinstance(join.this, (exp.Table, exp.Subquery)) and name in scope.sources:
-            yield StreamJoin(flow, scope, join, tuple(before), name, update)
+            yield FlowJoin(flow, scope, join, tuple(before), name, update)
         before.append(name)
 
 
-def of_streams(draft: Draft) -> Iterator[StreamJoin]:
+def of_streams(draft: Draft) -> Iterator[FlowJoin]:
     """Yield the joins of two streams."""
-    yield from (join for join in every(draft) if join.moves(*join.left) and join.moves(join.right))
+    yield from (join for join in of_streaming_models(draft) if join.moves(*join.left) and join.moves(join.right))
 
 
 def conjuncts(condition: exp.Expr) -> list[exp.Expr]:
