@@ -11,15 +11,15 @@ from pyspark.sql.types import StructType
 
 from headrace.project.model import Input, Model, Project, Query
 from headrace.queries.inputs import InputLog, Inputs
-from headrace.queries.sources import Tables, source_name, stored, weight_of
+from headrace.queries.sources import Tables, plain, source_name, stored
 from headrace.spark.binding import Binder, at_moment, stored_inputs
 from headrace.spark.failures import ModelFailed
 from headrace.spark.implementations import materialize, small_batches
 from headrace.spark.materialized import with_batch
 from headrace.spark.session import child, tune
 from headrace.store.layout import Layout
+from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable
-from headrace.tables.state import KeyedState, Stored
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,8 @@ class SnapshotQuery:
         self._refs = {ref.table: ref for ref in stored_inputs(project, query)}
         self._sources = {name: self._tables.of(ref) for name, ref in self._refs.items()}
         self.sources = {source_name(project, ref) for ref in self._refs.values()}
-        self._current = {
-            name: FollowedState(self.session, self._sources[name], project.model(name), layout)
-            for name in self._refs
-            if not name.startswith("bronze.") and project.model(name).materialized == "upsert"
-        }
+        batches = small_batches(self.session)
+        self._lookups = {name: self._tables.lookup(batches, plain(name)) for name in self._refs}
         self._next = 0
         self._due: datetime | None = None
 
@@ -87,8 +84,8 @@ class SnapshotQuery:
     def drop(self) -> None:
         """Forget what is cached; the next step starts from the tables."""
         self._due = None
-        for current in self._current.values():
-            current.drop()
+        for lookup in filter(None, self._lookups.values()):
+            lookup.drop()
 
     def _recover(self, now: datetime) -> Inputs | None:
         """Find out where to go on; the inputs of a snapshot that was begun and not committed, if there is one."""
@@ -136,52 +133,16 @@ class SnapshotQuery:
         return SnapshotReport(inputs.batch, _moment(inputs), rows.count)
 
     def _rows(self, ref: Input, version: int) -> DataFrame:
-        if ref.table in self._current and not ref.versions:
-            return self._current[ref.table].as_of(version)
-        return self._tables.as_of(ref, version)
+        lookup = self._lookups[ref.table]
+        if lookup is None or ref.versions:
+            return self._tables.as_of(ref, version)
+        tune(self.session, lookup.weight(version))
+        return lookup.as_of(version, CommitCache())
 
 
 def within(due: datetime | None, now: datetime, pause: timedelta) -> datetime:
     """When the next snapshot is due, a pause from now at most: the clock by which it was planned may be put back."""
     return now if due is None else min(due, now + pause)
-
-
-class FollowedState:
-    """The current rows of another query's upsert model, cached in memory and updated from its change log.
-
-    A snapshot costs what has changed since the one before, and nothing is read when nothing has.
-    """
-
-    def __init__(self, session: SparkSession, log: CommitTable, model: Model, layout: Layout) -> None:
-        self._session = session
-        self._stored = Stored.beside(log, layout.table(model.table), model.query or model.name)
-        self._log = log
-        self._state = KeyedState(small_batches(session), log, model.unique_key)
-        self._version = -1
-
-    def as_of(self, version: int) -> DataFrame:
-        """The rows as of a version of the change log."""
-        if self._version < 0 or version < self._version:
-            self._state.load(self._batches_until(version), self._stored)
-            self._version = version
-        changed = [self._log.commit(number) for number in range(self._version + 1, version + 1)]
-        tune(self._session, max(weight_of(changed), self._state.count))
-        if changed:
-            changes = materialize(self._log.rows(self._session, *changed))
-            self._state.apply(changes)
-            changes.release()
-        self._version = version
-        return self._state.read()
-
-    def drop(self) -> None:
-        """Forget the rows; the change log has them."""
-        self._state.drop()
-        self._version = -1
-
-    def _batches_until(self, version: int) -> int:
-        """How many batches the change log held as of a version; not every commit is one."""
-        commits = (self._log.commit(number) for number in range(version, -1, -1))
-        return next((commit.batch + 1 for commit in commits if commit.batch >= 0), 0)
 
 
 def _every(project: Project, model: Model) -> float | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
+from headrace.spark.session import SMALL_BATCH_ROWS
 from headrace.spark.small_batches import SmallBatches
 from headrace.store.commits import Commit
 from headrace.tables.commit_cache import CommitCache
@@ -35,11 +36,19 @@ class Lookup:
         """The frames that the rows are made of; the same ones as long as plans over them stay valid."""
         return self._state.leaves
 
+    def weight(self, version: int) -> int:
+        """About how many rows of usual size it takes to get to a version of the log."""
+        changed = self._changed(version)
+        if changed is None:
+            changed = self._log.past(self._newest_batch(version) + 1)
+        return SMALL_BATCH_ROWS + 1 if changed is None else max(self._state.count, sum(each.weight for each in changed))
+
     def as_of(self, version: int, cache: CommitCache) -> DataFrame:
         """The rows as of a version of the log; below 0, there is none yet."""
-        if self._version is None or not 0 <= version - self._version <= _MOST_COMMITS:
+        changed = self._changed(version)
+        if changed is None:
             self._load(version)
-        elif changed := [commit for commit in self._after(self._version, version) if commit.added_rows]:
+        elif changed:
             self._take_in(changed, cache)
         self._version = version
         return self._state.read()
@@ -51,12 +60,19 @@ class Lookup:
 
     def _load(self, version: int) -> None:
         self._version = None  # until all of it is here
-        batches = (self._log.commit(each).batch for each in range(version, -1, -1))
-        newest = next((batch for batch in batches if batch >= 0), -1)  # upkeep makes commits without a batch
-        self._state.load(newest + 1, self._stored)
+        self._state.load(self._newest_batch(version) + 1, self._stored)
 
-    def _after(self, known: int, version: int) -> list[Commit]:
-        return [self._log.commit(each) for each in range(known + 1, version + 1)]
+    def _newest_batch(self, version: int) -> int:
+        """The last batch as of a version; upkeep makes commits without one."""
+        batches = (self._log.commit(each).batch for each in range(version, -1, -1))
+        return next((batch for batch in batches if batch >= 0), -1)
+
+    def _changed(self, version: int) -> list[Commit] | None:
+        """The commits with rows that are still to be taken in; None where all is to be loaded."""
+        if self._version is None or not 0 <= version - self._version <= _MOST_COMMITS:
+            return None
+        commits = (self._log.commit(each) for each in range(self._version + 1, version + 1))
+        return [commit for commit in commits if commit.added_rows]
 
     def _take_in(self, commits: Sequence[Commit], cache: CommitCache) -> None:
         self._version = None
