@@ -80,8 +80,7 @@ class Press:
         publish = Publish(topic=self.name, key="name", value=(("text", "text"),), start=start)
         inputs: tuple[Any, ...] = ()
         model = Model("gold", name, "news", "news.sql", "", "", "append", "micro_batch", None, inputs, publish=publish)
-        notes = self.folder / "set_aside"
-        return Publisher(self.spark, model, self.table, out, notes, commit_cache=commit_cache, replaced=replaced)
+        return Publisher(self.spark, model, self.table, out, self.folder, commit_cache=commit_cache, replaced=replaced)
 
     def restore(self, copy: Path | None) -> None:
         """Put a copy of the table in its place, or a new one without rows; what is added is numbered on."""
@@ -216,6 +215,26 @@ def test_progress_that_is_lost_with_an_answer_is_asked_for(press: Press, monkeyp
     press.cluster.create({f"{press.name}-progress": 1})
     with pytest.raises(InvalidProject, match="publish-history"):
         made.step()
+
+
+@pytest.mark.parametrize("start", [None, "earliest", "latest"])
+def test_progress_that_was_deleted_is_missed_by_the_next_run(
+    press: Press, start: Literal["earliest", "latest"] | None
+) -> None:
+    """What `start` says was done when the table was first published; to do it again would double rows, or lose some."""
+    press.add("a")
+    exhaust(press.publisher(start=start))
+    press.add("b")
+    press.cluster.delete(f"{press.name}-progress")
+    press.cluster.create({f"{press.name}-progress": 1})
+    with pytest.raises(
+        InvalidProject, match=r"publish-history: .*that topic was deleted.* Remove .*one\.json, and set"
+    ):
+        press.publisher(start=start).open()
+    (press.folder / "published" / "one.json").unlink()
+    if start is not None:
+        exhaust(press.publisher(start=start))
+    assert press.seen == ["a", *(["a", "b"] if start == "earliest" else [])]
 
 
 def test_zombie_is_fenced_off(press: Press) -> None:

@@ -56,7 +56,7 @@ class Office:
         model = Model(
             "gold", "routed", "news", "routed.sql", "", "", "append", "micro_batch", None, (), publish=publish
         )
-        return Publisher(self.spark, model, self.table, outlet, self.folder / "set_aside")
+        return Publisher(self.spark, model, self.table, outlet, self.folder)
 
     def add(self, *topics: str | None) -> None:
         """Append a row for each topic, in one commit; its text is its number."""
@@ -71,7 +71,7 @@ class Office:
     @property
     def set_aside(self) -> list[tuple[str, str]]:
         """Key and reason of each row that was set aside."""
-        file = self.folder / "set_aside" / "routed.ndjson"
+        file = self.folder / "routed.ndjson"
         notes = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
         return [(note["key"], note["reason"]) for note in notes]
 

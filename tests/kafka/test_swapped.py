@@ -66,7 +66,7 @@ class News:
         )
         table = CommitTable(self.spark, self.path, SCHEMA)
         find_retired = retired_tables(self.spark, self.layout, self.model)
-        return Publisher(self.spark, self.model, table, out, self.folder / "set_aside", find_retired=find_retired)
+        return Publisher(self.spark, self.model, table, out, self.folder, find_retired=find_retired)
 
     def write(self, path: Path, *batches: list[Told]) -> CommitTable:
         """Create a table, or continue it: a commit for each batch of names and texts."""

@@ -20,7 +20,13 @@ from tests import buckets
 
 ROOT = Path(__file__).parents[2]
 SENT = {"gold.a": {"table": "x", "version": 3, "position": 0}}
-SET = ("checkpoints/q/offsets/0", "declared/q.json", "set_aside/a.ndjson", "tables/gold/a/f.parquet")
+SET = (
+    "checkpoints/q/offsets/0",
+    "declared/q.json",
+    "published/a.json",
+    "set_aside/a.ndjson",
+    "tables/gold/a/f.parquet",
+)
 OUTSIDE = ("broker/log", "mail/letters.sqlite", "locks/lease.json")
 PLACES = {"disk to disk": "dd", "bucket to bucket": "bb", "disk to bucket": "db", "bucket to disk": "bd"}
 
@@ -137,7 +143,10 @@ def test_backup_that_was_changed_is_not_taken_for_whole(tmp_path: Path) -> None:
 
 REFUSED = [
     (("shop", True, None), "a backup of the project shop"),
-    (("headrace_demo", False, None), "is not empty: it has tables, checkpoints, declared, set_aside; `--replace`"),
+    (
+        ("headrace_demo", False, None),
+        "is not empty: it has tables, checkpoints, declared, set_aside, published; `--replace`",
+    ),
 ]
 
 

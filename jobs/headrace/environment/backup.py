@@ -23,7 +23,7 @@ from headrace.store.delta_tables import id_of
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
 
-FOLDERS = ("tables", "checkpoints", "declared", "rebuild", "retired", "set_aside")
+FOLDERS = ("tables", "checkpoints", "declared", "rebuild", "retired", "set_aside", "published")
 _MANIFEST = "backup.json"
 _FORMAT = 1
 

@@ -14,6 +14,7 @@ from pyspark.sql import Row, SparkSession
 
 from headrace.errors import Finding, HeadraceError, InvalidProject, Place
 from headrace.project.model import Macro, Model, Publish
+from headrace.publishing.begun import Begun
 from headrace.publishing.messages import as_json, message_rows, one_by_one
 from headrace.publishing.outlet import TIMEOUT, Outlet, client_errors, is_fenced, read_progress
 from headrace.publishing.positions import Standing, rows_of
@@ -66,7 +67,7 @@ class Publisher:
         model: Model,
         table: CommitTable,
         outlet: Outlet,
-        notes: StorePath,
+        store: StorePath,
         barrier: Mapping[str, int] | None = None,
         find_retired: Find = lambda _: None,
         commit_cache: CommitCache | None = None,
@@ -75,7 +76,8 @@ class Publisher:
     ) -> None:
         """`find_retired` finds a table that a swap has put aside; `macros` are those that the message may use.
 
-        `replaced` are the ids of the tables that resets have removed; None if they are not known.
+        `store` has the publisher's notes. `replaced` are the ids of the tables that resets have removed; None if they
+        are not known.
         """
         assert model.publish is not None
         self.model = model
@@ -85,7 +87,8 @@ class Publisher:
         self._publish: Publish = model.publish
         self._table = table
         self.outlet = outlet
-        self._notes = Notes(notes / f"{model.name}.ndjson")
+        self._notes = Notes(store / "set_aside" / f"{model.name}.ndjson")
+        self._begun = Begun(store / "published" / f"{model.name}.json")
         self._barrier = dict(barrier or {})
         self._find_retired = find_retired
         self._replaced = replaced
@@ -134,6 +137,7 @@ class Publisher:
             found = read_progress(self.outlet)
             begin = self._unrecorded() if found is None else self._taken_up(found)
             self._try_send([], begin)  # whoever is fenced off by this learns by whom
+            self._begun.note(self.outlet.progress_topic)
             self._progress = begin
 
     def finding(self, found: Recorded) -> Finding | None:
@@ -152,19 +156,21 @@ class Publisher:
         return self._recorded or self._first_progress()
 
     def _first_progress(self) -> Progress:
-        """Where a table begins of which nobody knows whether it was published; one with rows as the model declares."""
+        """Where a table begins that was never published; one with rows as the model declares."""
         history = [commit for commit in self._table.commits(-1) if commit.batch >= 0]
-        if history and (self._publish.start is None or self._progress.table_id):
+        if history and (self._publish.start is None or self._begun):
             raise InvalidProject([self._history_finding(len(history))])
         if not history or self._publish.start == "earliest":
             return Progress(self._table.id())
         return Progress(self._table.id(), history[-1].version + 1, rows=rows_of(history))
 
     def _history_finding(self, commits: int) -> Finding:
+        was_begun = "that topic was deleted, or is another one" if self._begun else "it was never published here"
+        asked = f"Remove {self._begun.file}, and set in publish" if self._begun else "Add to publish"
         message = (
             f"{self.model.table} has rows in {commits} commits, and topic {self.outlet.progress_topic} does not say "
-            "how far they were sent: it was never published here, or that topic was deleted. Add to publish "
-            "`start: earliest` to send them all, or `start: latest` to send only what comes from now on"
+            f"how far they were sent: {was_begun}. {asked} `start: earliest` to send them all, or `start: latest` to "
+            "send only what comes from now on"
         )
         return Finding(self.model.header_places.get("publish", Place(self.model.path)), "publish-history", message)
 

@@ -330,9 +330,9 @@ class Run:
         outlet = Outlet.of(self.project, model, self._rules())
         table = stored(self._spark, self.layout, model, schemas[model.table])
         reset = resets.read_note(self.layout.checkpoint(model.query or model.name))
-        find_retired, notes = retired_tables(self._spark, self.layout, model), self.layout.root / "set_aside"
+        find_retired, store = retired_tables(self._spark, self.layout, model), self.layout.root
         shared = (self._commit_cache, macros_of(self.project, [model]), reset.removed)
-        return Publisher(self._spark, model, table, outlet, notes, reset.barrier, find_retired, *shared)
+        return Publisher(self._spark, model, table, outlet, store, reset.barrier, find_retired, *shared)
 
     def _rules(self) -> Rules:
         """The rules for topics that rows name: none may be a source, or another model's topic."""

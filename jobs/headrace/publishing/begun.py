@@ -1,0 +1,29 @@
+"""A note in the store that a model has been published: by it, a record that Kafka has lost is missed.
+
+How far a table was sent is known by Kafka alone. Without a record a publisher would take its table for one that was
+never sent, and do what the model declares for that case: send all rows again, or none of those that wait.
+"""
+
+from __future__ import annotations
+
+import json
+
+from headrace.store import durable
+from headrace.store.paths import StorePath
+
+
+class Begun:
+    """The note of one publisher; it is written once Kafka holds the publisher's first record."""
+
+    def __init__(self, file: StorePath) -> None:
+        self.file = file
+        self._is_known = False
+
+    def __bool__(self) -> bool:
+        return self._is_known or self.file.is_file()
+
+    def note(self, progress_topic: str) -> None:
+        """From now on a record is expected on this topic."""
+        if not self:
+            durable.write(self.file, json.dumps({"progress_topic": progress_topic}))
+        self._is_known = True
