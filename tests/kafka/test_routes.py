@@ -71,7 +71,7 @@ class Office:
     @property
     def set_aside(self) -> list[tuple[str, str]]:
         """Key and reason of each row that was set aside."""
-        file = self.folder / "routed.ndjson"
+        file = self.folder / "set_aside" / "routed.ndjson"
         notes = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
         return [(note["key"], note["reason"]) for note in notes]
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from deltalake import DeltaTable
 
-from headrace.store import durable, maintenance, parquet
+from headrace.store import delta_tables, durable, maintenance, parquet
 from headrace.store.commits import entry_path
 from headrace.store.history import History
 from headrace.store.maintenance import Maintenance, Policy
 from headrace.store.removal import data_files
+from headrace.tables.delta import ReplacedTable
 from tests.long import one_of
+from tests.unit.plain_rows import ROWS, Plain
 from tests.unit.synthetic_table import SyntheticTable, ids
 
 AT_ONCE = Policy(keep_history=0.0, kept=20, worth=25)
@@ -236,3 +238,31 @@ def test_files_of_a_version_that_is_read_stay(table: SyntheticTable) -> None:
         work.step(bound=DeltaTable(table.path).version())
         table.append(30)
     assert len(table.files) < 100
+
+
+@pytest.mark.parametrize(("large", "copies"), [(0, 2), (1 << 20, 40)], ids=["large", "small"])
+def test_few_copies_of_large_rows_that_are_replaced_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int, copies: int
+) -> None:
+    monkeypatch.setattr(maintenance, "LARGE", large)
+    table = ReplacedTable(cast(Any, None), tmp_path / "t", ROWS)
+    table.create()
+    work = Maintenance(tmp_path / "t", Policy(keep_history=0.0, kept=20, worth=20, is_replaced=True))
+    most = 0
+    for batch in range(110):
+        table.replace(Plain.of(batch), {"query": "q", "batch": batch, "rows": 2})
+        work.step()
+        most = max(most, len([*table.path.glob("batch-*/*.parquet")]))
+    assert most == copies
+    assert DeltaTable(tmp_path / "t").to_pyarrow_table().column("n").to_pylist() == [218, 219]
+
+
+def test_newest_version_may_have_a_checkpoint_already(table: SyntheticTable) -> None:
+    table.append(100)
+    work = Maintenance(table.path, AT_ONCE)
+    delta_tables.create_checkpoint(table.path)
+    done = work.step()
+    assert done is not None and done.compacted > 0
+    delta_tables.create_checkpoint(table.path)
+    delta_tables.create_checkpoint(table.path)
+    assert table.ids == ids(100)

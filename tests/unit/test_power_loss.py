@@ -8,21 +8,18 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any, cast
 
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
 from pyspark.sql.types import StructType
 
 from headrace.environment import swap
 from headrace.project import resets
 from headrace.project.resets import ResetNote
 from headrace.queries.inputs import InputLog, Inputs
-from headrace.spark.materialized import Materialized
 from headrace.store.delta_tables import is_table, open_table
 from headrace.store.history import commits_of
 from headrace.store.layout import Layout
@@ -32,39 +29,13 @@ from headrace.tables.delta import CommitTable
 from headrace.tables.key_runs import SCHEMA, KeyRuns
 from tests import power
 from tests.power import State, Step
+from tests.unit.plain_rows import ROWS, Plain
 
-ROWS = StructType().add("n", "long").add("_batch", "long")
 WIDER = StructType([*ROWS.fields]).add("more", "string")
 
 
 Left = tuple[State, int]
 """A state, and how many steps somebody was told of by then."""
-
-
-@dataclass(frozen=True)
-class Plain(Materialized):
-    """Rows that are written as the JVM does: into a new folder, without a sync."""
-
-    rows: tuple[tuple[int, int], ...]
-
-    @classmethod
-    def of(cls, batch: int) -> Plain:
-        return cls(cast(Any, None), 2, ((2 * batch, batch), (2 * batch + 1, batch)))
-
-    def write(self, folder: StorePath) -> None:
-        assert isinstance(folder, Path)
-        folder.mkdir()
-        columns = {
-            name: pa.array(each, pa.int64())
-            for name, each in zip(ROWS.names, zip(*self.rows, strict=True), strict=True)
-        }
-        parquet.write_table(pa.table(columns), folder / "part-00000.parquet")
-        (folder / ".part-00000.parquet.crc").write_bytes(b"a checksum of Hadoop's")
-
-    def release(self) -> None: ...
-
-    def narrowed(self, fewer: Any) -> Materialized:
-        raise NotImplementedError
 
 
 class Query:

@@ -101,7 +101,7 @@ class Group:
         self._routine = Routine(project, query, self.batches, self._tables, self.outputs, self.tests)
         self._next = 0
         self._ready = False
-        self._storing = StoringTimes()
+        self._storing = StoringTimes.of(project, query)
 
     def create_tables(self) -> None:
         """Create what this group writes, so that readers find tables before the first row."""
@@ -128,10 +128,11 @@ class Group:
 
     def store_current(self) -> None:
         """Let plain Delta readers see the current rows; the change log has had them all along."""
+        upserts = [output for output in self.outputs.values() if isinstance(output, UpsertOutput)]
         with self._storing.measured():
-            for output in self.outputs.values() if self._ready else ():
-                if isinstance(output, UpsertOutput):
-                    output.store_current(self._next - 1)
+            for output in upserts if self._ready else ():
+                output.store_current(self._next - 1)
+        self._storing.bytes = max((output.stored_bytes for output in upserts), default=0)
 
     def rest(self) -> None:
         """End cleanly: leave the current rows, and a note if nothing waits for time to pass."""

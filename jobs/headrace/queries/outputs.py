@@ -200,6 +200,12 @@ class UpsertOutput:
             self.state.store_current(self._current, batch)
         self._unstored = False
 
+    @property
+    def stored_bytes(self) -> int:
+        """How large the rows were when they were written last."""
+        newest = self._current.newest()
+        return newest.bytes if newest else 0
+
     def _is_stored(self) -> bool:
         """Whether the rows are written as of the newest change, and nobody has removed any since."""
         newest = self._current.newest()

@@ -19,7 +19,6 @@ from headrace.landing.landing_time import PUT_BACK
 from headrace.publishing.publisher import Publisher
 from headrace.queries.group import Group
 from headrace.queries.snapshot import SnapshotQuery
-from headrace.queries.storing import StoringTimes
 from headrace.reading.status import QueryKind, QueryStatus
 from headrace.running.pace import Pace
 from headrace.streaming.native import NativeQuery
@@ -267,7 +266,6 @@ class NativeTask:
         self._signals, self._log, self._after = signals, log, after
         self._last: int | None = None
         self._rows = 0
-        self._storing = StoringTimes()
 
     def step(self) -> bool:
         if self.query.running is None:
@@ -281,7 +279,7 @@ class NativeTask:
         if error is not None:
             raise error
         self._report(running.lastProgress)
-        if self._storing.is_due:
+        if self.query.storing.is_due:
             self._store_current()
         return not ended
 
@@ -290,9 +288,10 @@ class NativeTask:
         return self.query.running is not None and self.query.running.lastProgress is not None
 
     def _store_current(self) -> None:
-        with self._storing.measured():
+        with self.query.storing.measured():
             if self.query.current:
                 self.query.current.store()
+                self.query.storing.bytes = self.query.current.stored_bytes
 
     def _report(self, progress: StreamingQueryProgress | None) -> None:
         if progress and progress["batchId"] != self._last:

@@ -41,8 +41,7 @@ def tables(project: Project, layout: Layout) -> Iterator[tuple[str, StorePath, P
 
 def _tables_of(model: Model, layout: Layout, seconds: float) -> Iterator[tuple[str, StorePath, Policy]]:
     if model.materialized == "upsert":
-        # Each commit leaves the whole table behind, and nobody reads it commit by commit.
-        yield model.table, layout.table(model.table), Policy(seconds, kept=20, worth=20)
+        yield model.table, layout.table(model.table), Policy(seconds, kept=20, worth=20, is_replaced=True)
         yield f"changes of {model.table}", layout.changes(model.table), Policy(seconds)
     else:
         yield model.table, layout.table(model.table), Policy(seconds, model.keep)

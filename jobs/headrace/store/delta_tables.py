@@ -117,8 +117,11 @@ def create_checkpoint(path: StorePath) -> None:
         draft.mkdir()
         for file in _since_checkpoint(log):
             os.link(log / file.name, draft / file.name)
-        open_table(Path(folder)).create_checkpoint()
-        newest = max(draft.glob("*.checkpoint.parquet"), key=lambda file: file.name)
+        table = open_table(Path(folder))
+        newest = draft / f"{table.version():020}.checkpoint.parquet"
+        if newest.exists():
+            return
+        table.create_checkpoint()
         durable.write_bytes(log / newest.name, newest.read_bytes())
         durable.write_bytes(log / _POINTER, (draft / _POINTER).read_bytes())
 

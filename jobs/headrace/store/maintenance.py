@@ -58,6 +58,9 @@ WORTH = 80
 SMALL = 8 << 20
 """Bytes: files below are made one, up to about this size."""
 
+LARGE = 1 << 20
+"""Bytes: a commit that leaves more behind is worth a pass of its own."""
+
 _ATTEMPTS = 20
 _CHECKSUMS = 20
 """Nobody asks for the checksum of an older version."""
@@ -86,6 +89,8 @@ class Policy:
     """How a table is kept: seconds until what was replaced is removed, and commits that stay or are worth a pass.
 
     `whole_markers` keeps all that commits say of themselves. `keep` is how many seconds rows stay, None for all time.
+    `is_replaced` says that a commit leaves behind all that was there, and that nobody reads commit by commit: then the
+    newest one stays, and each is worth a pass if it is large.
     """
 
     keep_history: float
@@ -93,6 +98,7 @@ class Policy:
     kept: int = KEPT
     worth: int = WORTH
     whole_markers: bool = False
+    is_replaced: bool = False
 
 
 class Maintenance:
@@ -143,13 +149,18 @@ class Maintenance:
 
     def _maintain(self, bound: int | None, worth: int | None) -> Upkeep | None:
         newest, history = newest_version(self.path), History(self.path)
-        upto = newest - self._policy.kept if bound is None else min(newest - self._policy.kept, bound - 1)
-        old, enough = max(self._passed, history.upto), self._policy.worth if worth is None else worth
+        old, policy = max(self._passed, history.upto), self._policy
+        kept, enough = (1, 1) if policy.is_replaced and self._is_large(newest) else (policy.kept, policy.worth)
+        upto = newest - kept if bound is None else min(newest - kept, bound - 1)
+        enough = enough if worth is None else worth
         if upto - old >= max(enough, 1) and is_table(self.path):
             upto = min(upto, self._newest_batch(newest, old) - 1)  # its writer goes on from what it says
             return self._pass(history, upto, bound) if upto > old else None
         self._remove_replaced(bound)
         return None
+
+    def _is_large(self, version: int) -> bool:
+        return version >= 0 and commit_of(version, actions_of(self.path, version)).bytes > LARGE
 
     def _remove_replaced(self, bound: int | None) -> int:
         return self._removals.remove(self.path, time.time() - self._policy.keep_history, bound)

@@ -26,6 +26,7 @@ from headrace.queries.batch_tests import QueryTests
 from headrace.queries.outputs import keyed_changes
 from headrace.queries.scheduler import RANKS, Scheduler
 from headrace.queries.sources import Tables, plain, source_name, stored
+from headrace.queries.storing import StoringTimes
 from headrace.spark.binding import Binder, arguments, inputs_of, seconds, stored_inputs, streams_of, view_of
 from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized, with_batch
@@ -75,6 +76,7 @@ class NativeQuery:
     ) -> None:
         (self.model,) = query.models
         self._name = query.name
+        self.storing = StoringTimes.of(project, query)
         self.session = child(spark, query.name, project.macros)
         refs = [*stored_inputs(project, query)]
         self.sources = {source_name(project, ref) for ref in refs if ref.stream}

@@ -70,6 +70,12 @@ class CurrentTable:
         trees.sync_changed(self._path, began)
         self._upto = commits[-1].version
 
+    @property
+    def stored_bytes(self) -> int:
+        """How large the files are that the last merge has written."""
+        newest = self._rows.newest_marker(self._model.name)
+        return newest.bytes if newest else 0
+
     def _stored_version(self) -> int:
         """The version of the change log that a previous run has merged last."""
         newest = self._rows.newest_marker(self._model.name)
