@@ -20,6 +20,7 @@ from headrace.store.delta_tables import open_table
 from headrace.store.maintenance import Maintenance, Policy, Upkeep
 from headrace.store.removal.data_files import active_files
 from headrace.store.retention import MARKS, Ages, Mark
+from headrace.store.trees import Instant
 from tests.unit.conftest import Store
 from tests.unit.synthetic_table import SyntheticTable, ids
 
@@ -35,6 +36,7 @@ class World:
     table: SyntheticTable
     work: Maintenance
     now: float = 1_800_000_000.0
+    ahead: float = 0.0
     unread: int | None = None
     done: list[Upkeep] = field(default_factory=list)
 
@@ -60,7 +62,8 @@ class World:
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(os, "fsync", lambda file: None)
     found = World(SyntheticTable.at(tmp_path / "t"), Maintenance(tmp_path / "t", POLICY))
-    monkeypatch.setattr(maintenance.time, "time", lambda: found.now)
+    monkeypatch.setattr(maintenance.time, "time", lambda: found.now + found.ahead)
+    monkeypatch.setattr(maintenance.Instant, "now", lambda: Instant(found.now + found.ahead, found.now))
     return found
 
 
@@ -76,6 +79,17 @@ def test_rows_stay_without_keep(world: World) -> None:
     world.work = Maintenance(world.table.path, replace(POLICY, keep=None))
     world.pass_days(15)
     assert (world.table.ids, retention.kept_since(world.table.path)) == (ids(30), None)
+
+
+@pytest.mark.parametrize("ahead", [365 * DAY, -3 * DAY], ids=["ahead", "back"])
+def test_clock_that_is_set_makes_no_row_older_or_younger(world: World, ahead: float) -> None:
+    world.pass_days(9)
+    world.ahead = ahead
+    world.pass_days(1)
+    assert world.batches[0] == 0
+    world.ahead = 0.0
+    world.pass_days(6)
+    assert 8 <= world.batches[0] <= 12
 
 
 def test_reader_that_is_behind_keeps_its_rows(world: World) -> None:

@@ -48,6 +48,7 @@ from headrace.store.paths import StorePath
 from headrace.store.removal import drafts
 from headrace.store.removal.data_files import ActiveFile, Removals, active_files
 from headrace.store.retention import Ages, Mark
+from headrace.store.trees import Instant
 
 KEPT = 100
 """The newest commits, which stay as they are: for readers that are a little behind, here and elsewhere."""
@@ -60,6 +61,9 @@ SMALL = 8 << 20
 
 LARGE = 1 << 20
 """Bytes: a commit that leaves more behind is worth a pass of its own."""
+
+_JUMP = 10.0
+"""Seconds by which a clock does not go wrong by itself from one look to the next."""
 
 _ATTEMPTS = 20
 _CHECKSUMS = 20
@@ -110,6 +114,7 @@ class Maintenance:
         self._removals = Removals(path / "_history" / "removed.json")
         self._passed = -1
         self._ages: Ages | None = None
+        self._looked: Instant | None = None
         self._sweep_at = 0.0
 
     @property
@@ -193,7 +198,7 @@ class Maintenance:
         keep, now = self._policy.keep, time.time()
         if keep is None or not is_table(self.path):
             return 0
-        self._ages = ages = self._ages or retention.read(self.path)
+        ages = self._known_ages()
         if ages.is_due(now, keep):
             batch = self._batch_before(newest_version(self.path) + 1)
             self._note_ages(ages := ages.marked(Mark(time.time(), batch)))
@@ -208,6 +213,15 @@ class Maintenance:
             return 0
         self._note_ages(ages.without(mark))
         return len(old)
+
+    def _known_ages(self) -> Ages:
+        """What is known of the table's age, by a clock that may have been set since the last time."""
+        found, now = self._ages or retention.read(self.path), Instant.now()
+        jump = self._looked.jump(now) if self._looked else 0.0
+        self._looked, self._ages = now, found
+        if abs(jump) > _JUMP:
+            self._note_ages(found.after_jump(jump))
+        return self._ages
 
     def _open_for_removal(self) -> DeltaTable:
         """The table as of a version from which on rows may leave it."""

@@ -2,7 +2,8 @@
 
 Rows have no time that all tables share, so marks are kept beside the table's history: at a time, the number of the
 newest batch. Every row of that batch and of those before had arrived by then. So a row never leaves before its time;
-it may stay longer by the distance of two marks, and as long as its file holds a row that is younger.
+it may stay longer by the distance of two marks, and as long as its file holds a row that is younger. Where a clock is
+set while a runner is up, the marks are set with it.
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ class Ages:
     def marked(self, mark: Mark) -> Ages:
         """With one more mark."""
         return replace(self, marks=(*self.marks, mark))
+
+    def after_jump(self, seconds: float) -> Ages:
+        """After a clock was set by so many seconds: rows are as old as they were."""
+        return replace(self, marks=tuple(replace(mark, at=mark.at + seconds) for mark in self.marks))
 
     def leaving(self, before: float, most: int) -> Mark | None:
         """The mark up to which all can leave: of a time before another one, and of no later batch than `most`."""

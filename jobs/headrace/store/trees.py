@@ -86,9 +86,13 @@ class Instant:
     def now(cls) -> Instant:
         return cls(time.time(), time.monotonic())
 
+    def jump(self, now: Instant) -> float:
+        """By how many seconds the clock was set between this and `now`."""
+        return now.clock - self.clock - (now.steady - self.steady)
+
     def earliest(self, now: Instant) -> float:
         """The earliest time, in seconds since 1970, that a file may bear which was written between this and `now`."""
-        return min(self.clock, now.clock - (now.steady - self.steady))
+        return self.clock + min(self.jump(now), 0.0)
 
 
 BEFORE_ALL = Instant(0.0, 0.0)
