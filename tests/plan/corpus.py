@@ -70,6 +70,12 @@ def edits() -> list[Edit]:
     return [edit for shape in shapes() for edit in shape.edits]
 
 
+def edits_of(file: str) -> list[Edit]:
+    """The edits of the shapes that one file holds."""
+    found = (_read(content["name"], content) for content in YAML(typ="safe").load(HERE / file))
+    return [edit for shape in found for edit in shape.edits]
+
+
 def project(files: Mapping[str, str], folder: Path) -> Project:
     """Write a project and load it."""
     for path, text in files.items():
@@ -86,7 +92,10 @@ def judged(old: Project, new: Project, schemas: Schemas, table: str) -> Outcome:
 
 
 def _shape(path: Path) -> Shape:
-    content = YAML(typ="safe").load(path)
+    return _read(path.stem, YAML(typ="safe").load(path))
+
+
+def _read(name: str, content: Mapping[str, Any]) -> Shape:
     schemas = {content["model"]: content["types"], **content.get("types_of", {})}
     files = {**SHARED, **content["files"]}
-    return Shape(path.stem, content["model"], files, schemas, content.get("given", GIVEN), content["edits"])
+    return Shape(name, content["model"], files, schemas, content.get("given", GIVEN), content["edits"])

@@ -60,7 +60,9 @@ AGGREGATED_ALIKE = (
     ("collect_list(i)", "array_agg(i)"),
 )
 TABLES = {"p": "k int, x int, s string", "q": "k int, y int", "r": "k int, z int"}
-"""Tables that a test can fill: keys that meet, several times and not at all, and nulls."""
+"""Tables that a test can fill: keys that meet, several times and not at all, and nulls; each has an `_arrival` too."""
+TOPICS = {"p": "a", "q": "b", "r": "a"}
+"""The topics that they are made of: rows of `p` and `r` arrive together."""
 QUERIES_ALIKE = (
     # independent joins in another order
     (
@@ -102,6 +104,39 @@ QUERIES_ALIKE = (
         "select p.x from p left anti join q on p.k = q.k and q.y > 0",
         "select p.x from p left anti join (select k from q where y > 0) as f on p.k = f.k",
     ),
+    # one table looked up twice
+    (
+        "select p.x, a.y, b.y as other from p left join q as a on p.k = a.k left join q as b on p.x = b.k",
+        "select p.x, a.y, b.y as other from p left join q as b on p.x = b.k left join q as a on p.k = a.k",
+    ),
+    (
+        "select p.x, a.y, b.y as other from p left join q as a on p.k = a.k left join q as b on p.k = b.k and b.y > 1",
+        "select p.x, b.y, a.y as other from p left join q as a on p.k = a.k and a.y > 1 left join q as b on p.k = b.k",
+    ),
+    (
+        "select p.x, a.y, b.y as other from p left join q as a on p.k = a.k left join q as b on p.k = b.k",
+        "select p.x, a.y, b.y as other from p left join q as b on p.k = b.k left join q as a on p.k = a.k",
+    ),
+    (
+        "select a.y, b.y as more, c.y as most from p left join q as a on p.k = a.k left join q as b on p.x = b.k "
+        "left join q as c on b.y = c.k",
+        "select a.y, b.y as more, c.y as most from p left join q as b on p.x = b.k left join q as c on b.y = c.k "
+        "left join q as a on p.k = a.k",
+    ),
+    (
+        "select p.x, a.y, b.y as other from p join q as a on p.k = a.k join q as b on p.x = b.k",
+        "select p.x, a.y, b.y as other from q as b cross join q as a join p on p.k = a.k and p.x = b.k",
+    ),
+    (
+        "select p.x, a.n, b.n as other from p left join (select k, count(*) as n from q group by k) as a on p.k = a.k "
+        "left join (select y, count(*) as n from q group by y) as b on p.x = b.y",
+        "select p.x, a.n, b.n as other from p left join (select y, count(*) as n from q group by y) as b on p.x = b.y "
+        "left join (select k, count(*) as n from q group by k) as a on p.k = a.k",
+    ),
+    (
+        "select p.x from p left semi join q as a on p.k = a.k left anti join q as b on p.x = b.k",
+        "select p.x from p left anti join q as b on p.x = b.k left semi join q as a on p.k = a.k",
+    ),
     # the first rows of each group
     (
         "select k, x from p qualify row_number() over (partition by k order by x, s) = 1",
@@ -114,6 +149,22 @@ QUERIES_ALIKE = (
     ),
 )
 QUERIES_OTHER = (
+    (
+        "select p.x, a.y, b.y as other from p left join q as a on p.k = a.k left join q as b on p.x = b.k",
+        "select p.x, b.y, a.y as other from p left join q as a on p.k = a.k left join q as b on p.x = b.k",
+    ),
+    (
+        "select p.x, a.y, b.y as other from p left join q as a on p.k = a.k left join q as b on p.x = b.k",
+        "select p.x, a.y, b.y as other from p left join q as a on p.x = a.k left join q as b on p.k = b.k",
+    ),
+    (
+        "select a.y, b.y as other from p left join q as a on p.k = a.k left join q as b on a.y = b.k",
+        "select a.y, b.y as other from p left join q as b on p.k = b.k left join q as a on b.y = a.k",
+    ),
+    (
+        "select p.x, a.y, b.y as other from p left join q as a on p.k = a.k and a.y > 1 left join q as b on p.x = b.k",
+        "select p.x, a.y, b.y as other from p left join q as a on p.k = a.k left join q as b on p.x = b.k and b.y > 1",
+    ),
     (
         "select p.x, q.y from p left join q on p.k = q.k and p.x > 1",
         "select p.x, q.y from p left join q on p.k = q.k where p.x > 1",
@@ -154,6 +205,114 @@ QUERIES_OTHER = (
     ),
 )
 """Queries that give other rows, if only of some tables."""
+_UNITED = "select k, x as v, _arrival from p union all select k, y as v, _arrival from q"
+_SWAPPED = "select k, y as v, _arrival from q union all select k, x as v, _arrival from p"
+UNIONS_ALIKE = (
+    (_UNITED, _SWAPPED),
+    (_UNITED, "select k, y as v, _arrival from q union all select k, x, _arrival from p"),
+    (
+        "select k, x as v, 'p' as of, _arrival from p where x > 1 union all select k, y, 'q', _arrival from q",
+        "select k, y as v, 'q' as of, _arrival from q union all select k, x, 'p', _arrival from p where x > 1",
+    ),
+    (
+        "select k, x as v, null as w, _arrival from p union all select y, k, y as w, _arrival from q",
+        "select y as k, k as v, y as w, _arrival from q union all select k, x, null, _arrival from p",
+    ),
+    (
+        f"select k, v + 1 as v, _arrival from ({_UNITED}) where v > 0",
+        f"select k, 1 + v as v, _arrival from ({_SWAPPED}) where v > 0",
+    ),
+    (
+        f"select k, v, _arrival, row_number() over (partition by k order by _arrival) as n from ({_UNITED})",
+        f"select k, v, _arrival, row_number() over (partition by k order by _arrival) as n from ({_SWAPPED})",
+    ),
+    (
+        f"select k, count(*) as n, max(v) as most, sum(v) as total, max_by(v, _arrival) as last, "
+        f"max(_arrival) as _arrival from ({_UNITED}) group by k",
+        f"select k, count(*) as n, max(v) as most, sum(v) as total, max_by(v, _arrival) as last, "
+        f"max(_arrival) as _arrival from ({_SWAPPED}) group by k",
+    ),
+    (
+        f"select u.k, u.v, r.z, u._arrival from ({_UNITED}) as u left join r on u.k = r.k",
+        f"select u.k, u.v, r.z, u._arrival from ({_SWAPPED}) as u left join r on u.k = r.k",
+    ),
+    (
+        "select a.k, a.x as v, b.y, a._arrival from p as a left join q as b on a.k = b.k "
+        "union all select a.k, a.y as v, b.y, a._arrival from q as a left join q as b on a.y = b.k",
+        "select a.k, a.y as v, b.y, a._arrival from q as a left join q as b on a.y = b.k "
+        "union all select a.k, a.x, b.y, a._arrival from p as a left join q as b on a.k = b.k",
+    ),
+)
+"""Unions whose branches stand in another order: rows of `p` and `q` never arrive together."""
+UNIONS_OTHER = (
+    (_UNITED, "select k, y, _arrival from q union all select k, x as v, _arrival from p"),
+    (_UNITED, "select k, k as v, _arrival from q union all select k, x as v, _arrival from p"),
+    (_UNITED, "select k, y as v, _arrival from q union select k, x as v, _arrival from p"),
+    (_UNITED, f"{_SWAPPED} union all select k, x, _arrival from p"),
+    (
+        "select k, x as v, _arrival from p where x > 1 union all select k, y, _arrival from q",
+        "select k, y as v, _arrival from q where y > 1 union all select k, x, _arrival from p",
+    ),
+    (
+        "select k, x as v, x as w, _arrival from p union all select k, y, k as w, _arrival from q",
+        "select k, y as v, y as w, _arrival from q union all select k, x, k as w, _arrival from p",
+    ),
+    (
+        "select k, to_json(v) as v, _arrival from (select k, struct(x as a) as v, _arrival from p "
+        "union all select k, struct(y as A), _arrival from q)",
+        "select k, to_json(v) as v, _arrival from (select k, struct(y as A) as v, _arrival from q "
+        "union all select k, struct(x as a), _arrival from p)",
+    ),
+    (
+        "select k, v, row_number() over (partition by k order by v, _arrival) as n, _arrival from "
+        "(select k, 0 as v, x as w, _arrival from p union all select k, 0, z, _arrival from r)",
+        "select k, v, row_number() over (partition by k order by v, w) as n, _arrival from "
+        "(select k, 0 as v, z as w, _arrival from r union all select k, 0, x, _arrival from p)",
+    ),
+    (
+        f"select k, v, _arrival, lag(v) over (partition by k order by 1) as before from ({_UNITED})",
+        f"select k, v, _arrival, lag(v) over (partition by k order by 1) as before from ({_SWAPPED})",
+    ),
+    (
+        "select k, v, _arrival, lag(v) over (partition by k order by _arrival) as before "
+        "from (select k, x as v, _arrival from p union all select k, z, _arrival from r)",
+        "select k, v, _arrival, lag(v) over (partition by k order by _arrival) as before "
+        "from (select k, z as v, _arrival from r union all select k, x, _arrival from p)",
+    ),
+    (
+        f"select k, to_json(collect_list(v)) as v, max(_arrival) as _arrival from ({_UNITED}) group by k",
+        f"select k, to_json(collect_list(v)) as v, max(_arrival) as _arrival from ({_SWAPPED}) group by k",
+    ),
+    (
+        f"select k, first(v) as v, max(_arrival) as _arrival from ({_UNITED}) group by k",
+        f"select k, first(v) as v, max(_arrival) as _arrival from ({_SWAPPED}) group by k",
+    ),
+)
+"""Unions that are not the same, or are so only by chance."""
+UNIONS_UNCERTAIN = (
+    ("select k, x as v from p union all select k, y from q", "select k, y as v from q union all select k, x from p"),
+    (
+        "select k, x as v, _arrival from p union all select k, z, _arrival from r",
+        "select k, z as v, _arrival from r union all select k, x, _arrival from p",
+    ),
+    (
+        "select k, x as v, _arrival from p union all select k, 1.5D, _arrival from q",
+        "select k, 1.5D as v, _arrival from q union all select k, x, _arrival from p",
+    ),
+    (
+        f"select u.k, u.v, r._arrival from ({_UNITED}) as u join r on u.k = r.k",
+        f"select u.k, u.v, r._arrival from ({_SWAPPED}) as u join r on u.k = r.k",
+    ),
+    (
+        f"select k, avg(v) as v, max(_arrival) as _arrival from ({_UNITED}) group by k",
+        f"select k, avg(v) as v, max(_arrival) as _arrival from ({_SWAPPED}) group by k",
+    ),
+    (
+        f"select k, sum(v * 1.5D) as v, max(_arrival) as _arrival from ({_UNITED}) group by k",
+        f"select k, sum(v * 1.5D) as v, max(_arrival) as _arrival from ({_SWAPPED}) group by k",
+    ),
+)
+"""Unions whose readers may tell the order of their branches: in ties, in the types of columns, in sums of fractions."""
 OTHERS = (
     ("i - j", "j - i"),
     ("i + j + n", "i + (j + n)"),
@@ -185,6 +344,8 @@ OTHERS = (
     ("'1'", "1"),
 )
 """Expressions that a plan must not take for the same."""
+QUERIED = {each.split()[0]: each.split()[1] for columns in TABLES.values() for each in columns.split(", ")}
+"""The types of the columns of all tables."""
 TYPED = (
     ("i / j", "double"),
     ("n / 3", "double"),

@@ -20,12 +20,16 @@ from tests.plan.rewrites import (
     QUERIES_ALIKE,
     QUERIES_OTHER,
     TABLES,
+    TOPICS,
     TYPED,
+    UNIONS_ALIKE,
+    UNIONS_OTHER,
 )
 
 pytestmark = pytest.mark.spark
 
 DRAWN = random.Random(7)
+ARRIVAL = "struct<landing_batch: bigint, topic: string, partition: int, offset: bigint>"
 
 
 def row() -> tuple[object, ...]:
@@ -73,7 +77,8 @@ def tables(spark: SparkSession) -> Iterator[None]:
             for _ in range(40)
         ]
         width = columns.count(",") + 1
-        spark.createDataFrame([row[:width] for row in values], columns).createOrReplaceTempView(name)
+        rows = [(*row[:width], (0, TOPICS[name], 0, at)) for at, row in enumerate(values)]
+        spark.createDataFrame(rows, f"{columns}, _arrival {ARRIVAL}").createOrReplaceTempView(name)
     yield
     for name in TABLES:
         spark.catalog.dropTempView(name)
@@ -84,7 +89,7 @@ def rows(spark: SparkSession, query: str) -> Counter[str]:
 
 
 @pytest.mark.usefixtures("tables")
-@pytest.mark.parametrize(("one", "other"), QUERIES_ALIKE)
+@pytest.mark.parametrize(("one", "other"), [*QUERIES_ALIKE, *UNIONS_ALIKE])
 def test_queries_have_the_same_rows_as_often(one: str, other: str, spark: SparkSession) -> None:
     found = rows(spark, one)
     assert found == rows(spark, other)
@@ -92,7 +97,7 @@ def test_queries_have_the_same_rows_as_often(one: str, other: str, spark: SparkS
 
 
 @pytest.mark.usefixtures("tables")
-@pytest.mark.parametrize(("one", "other"), QUERIES_OTHER)
+@pytest.mark.parametrize(("one", "other"), [*QUERIES_OTHER, *UNIONS_OTHER])
 def test_queries_that_look_alike_have_other_rows(one: str, other: str, spark: SparkSession) -> None:
     assert rows(spark, one) != rows(spark, other)
 

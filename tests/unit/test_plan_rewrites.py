@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from headrace.planning.declared import Declared
-from headrace.planning.forms import normal
+from headrace.planning.forms import normal, unions
 from headrace.planning.forms.lowering import lower
-from headrace.planning.forms.steps import Form
 from headrace.planning.forms.terms import Atom, Term
 from headrace.planning.forms.types import of_atoms, type_of
 from headrace.project.sql import sqltext
@@ -23,10 +23,15 @@ from tests.plan.rewrites import (
     COLUMNS,
     MACRO,
     OTHERS,
+    QUERIED,
     QUERIES_ALIKE,
     QUERIES_OTHER,
     TABLES,
+    TOPICS,
     TYPED,
+    UNIONS_ALIKE,
+    UNIONS_OTHER,
+    UNIONS_UNCERTAIN,
     UNTYPED,
 )
 
@@ -40,6 +45,7 @@ from stream bronze.a
 """
 
 Made = Callable[[str], Term]
+Sided = Callable[[str], normal.Side]
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +63,18 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 
 @pytest.fixture(scope="module")
-def formed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Form]:
+def sided(tmp_path_factory: pytest.TempPathFactory) -> Sided:
     files = {f"sql/gold/s/{name}.sql": _table(name, columns) for name, columns in TABLES.items()}
     declared = Declared.of(corpus.project({**corpus.SHARED, **files}, tmp_path_factory.mktemp("queries")))
 
-    def found(query: str) -> Form:
-        text = re.sub(r"\b(from|join) ([pqr])\b(?! as)", r"\1 gold.\2 as \2", query)
+    def found(query: str) -> normal.Side:
+        text = re.sub(
+            r"\b(from|join) ([pqr])\b( as)?", lambda at: f"{at[1]} gold.{at[2]} as{'' if at[3] else f' {at[2]}'}", query
+        )
         asked = replace(declared.by_table["gold.p"], text=text, inputs=sqltext.read(text, "value.sql").inputs)
-        return lower(declared, asked, _type)
+        lowered = partial(lower, declared, asked, _type, lambda *_: False)
+        is_free = partial(unions.are_free, column=_type, origins=declared.kafka_topics)
+        return normal.Side(lowered(), lowered, is_free)
 
     return found
 
@@ -72,11 +82,11 @@ def formed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Form]:
 def _table(name: str, columns: str) -> str:
     fields = ", ".join(f"cast(null as {each.split()[1]}) as {each.split()[0]}" for each in columns.split(", "))
     header = f"/*\nValues of {name}: one row per value.\n\nmaterialized: append\n*/\n"
-    return f"{header}select {fields}, _arrival\nfrom stream bronze.a\n"
+    return f"{header}select {fields}, _arrival\nfrom stream bronze.{TOPICS[name]}\n"
 
 
 def _type(atom: Atom) -> str | None:
-    return COLUMNS.get(atom.column)
+    return COLUMNS.get(atom.column) or QUERIED.get(atom.column)
 
 
 @pytest.mark.parametrize(("one", "other"), [*ALIKE, *AGGREGATED_ALIKE])
@@ -84,14 +94,14 @@ def test_what_spark_takes_for_the_same_is_the_same(one: str, other: str, made: M
     assert made(one).key == made(other).key
 
 
-@pytest.mark.parametrize(("one", "other"), QUERIES_ALIKE)
-def test_queries_with_the_same_rows_are_the_same(one: str, other: str, formed: Callable[[str], Form]) -> None:
-    assert normal.same(formed(one), formed(other))
+@pytest.mark.parametrize(("one", "other"), [*QUERIES_ALIKE, *UNIONS_ALIKE])
+def test_queries_with_the_same_rows_are_the_same(one: str, other: str, sided: Sided) -> None:
+    assert normal.same(sided(one), sided(other))
 
 
-@pytest.mark.parametrize(("one", "other"), QUERIES_OTHER)
-def test_queries_with_other_rows_are_others(one: str, other: str, formed: Callable[[str], Form]) -> None:
-    assert not normal.same(formed(one), formed(other))
+@pytest.mark.parametrize(("one", "other"), [*QUERIES_OTHER, *UNIONS_OTHER, *UNIONS_UNCERTAIN])
+def test_queries_with_other_rows_are_others(one: str, other: str, sided: Sided) -> None:
+    assert not normal.same(sided(one), sided(other))
 
 
 @pytest.mark.parametrize(("one", "other"), OTHERS)

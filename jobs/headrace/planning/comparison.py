@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from headrace.errors import Place
-from headrace.planning import differences, settings, sql_settings, stored
+from headrace.planning import branches, differences, settings, sql_settings, stored
 from headrace.planning.declared import Declared
 from headrace.planning.differences import Sides
 from headrace.planning.edits import Edits
-from headrace.planning.forms import normal
-from headrace.planning.forms.lowering import lower
+from headrace.planning.forms import normal, unions
+from headrace.planning.forms.lowering import IsEdited, lower
 from headrace.planning.forms.scope import NotUnderstood
 from headrace.planning.forms.steps import Form, Read
 from headrace.planning.forms.terms import Atom
@@ -162,8 +162,12 @@ class Comparison:
         found = [*headers]
         try:
             forms = lower(self.old, old, self._old_type), self._form(new)
-            if (old.run, new.run) == ("micro_batch", "micro_batch") and normal.same(*forms):
-                forms = (forms[1], forms[1])
+            if (old.run, new.run) == ("micro_batch", "micro_batch"):
+                before = self._side(self.old, old, forms[0], lambda *_: False)
+                after = self._side(self.new, new, forms[1], partial(self._is_edited, new))
+                forms = (forms[1], forms[1]) if normal.same(before, after) else forms
+            more = self._one_branch_more(old, new, *forms)
+            forms = (forms[1], forms[1]) if more else forms
             sides = Sides(*forms, of_atoms(self._old_type), of_atoms(self._new_type), Place(new.path))
         except NotUnderstood as error:
             if words(self.old, old) != words(self.new, new) or not self._rewritten.reads_same(new):
@@ -173,7 +177,7 @@ class Comparison:
             return Outcome(tuple(found), frozenset(new.output_columns or ()), True) if found else Outcome()
         columns = differences.edited_columns(sides)
         shape = [*differences.edited_shape(sides)]
-        state = [*differences.state_reasons(sides)] if new.run == old.run == "streaming" else []
+        state = [*more, *differences.state_reasons(sides)] if new.run == old.run == "streaming" else []
         kept = Kept(new, self._state_columns(new), bool(self._state_readers(new)))
         found += state
         judged = {} if shape and differences.has_same_branches(sides) else columns
@@ -186,6 +190,21 @@ class Comparison:
         rows = bool(shape) or any(each.verdict > Verdict.KEEP for each in (*headers, *state))
         rows |= stored.has_other_rows(old, new, sides, columns)
         return Outcome(tuple(found), edited, rows, sides.old, sides.new)
+
+    def _side(self, declared: Declared, model: Model, form: Form, is_edited: IsEdited) -> normal.Side:
+        """One of both texts of a model, to find out whether they give the same rows."""
+        lowered = partial(lower, declared, model, self._old_type, is_edited)
+        return normal.Side(
+            form, lowered, partial(unions.are_free, column=self._old_type, origins=declared.kafka_topics)
+        )
+
+    def _one_branch_more(self, old: Model, new: Model, before: Form, after: Form) -> tuple[Reason, ...]:
+        """What a branch does that is all the difference of two texts for the streaming engine."""
+        if (old.run, new.run) != ("streaming", "streaming"):
+            return ()
+        lowered = partial(lower, self.new, column_type=self._old_type, is_edited=partial(self._is_edited, new))
+        found = branches.added(before, after, new, lowered, of_atoms(self._new_type))
+        return (found,) if found else ()
 
     def _looked_into(self, model: Model) -> Iterator[Reason]:
         """Tables that decide by a test which rows are set aside."""

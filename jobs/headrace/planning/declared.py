@@ -80,6 +80,19 @@ class Declared:
         found = self.topics.get(table)
         return found[0] if found else self.clocks.get(table)
 
+    def kafka_topics(self, table: str) -> frozenset[str] | None:
+        """The topics whose records a table is made of, also by looking them up; None if ticks or unknown tables are."""
+        found, waiting = dict[str, None](), dict.fromkeys([table])
+        for name in (names := [*waiting]):
+            model = self.by_table.get(name)
+            if name in self.topics:
+                found[self.topics[name][1].topic] = None
+            elif model is None:
+                return None
+            names += (fresh := [each.table for each in model.inputs if each.table not in waiting] if model else [])
+            waiting |= dict.fromkeys(fresh)
+        return frozenset(found)
+
     @cached_property
     def macro_texts(self) -> Mapping[str, Macro]:
         return {macro.name: macro for macro in self.macros}

@@ -53,28 +53,61 @@ IsEdited = Callable[[str, str | None, bool], bool]
 The last argument is whether the table is streamed, rather than looked up.
 """
 
+Numbers = Callable[[str, int], int]
+"""The number of a step, by its kind (a scan's table) and its place among those of its kind in the text."""
+
 Named = list[tuple[str, exp.Expr]]
 
 
-def lower(declared: Declared, model: Model, column_type: TypeOf, is_edited: IsEdited = lambda *_: False) -> Form:
+def as_written(_: str, place: int) -> int:
+    """Steps numbered as they follow each other in the text."""
+    return place
+
+
+def unnumbered(_: str, __: int) -> int:
+    """Steps of one kind that have all the same name."""
+    return 1
+
+
+def lower(
+    declared: Declared,
+    model: Model,
+    column_type: TypeOf,
+    is_edited: IsEdited = lambda *_: False,
+    sorts: bool = False,
+    numbers: Numbers = as_written,
+) -> Form:
     """The canonical form of a model, in which edited columns of tables are other columns.
 
-    The same `column_type` must be given for two forms that are compared.
+    The same `column_type` must be given for two forms that are compared. With `sorts`, the branches of each `union all`
+    stand in an order that does not depend on how the text orders them.
     """
     try:
-        return _Lowering(declared, model, column_type, is_edited).form()
+        return _Lowering(declared, model, column_type, is_edited, sorts, numbers).form()
     except (InvalidProject, RecursionError, AttributeError, TypeError, ValueError, LookupError) as error:
         raise NotUnderstood("this query") from error
 
 
 class _Lowering:
-    def __init__(self, declared: Declared, model: Model, column_type: TypeOf, is_edited: IsEdited) -> None:
+    def __init__(
+        self,
+        declared: Declared,
+        model: Model,
+        column_type: TypeOf,
+        is_edited: IsEdited,
+        sorts: bool,
+        numbers: Numbers,
+    ) -> None:
         self._declared = declared
         self._model = model
+        self._column_type = column_type
         self._is_edited = is_edited
+        self._sorts = sorts
+        self._numbers = numbers
         types = of_atoms(column_type)
         self._resolver = Resolver(declared, self._query, lambda tree: type_of(tree, types))
         self._counts: dict[str, int] = {}
+        self._scans = 0
         self._scanned: dict[tuple[str, bool], Place] = {}
 
     def form(self) -> Form:
@@ -191,7 +224,8 @@ class _Lowering:
 
     def _scan(self, ref: Input, moves: bool) -> Rows:
         number, table = self._number(ref.table), ref.table
-        if self._number("") > _MOST_STEPS:
+        self._scans += 1
+        if self._scans > _MOST_STEPS:
             raise NotUnderstood("a query of so many steps", ref.place)
         name = table if number == 1 else f"{table}#{number}"
         self._scanned.setdefault((table, moves), ref.place)
@@ -331,24 +365,43 @@ class _Lowering:
 
     def _set_operation(self, tree: exp.SetOperation, scope: Scope) -> Rows:
         _refuse_others(tree, _SET_OPERATION, scope)
-        left, right = self._query(tree.this, scope), self._query(tree.expression, scope)
         kind = type(tree).__name__.lower() + (" all" if tree.args.get("distinct") is False else "")
-        name = f"union{self._number('union')}"
-        pairs = zip(left.columns.items(), right.columns.values(), strict=True)
-        columns = {each: called(own(name, "union", one, other), written(one, each)) for (each, one), other in pairs}
-        place, moves = right.step.place, left.step.moves or right.step.moves
-        step = Step("union", name, {"kind": (word(kind, place),)}, (left.step, right.step), (), moves, place)
-        return Rows(step, columns) if kind == "union all" else self._distinct(step, columns)
+        is_all = kind == "union all"
+        branches = [*_united(tree)] if is_all and self._sorts else [tree.this, tree.expression]
+        order = sorted(branches, key=lambda each: self._alone(each, scope)) if is_all and self._sorts else branches
+        rows = [self._query(each, scope) for each in order]
+        names = next(made.columns for made, each in zip(rows, order, strict=True) if each is branches[0])
+        name, columns = f"union{self._number('union')}", dict[str, exp.Expr]()
+        for (each, one), *of in zip(names.items(), *(made.columns.values() for made in rows), strict=True):
+            columns[each] = called(own(name, "union", *of), written(one, each))
+        steps = tuple(each.step for each in rows)
+        place, moves = steps[-1].place, any(each.moves for each in steps)
+        step = Step("union", name, {"kind": (word(kind, place),)}, steps, (), moves, place)
+        return Rows(step, columns) if is_all else self._distinct(step, columns)
+
+    def _alone(self, branch: exp.Expr, scope: Scope) -> str:
+        """A branch of a union as words that do not depend on what the text has before it."""
+        by_itself = _Lowering(self._declared, self._model, self._column_type, self._is_edited, True, unnumbered)
+        rows = by_itself._query(branch, scope)
+        return " ".join([*map(terms.key, rows.columns.values()), *rows.step.keys()])
 
     def _number(self, kind: str) -> int:
         self._counts[kind] = self._counts.get(kind, 0) + 1
-        return self._counts[kind]
+        return self._numbers(kind, self._counts[kind])
 
 
 def _named(rows: Rows, place: Place | None) -> Rows:
     """Rows with the place where a text takes them for a table."""
     places = (*rows.step.named, place) if place is not None else rows.step.named
     return Rows(replace(rows.step, named=places), rows.columns)
+
+
+def _united(tree: exp.Expr) -> Iterator[exp.Expr]:
+    """The branches of a `union all`, also where several follow each other."""
+    for side in (tree.this, tree.expression):
+        is_all = isinstance(side, exp.Union) and side.args.get("distinct") is False
+        is_plain = is_all and not any(value for part, value in side.args.items() if part not in ("this", "expression"))
+        yield from _united(side) if is_plain else (side,)
 
 
 def _with_ctes(tree: exp.Expr, scope: Scope) -> Scope:

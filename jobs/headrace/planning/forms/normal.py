@@ -10,15 +10,24 @@ Spark's streaming engine keeps state by the joins as they are written, so its qu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sqlglot import exp
 
+from headrace.planning.forms.lowering import Numbers, as_written
 from headrace.planning.forms.steps import Form, Step
 from headrace.planning.forms.terms import Term, short
 from headrace.planning.forms.types import CERTAIN
 
+_MOST_ALIKE = 24
+"""How many steps are numbered again, of all that there are several of."""
+
+_NUMBER = re.compile(r"#\d+|(?<=[a-z])\d+(?=\.)")
+_NAME = re.compile(r"[\w']+")
 _INNER = ("inner", "cross")
 _OF_EACH_ROW = ("left", "left semi", "left anti", "semi", "anti")
 
@@ -30,9 +39,67 @@ _MOVABLE = (
 """What has the same value for a row wherever it is asked."""
 
 
-def same(old: Form, new: Form) -> bool:
-    """Whether two forms give the same rows, the same number of times."""
-    return _columns(old) == _columns(new) and _text(_chain(old.root)) == _text(_chain(new.root))
+@dataclass(frozen=True)
+class Side:
+    """One of two texts that are compared.
+
+    `lowered` is its form with the branches of its unions in one order, if so asked, and with other numbers; `is_free`
+    is whether these branches may change places.
+    """
+
+    form: Form
+    lowered: Callable[[bool, Numbers], Form]
+    is_free: Callable[[Form], bool]
+
+
+def same(old: Side, new: Side) -> bool:
+    """Whether two texts give the same rows, the same number of times.
+
+    Steps of one kind, and scans of one table, are told apart by numbers, which follow the text. Where that is not
+    enough, they are numbered by what each of them does in the query. That takes the time of many forms, so it is not
+    asked of texts that do not even consist of the same words.
+    """
+    if _words(old.form) == _words(new.form):
+        return True
+    if _letters(old.form) != _letters(new.form):
+        return False
+    sorts = all(each.is_free(each.form) for each in (old, new))
+    one, other = partial(old.lowered, sorts), partial(new.lowered, sorts)
+    return _words(one(_numbers(one))) == _words(other(_numbers(other)))
+
+
+def _letters(form: Form) -> Counter[str]:
+    """The names and values in a form without numbers of steps, as often as they are there; not those of long words."""
+    parts = (found for step in form.root.every() for part, found in step.parts.items() if part != "kind")
+    filters = (step.filters for step in form.root.every())
+    keys = (each.key for found in (form.columns.values(), *parts, *filters) for each in found if "…" not in each.key)
+    return Counter(word for key in keys for word in _NAME.findall(_NUMBER.sub("", key)))
+
+
+def _words(form: Form) -> tuple[object, ...]:
+    columns = ((name, term.key) for name, term in form.columns.items())
+    return (*columns, _text(_chain(form.root)))
+
+
+def _numbers(text: Callable[[Numbers], Form]) -> Numbers:
+    """Numbers for steps by the words of the query in which one of them stands out; as written, if they are too many."""
+    counts = Counter[str]()
+
+    def counted(kind: str, place: int) -> int:
+        counts[kind] += 1
+        return place
+
+    text(counted)
+    found = [(kind, place) for kind, count in counts.items() if count > 1 for place in range(1, count + 1)]
+    if len(found) > _MOST_ALIKE:
+        return as_written
+    order = sorted(found, key=lambda each: (each[0], _words(text(_marked(*each)))))
+    first = {kind: at for at, (kind, _) in reversed([*enumerate(order)])}
+    return lambda kind, place: order.index((kind, place)) - first[kind] + 1 if kind in first else place
+
+
+def _marked(kind: str, at: int) -> Numbers:
+    return lambda each, place: 2 if (each, place) == (kind, at) else 1
 
 
 @dataclass(frozen=True)
@@ -50,7 +117,7 @@ class _Join:
 
     def needs(self, other: _Join) -> bool:
         """Whether it is on columns of another one."""
-        return any(_is_of(each, other.owners) for each in self.on)
+        return any(_is_of(each, other.owners - self.owners) for each in self.on)
 
 
 @dataclass(frozen=True)
@@ -60,10 +127,6 @@ class _Chain:
     sources: tuple[str, ...]
     joins: tuple[_Join, ...] = ()
     filters: tuple[Term, ...] = ()
-
-
-def _columns(form: Form) -> list[tuple[str, str]]:
-    return [(name, term.key) for name, term in form.columns.items()]
 
 
 def _text(chain: _Chain) -> str:

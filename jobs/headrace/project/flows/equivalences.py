@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from headrace.project.flows.flow import Flow
-from headrace.project.flows.joins import conjuncts
+from headrace.project.sql.selects import conjuncts
 from headrace.project.sql.tracing import Made, Stored
 
 ARRIVAL = "_arrival"

@@ -11,6 +11,7 @@ from sqlglot.optimizer.scope import Scope
 from headrace.errors import Place
 from headrace.project.flows.draft import Draft, streaming_flows
 from headrace.project.flows.flow import Flow
+from headrace.project.sql.selects import conjuncts
 
 _RANGES = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 
@@ -100,9 +101,3 @@ def joins_of(flow: Flow, scope: Scope, update: bool = False) -> Iterator[FlowJoi
 def of_streams(draft: Draft) -> Iterator[FlowJoin]:
     """Yield the joins of two streams."""
     yield from (join for join in of_streaming_models(draft) if join.moves(*join.left) and join.moves(join.right))
-
-
-def conjuncts(condition: exp.Expr) -> list[exp.Expr]:
-    """Return the parts of a condition that must all hold."""
-    condition = condition.unnest()
-    return [*condition.flatten()] if isinstance(condition, exp.And) else [condition]

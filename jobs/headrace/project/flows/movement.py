@@ -20,6 +20,7 @@ from headrace.project.flows.flow import Flow
 from headrace.project.flows.joins import FlowJoin, joins_of
 from headrace.project.model import Model
 from headrace.project.sql.scopes import table_name
+from headrace.project.sql.selects import equalities
 
 
 @dataclass(frozen=True)
@@ -274,7 +275,7 @@ class Movement:
         """What a subquery is asked by."""
         if isinstance(inner.expression.find_ancestor(exp.In, exp.Exists), exp.In):
             return None
-        sides = [side for equality in inner.find_all(exp.EQ) for side in (equality.left, equality.right)]
+        sides = [side for equality in equalities(inner) for side in (equality.left, equality.right)]
         return self.equivalences.keys(part, [each for each in sides if isinstance(each, exp.Column)])
 
 

@@ -7,7 +7,7 @@ batch they came in. Everything else gives other rows in three batches than in on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from sqlglot import exp
@@ -24,6 +24,7 @@ from headrace.project.model import Model
 from headrace.project.rules.stream_rules import SET_OPERATIONS, group_keys
 from headrace.project.sql.selects import (
     aggregates,
+    equalities,
     filters,
     groups,
     keys_and_order,
@@ -249,10 +250,9 @@ class _Judge:
                 yield self._finding(part, inner.expression, LOOKED_INTO)
 
     def _is_same_arrival(self, part: Part, scope: Scope) -> bool:
-        return self._are_arrivals(part, scope.find_all(exp.EQ))
-
-    def _are_arrivals(self, part: Part, equalities: Iterable[exp.EQ | exp.NullSafeEQ]) -> bool:
-        return any(self._is_arrival(part, each.left) and self._is_arrival(part, each.right) for each in equalities)
+        return any(
+            self._is_arrival(part, each.left) and self._is_arrival(part, each.right) for each in equalities(scope)
+        )
 
     def _of_set_operation(self, part: Part, scope: Scope) -> Iterator[Finding]:
         operation = scope.expression

@@ -7,10 +7,18 @@ from collections.abc import Iterator
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
+_OPPOSITES: dict[type[exp.Expr], type[exp.Expr]] = {
+    **{exp.EQ: exp.NEQ, exp.NEQ: exp.EQ, exp.GT: exp.LTE, exp.LTE: exp.GT, exp.GTE: exp.LT, exp.LT: exp.GTE},
+    **{exp.And: exp.Or, exp.Or: exp.And},
+}
+"""What `not` makes of a comparison, and of two conditions that are denied, in three-valued logic too."""
+
 
 def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the conditions that `and` joins, also those in brackets."""
+    """Yield the conditions that `and` joins, also those in brackets; `not (a <> b)` as `a = b`."""
     condition = condition.unnest()
+    if isinstance(condition, exp.Not):
+        condition = _denied(condition.this) or condition
     if isinstance(condition, exp.And):
         yield from conjuncts(condition.left)
         yield from conjuncts(condition.right)
@@ -18,11 +26,39 @@ def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
         yield condition
 
 
+def _denied(condition: exp.Expr) -> exp.Expr | None:
+    """What `not` of a condition says without `not`; None if it cannot be said so."""
+    condition = condition.unnest()
+    if isinstance(condition, exp.Not):
+        inner: exp.Expr = condition.this.unnest()
+        return inner
+    kind = _OPPOSITES.get(type(condition))
+    if kind is not None and isinstance(condition, exp.Connector):
+        sides = [_denied(each) or _over(exp.Not, condition, this=each) for each in (condition.left, condition.right)]
+        return _over(kind, condition, this=sides[0], expression=sides[1])
+    return _over(kind, condition, **condition.args) if kind is not None else None
+
+
+def _over(kind: type[exp.Expr], instead_of: exp.Expr, **operands: exp.Expr) -> exp.Expr:
+    """A condition over operands that stay where they are in the tree, so that their columns can still be traced."""
+    made = kind()
+    made.args.update(operands)
+    made.parent = instead_of.parent
+    return made
+
+
 def filters(scope: Scope) -> Iterator[exp.Expr]:
     """Yield the conditions that every row of a select must meet, apart from those of its joins."""
     for name in ("where", "having", "qualify"):
         clause = scope.expression.args.get(name)
         yield from conjuncts(clause.this) if clause is not None else ()
+
+
+def equalities(scope: Scope) -> Iterator[exp.EQ | exp.NullSafeEQ]:
+    """Yield the equalities among the conditions of a select and of its joins."""
+    joined = (each.args.get("on") for each in scope.expression.args.get("joins") or ())
+    conditions = (*filters(scope), *(part for on in joined if on is not None for part in conjuncts(on)))
+    yield from (each for each in conditions if isinstance(each, (exp.EQ, exp.NullSafeEQ)))
 
 
 def united_with(scopes: list[Scope], scope: Scope) -> list[Scope]:
