@@ -14,7 +14,7 @@ from headrace.planning.declared import Declared
 from headrace.planning.settings import edited_topic_columns
 from headrace.project import loader
 from headrace.project.model import Macro, Project, Topic
-from tests.plan.corpus import SHARED
+from tests.plan.corpus import BASE as SHARED
 from tests.plan.places import misplaced, obscure
 
 ARRIVAL = "struct<landing_batch:bigint,topic:string,partition:int,offset:bigint>"

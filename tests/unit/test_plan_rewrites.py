@@ -44,7 +44,7 @@ Made = Callable[[str], Term]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    files = {**corpus.SHARED, "macros/doubled.sql": MACRO, "sql/gold/s/mixed.sql": VALUES}
+    files = {**corpus.BASE, "macros/doubled.sql": MACRO, "sql/gold/s/mixed.sql": VALUES}
     declared = Declared.of(corpus.project(files, tmp_path_factory.mktemp("rewrites")))
     model = declared.by_table["gold.mixed"]
 
@@ -59,7 +59,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 @pytest.fixture(scope="module")
 def formed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Form]:
     files = {f"sql/gold/s/{name}.sql": _table(name, columns) for name, columns in TABLES.items()}
-    declared = Declared.of(corpus.project({**corpus.SHARED, **files}, tmp_path_factory.mktemp("queries")))
+    declared = Declared.of(corpus.project({**corpus.BASE, **files}, tmp_path_factory.mktemp("queries")))
 
     def found(query: str) -> Form:
         text = re.sub(r"\b(from|join) ([pqr])\b(?! as)", r"\1 gold.\2 as \2", query)
