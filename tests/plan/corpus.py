@@ -1,10 +1,13 @@
-"""The edit corpus: shapes of models, and what each edit of one means for what is live."""
+"""The edit corpus: projects in two versions, and what the second one means for what the first one has left.
+
+Each folder with a `truth.yml` below `scenarios/` is one scenario; `scenarios/README.md` describes the files.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,65 +18,49 @@ from headrace.planning.declared import Declared, Schemas
 from headrace.project import loader
 from headrace.project.model import Project
 
-HERE = Path(__file__).parent
-SHARED: Mapping[str, str] = YAML(typ="safe").load(HERE / "project.yml")
-GIVEN: Sequence[Any] = YAML(typ="safe").load(HERE / "given.yml")
+SCENARIOS = Path(__file__).parent / "scenarios"
+HARMLESS = {"SAME": {"right"}, "KEEP": {"right", "kept"}}
+"""What may come of an edit that needs no confirmation."""
+
+
+def files_in(folder: Path) -> Mapping[str, str]:
+    """The text of each file below a folder, by its path in it."""
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+BASE = files_in(SCENARIOS / "base")
 
 
 @dataclass(frozen=True)
-class Edit:
-    """One edit of a shape; `truth` is what the running query makes of it, as measured."""
+class Scenario:
+    """A project before and after an edit, and the verdict on one model.
 
-    shape: Shape
-    name: str
-    files: Mapping[str, str]
-    verdict: str
-    truth: str
-
-    @property
-    def title(self) -> str:
-        return f"{self.shape.name}: {self.name}"
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A small project, the model that is looked at, and the batches that land."""
+    `truth` is what running both versions has given, as `trial.Found` has it; without it, `unmeasured` says why.
+    """
 
     name: str
+    old: Mapping[str, str]
+    new: Mapping[str, str]
     model: str
-    files: Mapping[str, str]
-    schemas: Schemas
+    verdict: str
+    types: Schemas
     given: Sequence[Any]
-    declared: Mapping[str, Mapping[str, Any]]
+    truth: str | None = None
+    unmeasured: str | None = None
 
-    @property
-    def edits(self) -> Iterator[Edit]:
-        for name, edit in self.declared.items():
-            yield Edit(self, name, self._edited(edit), edit["verdict"], edit["truth"])
-
-    def _edited(self, edit: Mapping[str, Any]) -> Mapping[str, str]:
-        own = next(path for path in self.files if path.endswith(f"/{self.model.split('.')[1]}.sql"))
-        path = edit.get("file", own)
-        text = self.files[path]
-        for each in (edit, *([edit["also"]] if "also" in edit else [])):
-            assert each["from"] in text, (self.name, each["from"])
-            text = text.replace(each["from"], each["to"], -1 if edit.get("all") else 1)
-        return {**self.files, path: text}
+    @cached_property
+    def start(self) -> str:
+        """The same text for scenarios that begin in the same way."""
+        return repr((self.model, sorted(self.old.items()), self.given))
 
 
 @cache
-def shapes() -> list[Shape]:
-    return [_shape(path) for path in sorted((HERE / "edits").glob("*.yml"))]
+def scenarios() -> tuple[Scenario, ...]:
+    return tuple(_scenario(path.parent) for path in sorted(SCENARIOS.rglob("truth.yml")))
 
 
-def edits() -> list[Edit]:
-    return [edit for shape in shapes() for edit in shape.edits]
-
-
-def edits_of(file: str) -> list[Edit]:
-    """The edits of the shapes that one file holds."""
-    found = (_read(content["name"], content) for content in YAML(typ="safe").load(HERE / file))
-    return [edit for shape in found for edit in shape.edits]
+def scenario(name: str) -> Scenario:
+    return next(each for each in scenarios() if each.name == name)
 
 
 def project(files: Mapping[str, str], folder: Path) -> Project:
@@ -85,17 +72,25 @@ def project(files: Mapping[str, str], folder: Path) -> Project:
     return loader.load(folder, "test")
 
 
-def judged(old: Project, new: Project, schemas: Schemas, table: str) -> Outcome:
-    """The verdict on one model."""
+def outcomes(old: Declared, new: Project) -> Mapping[str, Outcome]:
+    """The outcome for each model that is stored."""
     stored = [model.table for query in new.queries for model in query.models]
-    return Comparison(Declared.of(old, schemas), Declared.of(new)).outcomes(stored)[table]
+    return Comparison(old, Declared.of(new)).outcomes(stored)
 
 
-def _shape(path: Path) -> Shape:
-    return _read(path.stem, YAML(typ="safe").load(path))
+def version(folder: Path) -> Mapping[str, str]:
+    """The files of a version, over those of the base project unless it is a project of its own."""
+    own = files_in(folder)
+    return own if "manifest.yml" in own else {**BASE, **own}
 
 
-def _read(name: str, content: Mapping[str, Any]) -> Shape:
-    schemas = {content["model"]: content["types"], **content.get("types_of", {})}
-    files = {**SHARED, **content["files"]}
-    return Shape(name, content["model"], files, schemas, content.get("given", GIVEN), content["edits"])
+def _scenario(folder: Path) -> Scenario:
+    old, new = (version(folder / name) for name in ("v1", "v2"))
+    given = next(file for above in (folder, *folder.parents) if (file := above / "given.yml").is_file())
+    truth = {"types": {}, "given": _yaml(given), **_yaml(folder / "truth.yml")}
+    return Scenario(folder.relative_to(SCENARIOS).as_posix(), old, new, **truth)
+
+
+@cache
+def _yaml(file: Path) -> Any:
+    return YAML(typ="safe").load(file)

@@ -45,7 +45,7 @@ publish: {topic: news, key: id, value: {total: total}, start: latest}
 */
 select id, total, _arrival from stream silver.totals where total > 10
 """
-FILES = {**corpus.SHARED, "sql/silver/s/totals.sql": TOTALS, "sql/gold/s/news.sql": NEWS}
+FILES = {**corpus.BASE, "sql/silver/s/totals.sql": TOTALS, "sql/gold/s/news.sql": NEWS}
 TOTALS_FILE, NEWS_FILE = "sql/silver/s/totals.sql", "sql/gold/s/news.sql"
 SCHEMAS = {
     "silver.totals": {"id": "string", "total": "bigint", "_arrival": "string"},

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,19 +23,19 @@ from pyspark.errors import PySparkException
 
 from headrace.checking import verdict as spark_verdict
 from headrace.errors import HeadraceError
-from headrace.planning.declared import Schemas
+from headrace.planning.declared import Declared
 from headrace.project.model import Project
 from headrace.reading import rows
 from headrace.store.layout import Layout
-from headrace.testing.cases.case import Batch
+from headrace.testing.cases.case import Batch, Record
 from headrace.testing.cases.landing import land
 from headrace.testing.runs.disk import Process, land_batch
 from headrace.testing.runs.sandbox import Sandbox
-from tests.plan.corpus import Edit, Shape, judged, project
+from tests.plan.corpus import Scenario, outcomes, project
 
 _BATCHES = TypeAdapter(tuple[Batch, ...])
-_FIRST, _REST = (0, 1), (3,)
-"""The batches after which all is processed: the old text has the first two, the new one the others."""
+_FIRST = 1
+"""The last of the batches that the old text has; the new text has the others."""
 _AT_ONCE = 2
 """How many trials run at the same time: a small batch is mostly planning, which keeps one core busy."""
 
@@ -52,17 +52,17 @@ class Run:
 
 @dataclass(frozen=True)
 class Old:
-    """What the old text of a shape leaves after the first part, and what it adds if it goes on itself."""
+    """What the old text leaves after the first part, and what it adds if it goes on itself, if anybody asks."""
 
-    project: Project
-    types: Schemas
+    declared: Declared
     left: Layout
-    run: Run
+    before: Rows
+    after: Rows | None = None
 
 
 @dataclass(frozen=True)
 class Found:
-    """The plan's verdict on an edit, and what really results.
+    """The plan's verdict on an edit by Spark's types, and what really results.
 
     `right`: both texts give the same. `kept`: what is added is what the new text adds. Else `wrong`; or it `fails`, and
     then `error` says how.
@@ -74,102 +74,120 @@ class Found:
 
 
 class Trials:
-    """Some edits on trial, on threads; the old text of each shape runs once."""
+    """Some scenarios on trial, on threads; an old text with which several of them start runs once."""
 
-    def __init__(self, sandbox: Sandbox, folder: Path, edits: Iterable[Edit]) -> None:
+    def __init__(self, sandbox: Sandbox, folder: Path, scenarios: Iterable[Scenario]) -> None:
         self._sandbox = sandbox
         self._folder = folder
         self._landing = Lock()
         self._landed: dict[str, Path] = {}
         self._workers = ThreadPoolExecutor(_AT_ONCE, "trial")
-        chosen = [*edits]
-        shapes = {edit.shape.name: edit.shape for edit in chosen}
-        self._old = {name: self._workers.submit(self._old_of, shape) for name, shape in shapes.items()}
-        self._found = {edit.title: self._workers.submit(self._found_of, edit) for edit in chosen}
+        chosen = [*scenarios]
+        # those that promise the same rows come last: for these the old text has to go on
+        starts = {each.start: each for each in sorted(chosen, key=_is_same)}
+        self._old = {start: self._workers.submit(self._old_of, scenario) for start, scenario in starts.items()}
+        self._found = {scenario.name: self._workers.submit(self._found_of, scenario) for scenario in chosen}
 
     def close(self) -> None:
         """Wait for the trials that have started, and start no others."""
         self._workers.shutdown(cancel_futures=True)
 
-    def old(self, shape: Shape) -> Old:
-        """What the old text of a shape does."""
-        return self._old[shape.name].result()
-
-    def found(self, edit: Edit) -> Found:
+    def found(self, scenario: Scenario) -> Found:
         """What comes of an edit."""
-        return self._found[edit.title].result()
+        return self._found[scenario.name].result()
 
-    def _old_of(self, shape: Shape) -> Old:
-        declared = project(shape.files, self._folder / shape.name / "project")
-        going, left = (Layout(self._folder / shape.name / name) for name in ("going", "left"))
-        *_, before = self._process(shape, declared, going, _FIRST)
-        shutil.copytree(going.data_dir, left.data_dir)
-        *_, whole = self._process(shape, declared, going, _REST)
+    def _old_of(self, scenario: Scenario) -> Old:
+        folder = self._folder / scenario.name
+        declared = project(scenario.old, folder / "v1")
+        going, left = (Layout(folder / name) for name in ("going", "left"))
+        (before,) = self._process(scenario, declared, going, [_FIRST])
         types = spark_verdict.types(self._sandbox.schemas(declared))
-        return Old(declared, types, left, Run(before, whole - before))
+        if not _is_same(scenario):
+            return Old(Declared.of(declared, types), going, before)
+        shutil.copytree(going.data_dir, left.data_dir)
+        (whole,) = self._process(scenario, declared, going, [_last(scenario)])
+        return Old(Declared.of(declared, types), left, before, whole - before)
 
-    def _found_of(self, edit: Edit) -> Found:
-        old, folder = self.old(edit.shape), self._folder / edit.title.replace(": ", "/").replace(" ", "-")
-        new = project(edit.files, folder / "project")
+    def _found_of(self, scenario: Scenario) -> Found:
+        old, folder = self._old[scenario.start].result(), self._folder / scenario.name
+        new = project(scenario.new, folder / "v2")
         self._sandbox.schemas(new)  # what Spark refuses before it has met any state is no edit to judge
-        verdict = judged(old.project, new, old.types, edit.shape.model).verdict.name
+        verdict = outcomes(old.declared, new)[scenario.model].verdict.name
         try:
-            resumed = self._resumed(edit.shape, new, Layout(folder / "resumed"), old)
+            resumed = self._resumed(scenario, new, Layout(folder / "resumed"), old)
         except (HeadraceError, PySparkException) as error:
             return Found(verdict, "fails", str(error))
-        if verdict == "SAME":
-            return Found(verdict, "right" if resumed == old.run else "wrong")
-        return Found(verdict, _truth(resumed, self._fresh(edit.shape, new, Layout(folder / "fresh"))))
+        if _is_same(scenario):
+            return Found(verdict, "right" if resumed.after == old.after else "wrong")
+        return Found(verdict, _truth(resumed, self._fresh(scenario, new, Layout(folder / "fresh"))))
 
-    def _resumed(self, shape: Shape, new: Project, layout: Layout, old: Old) -> Run:
+    def _resumed(self, scenario: Scenario, new: Project, layout: Layout, old: Old) -> Run:
         """The new text over what the old one left."""
         shutil.copytree(old.left.data_dir, layout.data_dir)
         become_another(layout)
-        *_, whole = self._process(shape, new, layout, _REST)
-        return Run(old.run.before, whole - old.run.before)
+        (whole,) = self._process(scenario, new, layout, [_last(scenario)])
+        return Run(old.before, whole - old.before)
 
-    def _fresh(self, shape: Shape, new: Project, layout: Layout) -> Run:
+    def _fresh(self, scenario: Scenario, new: Project, layout: Layout) -> Run:
         """The new text over everything."""
-        *_, before, whole = self._process(shape, new, layout, (*_FIRST, *_REST))
+        before, whole = self._process(scenario, new, layout, [_FIRST, _last(scenario)])
         return Run(before, whole - before)
 
-    def _process(self, shape: Shape, declared: Project, layout: Layout, batches: Iterable[int]) -> list[Rows]:
-        """All rows of the model after each of some batches, in one run."""
-        landed = self._landed_of(shape, declared)
+    def _process(self, scenario: Scenario, declared: Project, layout: Layout, until: Iterable[int]) -> list[Rows]:
+        """All rows of the model once all batches up to one have been processed, and up to the next; in one run."""
+        landed = self._landed_of(scenario, declared)
         process = Process(self._sandbox, declared, layout)
         try:
             process.create_tables()
-            return [*self._after_each(shape, declared, layout, process, [landed / str(batch) for batch in batches])]
+            return [*self._after_each(scenario, declared, layout, process, [landed / str(batch) for batch in until])]
         finally:
             process.stop()
 
     def _after_each(
-        self, shape: Shape, declared: Project, layout: Layout, process: Process, landed: Iterable[Path]
+        self, scenario: Scenario, declared: Project, layout: Layout, process: Process, landed: Iterable[Path]
     ) -> Iterator[Rows]:
-        (landing,) = declared.landings
         for folder in landed:
-            link(folder, layout.landing(landing.name))
+            link(folder, layout.data_dir)
             process.advance()
-            yield rows_of(declared, layout, shape.model)
+            yield rows_of(declared, layout, scenario.model)
 
-    def _landed_of(self, shape: Shape, declared: Project) -> Path:
-        """The landing table as it is after each batch, in folders by its number."""
-        (landing,) = declared.landings
-        key = repr((landing.topics, shape.given))
+    def _landed_of(self, scenario: Scenario, declared: Project) -> Path:
+        """The landing tables as they are after each batch, in folders by its number."""
+        key = repr(([landing.topics for landing in declared.landings], scenario.given))
         with self._landing:
             if key not in self._landed:
-                self._landed[key] = self._land(shape, declared, self._folder / "landed" / str(len(self._landed)))
+                self._landed[key] = self._land(scenario, declared, self._folder / "landed" / str(len(self._landed)))
             return self._landed[key]
 
-    def _land(self, shape: Shape, declared: Project, folder: Path) -> Path:
-        landed = land(self._sandbox.judge, declared, _BATCHES.validate_python(shape.given))
-        layout = Layout(folder / "table")
-        for batch in landed.batches:
-            table = self._sandbox.landing_table(layout, batch.landing)
-            table.create()
-            land_batch(self._sandbox, layout, batch)
-            shutil.copytree(table.path, folder / str(batch.number))
+    def _land(self, scenario: Scenario, declared: Project, folder: Path) -> Path:
+        landed = land(self._sandbox.judge, declared, given(scenario, declared))
+        layout = Layout(folder / "now")
+        for landing in declared.landings:
+            self._sandbox.landing_table(layout, landing.name).create()
+        for number in range(landed.count):
+            for batch in landed.within([number]):
+                land_batch(self._sandbox, layout, batch)
+            shutil.copytree(layout.data_dir, folder / str(number))
         return folder
+
+
+def given(scenario: Scenario, declared: Project) -> list[Batch]:
+    """What lands, as far as the project has a topic for it."""
+    topics = {topic.name for landing in declared.landings for topic in landing.topics}
+    batches = _BATCHES.validate_python(scenario.given)
+    return [batch.model_copy(update={"records": _of(topics, batch)}) for batch in batches]
+
+
+def _of(topics: Collection[str], batch: Batch) -> dict[str, tuple[Record, ...]]:
+    return {name: records for name, records in batch.records.items() if name in topics}
+
+
+def _is_same(scenario: Scenario) -> bool:
+    return scenario.verdict == "SAME"
+
+
+def _last(scenario: Scenario) -> int:
+    return len(scenario.given) - 1
 
 
 def _truth(resumed: Run, fresh: Run) -> str:

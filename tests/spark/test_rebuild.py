@@ -33,7 +33,7 @@ pytestmark = pytest.mark.spark
 
 BATCHES = TypeAdapter(tuple[Batch, ...])
 FILES = {
-    **corpus.SHARED,
+    **corpus.BASE,
     "sql/silver/s/totals.sql": """/*
 Running totals: one row per id.
 

@@ -6,74 +6,71 @@ import json
 from pathlib import Path
 
 import pytest
-from pydantic import TypeAdapter
-from ruamel.yaml import YAML
 
 from headrace import cli
 from headrace.planning import declared
 from headrace.planning.declared import Declared
 from headrace.store.layout import Layout
-from headrace.testing.cases.case import Batch
-from headrace.testing.cases.landing import land
+from headrace.testing.cases.landing import Landed, land
 from headrace.testing.runs.disk import land_batch
 from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.upgrade import Truth, Upgrade, contradicts, recorded_batches, upgrade
 from tests.long import one_of
 from tests.plan import corpus
+from tests.plan.trial import given
 
 pytestmark = pytest.mark.spark
 
-GIVEN = TypeAdapter(tuple[Batch, ...]).validate_python(YAML(typ="safe").load(corpus.HERE / "given.yml"))
-EDITS = {(edit.shape.name, edit.name): edit for edit in corpus.edits()}
 TRUTHS = {
-    ("fold", "conditions turned round"): "SAME",
-    ("fold", "a column that is not read back"): "KEEP",
-    ("fold", "another amount"): "MIX",
-    ("fold", "a column gone"): "RESET",
+    "fold/conditions-turned-round": "SAME",
+    "fold/a-column-that-is-not-read-back": "KEEP",
+    "fold/another-amount": "MIX",
+    "fold/a-column-gone": "RESET",
 }
 
 
-def tried(sandbox: Sandbox, folder: Path, shape: str, name: str) -> Upgrade:
-    """The upgrade from a shape's own text to an edited one."""
-    of = next(each for each in corpus.shapes() if each.name == shape)
-    own = f"sql/{of.model.replace('.', '/s/')}.sql"
-    without = {**of.files, own: of.files[own].replace("a.y as last_y,", "")}
-    files = EDITS[shape, name].files if (shape, name) in EDITS else without
-    old, new = corpus.project(of.files, folder / "old"), corpus.project(files, folder / "new")
+def tried(sandbox: Sandbox, folder: Path, name: str) -> Upgrade:
+    """The upgrade of a scenario of the edit corpus."""
+    of = corpus.scenario(name)
+    old, new = corpus.project(of.old, folder / "old"), corpus.project(of.new, folder / "new")
     return upgrade(sandbox, new, Declared.of(old), of.model)
 
 
-@pytest.mark.parametrize(("shape", "name"), one_of(3, TRUTHS))
-def test_truth_is_found(sandbox: Sandbox, tmp_path: Path, shape: str, name: str) -> None:
-    made = tried(sandbox, tmp_path, shape, name)
-    steps = [[batch] for batch in land(sandbox.judge, made.new, GIVEN).batches]
-    found = made.judge(steps, 2)
-    assert found.truth == TRUTHS[shape, name], found.why
+def landed(sandbox: Sandbox, made: Upgrade) -> Landed:
+    """What lands in all of these scenarios."""
+    return land(sandbox.judge, made.new, given(corpus.scenario("fold/another-amount"), made.new))
+
+
+@pytest.mark.parametrize("name", one_of(3, TRUTHS))
+def test_truth_is_found(sandbox: Sandbox, tmp_path: Path, name: str) -> None:
+    made = tried(sandbox, tmp_path, name)
+    found = made.judge([[batch] for batch in landed(sandbox, made).batches], 2)
+    assert found.truth == TRUTHS[name], found.why
     assert bool(found.difference and found.difference.examples) == (found.truth == "MIX")
 
 
 def test_nothing_is_proven_by_batches_without_rows(sandbox: Sandbox, tmp_path: Path) -> None:
-    made = tried(sandbox, tmp_path, "fold", "another filter")
-    steps = [[batch] for batch in land(sandbox.judge, made.new, GIVEN[:1]).batches]
-    assert made.judge([*steps, []], 1).truth == "UNPROVEN"
+    made = tried(sandbox, tmp_path, "fold/another-filter")
+    first, *_ = landed(sandbox, made).batches
+    assert made.judge([[first], []], 1).truth == "UNPROVEN"
 
 
-@pytest.mark.parametrize(("name", "truth"), [("a column that is not read back", "KEEP"), ("another amount", "MIX")])
+@pytest.mark.parametrize("name", ["fold/a-column-that-is-not-read-back", "fold/another-amount"])
 def test_plan_is_proven_on_what_has_landed(
-    sandbox: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, truth: str
+    sandbox: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    made = tried(sandbox, tmp_path, "fold", name)
+    of, made = corpus.scenario(name), tried(sandbox, tmp_path, name)
     layout = made.new.target.layout
     queries = [query.name for query in made.old.queries] + [landing.query for landing in made.old.landings]
-    edit = EDITS["fold", name]
-    declared.write(layout, Declared.of(made.old, edit.shape.schemas), queries, {})
+    declared.write(layout, Declared.of(made.old, of.types), queries, {})
     sandbox.landing_table(layout, "s").create()
-    for batch in land(sandbox.judge, made.new, GIVEN).batches:
+    for batch in landed(sandbox, made).batches:
         land_batch(sandbox, layout, batch)
     with pytest.raises(SystemExit) as ended:
         cli.main(["-C", str(made.new.root), "-t", "test", "plan", "--prove", made.table, "--json"])
     found = json.loads(capsys.readouterr().out)
-    assert (ended.value.code, found["plan"], found["truth"], found["contradicts"]) == (0, edit.verdict, truth, False)
+    expected = (0, of.verdict, TRUTHS[name], False)
+    assert (ended.value.code, found["plan"], found["truth"], found["contradicts"]) == expected
 
 
 @pytest.mark.parametrize(
@@ -92,9 +89,9 @@ def test_better_than_promised_does_not(truth: Truth, planned: str) -> None:
 
 
 def test_batches_that_have_landed_come_in_their_order(sandbox: Sandbox, tmp_path: Path) -> None:
-    made = tried(sandbox, tmp_path, "fold", "another filter")
+    made = tried(sandbox, tmp_path, "fold/another-filter")
     layout = Layout(made.new.target.data_dir)
     sandbox.landing_table(layout, "s").create()
-    for batch in land(sandbox.judge, made.new, GIVEN).batches:
+    for batch in landed(sandbox, made).batches:
         land_batch(sandbox, layout, batch)
     assert [batch.number for (batch,) in recorded_batches(sandbox, made, 3)] == [1, 2, 3]

@@ -17,9 +17,9 @@ from headrace.errors import InvalidProject, Place, UsageError
 from headrace.planning import declared, known
 from headrace.planning.declared import Declared, Schemas
 from headrace.planning.plan import Plan
-from headrace.planning.settings import topic_reasons
+from headrace.planning.settings import edited_topic_columns, topic_reasons
 from headrace.project.declarations.target import DATA_DIR_VARIABLE
-from headrace.project.model import Project, Seed, Topic
+from headrace.project.model import Macro, Project, Seed, Topic
 from tests.plan import corpus
 from tests.plan.live import FILES, NEWS, NEWS_FILE, SCHEMAS, TOTALS, TOTALS_FILE, Live
 
@@ -223,6 +223,14 @@ def test_edited_seeds_are_reported() -> None:
     assert reason.message.startswith("1 new, 1 gone keys")
 
 
+def test_macro_makes_the_event_time_another() -> None:
+    old, new = (
+        Topic("a", "a", Place("a.yml"), event_time="at(k)", macros=(Macro("at", "macros/at.sql", text),))
+        for text in ("return v", "return v + 1")
+    )
+    assert "event_time" in edited_topic_columns(old, new)
+
+
 ANOTHER = [
     ("date_format(current, 'y')", "'y'", "'yyyy'"),
     ("date_trunc('D', current)", "'D'", "'day'"),
@@ -367,7 +375,7 @@ def _code(live: Live, words: Sequence[str]) -> object:
 
 def test_plan_of_sixty_models_takes_less_than_two_seconds(tmp_path: Path) -> None:
     many = {f"sql/silver/s/totals{n}.sql": TOTALS.replace("silver.totals", f"silver.totals{n}") for n in range(60)}
-    live = Live(tmp_path, {**corpus.SHARED, **many})
+    live = Live(tmp_path, {**corpus.BASE, **many})
     live.start()
     edited = live.edited("sql/silver/s/a.sql", "data.x as x", "data.x * 2 as x")
     began = time.process_time()

@@ -50,7 +50,7 @@ Sided = Callable[[str], normal.Side]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    files = {**corpus.SHARED, "macros/doubled.sql": MACRO, "sql/gold/s/mixed.sql": VALUES}
+    files = {**corpus.BASE, "macros/doubled.sql": MACRO, "sql/gold/s/mixed.sql": VALUES}
     declared = Declared.of(corpus.project(files, tmp_path_factory.mktemp("rewrites")))
     model = declared.by_table["gold.mixed"]
 
@@ -65,7 +65,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 @pytest.fixture(scope="module")
 def sided(tmp_path_factory: pytest.TempPathFactory) -> Sided:
     files = {f"sql/gold/s/{name}.sql": _table(name, columns) for name, columns in TABLES.items()}
-    declared = Declared.of(corpus.project({**corpus.SHARED, **files}, tmp_path_factory.mktemp("queries")))
+    declared = Declared.of(corpus.project({**corpus.BASE, **files}, tmp_path_factory.mktemp("queries")))
 
     def found(query: str) -> normal.Side:
         text = re.sub(

@@ -1,0 +1,3 @@
+"""The scenarios are data: pytest need not look for tests in their many folders."""
+
+collect_ignore = ["scenarios"]

@@ -1,0 +1,7 @@
+/*
+Amounts kept: one row per amount.
+
+materialized: append
+query: s
+*/
+select id, x * 10 as x, y, _arrival from stream silver.a where x > 1

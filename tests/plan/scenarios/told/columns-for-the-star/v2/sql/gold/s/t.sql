@@ -1,0 +1,12 @@
+/*
+Amounts as JSON: one row per amount.
+
+materialized: append
+*/
+with a as (
+    select id, x, y, _arrival from stream silver.a
+),
+told as (
+    select id, x + 1 as more, _arrival from a
+)
+select id, to_json(struct(id, more, _arrival)) as told, _arrival from told
