@@ -78,5 +78,5 @@ def test_other_systems_give_their_rows(submitted: Stage) -> None:
 
 
 def test_executor_did_the_work(submitted: Stage) -> None:
-    (app,) = (submitted.folder / "cluster" / "work").glob("app-*")
+    (app,) = (submitted.folder / "cluster" / "worker" / "work").glob("app-*")
     assert "Running task" in (app / "0" / "stderr").read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -104,3 +105,15 @@ def test_a_part_that_is_renamed_while_bytes_are_counted_is_no_failure(tmp_path: 
     (tmp_path / "kafka-raft-4.3.1.jar").write_bytes(b"12345")
     (tmp_path / "kafka-clients-4.3.1.jar.part").symlink_to(tmp_path / "gone")  # listed, but not there any more
     assert ivy.bytes_arrived(tmp_path) == 5
+
+
+def test_ivy_is_that_of_spark_home_where_pyspark_has_no_jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jar = tmp_path / "jars" / "ivy-2.5.3.jar"
+    jar.parent.mkdir()
+    jar.touch()
+    zipped = ModuleSpec("pyspark", None, is_package=True)
+    zipped.submodule_search_locations = [str(tmp_path / "pyspark.zip" / "pyspark")]
+    monkeypatch.setattr(ivy, "find_spec", lambda _: zipped)
+    assert ivy.ivy_jar({"SPARK_HOME": str(tmp_path)}) == jar
+    with pytest.raises(EnvironmentFault, match="pyspark with its jars"):
+        ivy.ivy_jar({})

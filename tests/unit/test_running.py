@@ -91,3 +91,16 @@ def test_other_machines_learn_the_status_of_the_holder_only(tmp_path: Path, said
     run = FakeRun(Layout(tmp_path))
     follow(run, said, held=FakeLease(is_held))
     assert {*run.shared} == {is_held}
+
+
+@pytest.mark.parametrize(("seconds", "is_another"), [(0.2, False), (5.0, True)])
+def test_signal_that_comes_at_once_again_is_the_same_request(
+    seconds: float, is_another: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(running.time, "monotonic", lambda: now[0])
+    stopped = running.Stopped()
+    first = stopped.ask(15)
+    now[0] += seconds
+    assert (first, stopped.ask(15)) == (False, is_another)
+    assert (stopped.event.is_set(), stopped.exit_code) == (True, 143)

@@ -84,6 +84,9 @@ def _flush_stdout() -> None:
 
 def submitted(arguments: list[str]) -> None:
     """Run as a Spark application: the arguments are those of `headrace run`, after -C and -t."""
+    from headrace.spark import parent
+
+    parent.pass_signals_on()
     ours = [
         argument
         for at, argument in enumerate(arguments)

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from headrace.running.supervisor import Failure
 
 STATUS_SECONDS = 1.0
+SAME_WISH_SECONDS = 1.0
+"""Signals within this time of each other are one request to stop."""
 
 During = Callable[["Run", "Stopped"], None]
 """Work to do while a project runs; called once everything has started."""
@@ -183,6 +185,19 @@ class Stopped:
     def __init__(self) -> None:
         self.event = threading.Event()
         self.exit_code: int = ExitCode.OK
+        self.asked_at = 0.0
+
+    def ask(self, number: int) -> bool:
+        """Ask for an end; whether that is another wish than the one before.
+
+        systemd sends its signal to all processes of a service, and the JVM of spark-submit passes it on once more.
+        """
+        before, self.asked_at = self.asked_at, time.monotonic()
+        if self.event.is_set():
+            return self.asked_at - before > SAME_WISH_SECONDS
+        self.exit_code = 128 + number
+        self.event.set()
+        return False
 
 
 @contextmanager
@@ -191,10 +206,8 @@ def stop_on_signals() -> Iterator[Stopped]:
     stopped = Stopped()
 
     def ask(number: int, _: FrameType | None) -> None:
-        if stopped.event.is_set():
+        if stopped.ask(number):
             os._exit(128 + number)
-        stopped.exit_code = 128 + number
-        stopped.event.set()
 
     former = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -39,7 +39,7 @@ def download(coordinates: Iterable[str], size: int, into: Path, title: str) -> s
     settings.write_bytes(settings_xml(into, repository()))
     wanted.write_bytes(wanted_xml(coordinates))
     command = [str(find_java().program), "-Xmx256m", "-XX:TieredStopAtLevel=1", *proxy_flags(getproxies())]
-    command += ["-jar", str(_ivy_jar()), "-settings", str(settings), "-ivy", str(wanted), "-confs", "default", "-warn"]
+    command += ["-jar", str(ivy_jar()), "-settings", str(settings), "-ivy", str(wanted), "-confs", "default", "-warn"]
     with ExitStack() as stack:
         output = stack.enter_context((into / "ivy.log").open("w+", encoding="utf-8", errors="replace"))
         progress = stack.enter_context(_progress())
@@ -118,9 +118,14 @@ def wanted_xml(coordinates: Iterable[str]) -> bytes:
     return ElementTree.tostring(top)
 
 
-def _ivy_jar() -> Path:
-    spec = find_spec("pyspark")
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
+def ivy_jar(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return Ivy, which is among the jars of Spark.
+
+    Under spark-submit, pyspark is a zip file without jars, and SPARK_HOME says where they are.
+    """
+    spec, home = find_spec("pyspark"), environ.get("SPARK_HOME")
+    folders = [*((spec.submodule_search_locations or ()) if spec else ()), *([home] if home else [])]
+    for folder in folders:
         for jar in Path(folder, "jars").glob("ivy-*.jar"):
             return jar
     raise EnvironmentFault("pyspark with its jars is not installed here. Install it: `pip install pyspark==4.2.0`.")

@@ -4,7 +4,8 @@ Other packages call public PySpark and this package's functions (`tests/unit/tes
 `_jdf` or Py4J elsewhere, and no Java). It knows SQL texts, frames and files, and nothing of queries, landings or
 publishers.
 
-- The session: `session` makes it and its children; `jvm_lock` keeps a JVM that outlives its parent from writing.
+- The session: `session` makes it and its children; `jvm_lock` keeps a JVM that outlives its parent from writing;
+  `parent` is the JVM of spark-submit.
 - A model's text as a frame: `binding`.
 - Batches: `small_batches` is the interface, `driver/` and `jobs/` implement it, `mode` and `implementations` choose.
   What they compute is `materialized`.

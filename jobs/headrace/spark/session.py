@@ -23,7 +23,7 @@ from headrace.errors import EnvironmentFault, HeadraceError
 from headrace.project import secret_values
 from headrace.project.model import Macro, Target
 from headrace.secrets import is_secret
-from headrace.spark import mode
+from headrace.spark import mode, parent
 from headrace.spark.failures import message_of
 from headrace.spark.jvm import java_class
 
@@ -178,6 +178,7 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
         SparkContext.getOrCreate(SparkConf().setAll([*confs.items()]))
         spark = SparkSession.builder.config(map=dict[str, Any](confs)).getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
+    parent.pid_of(spark._jvm)  # asked while it answers
     return spark
 
 
@@ -245,15 +246,16 @@ def running(target: Target, log_file: Path | None = None) -> Iterator[SparkSessi
 
 
 def ended(spark: SparkSession) -> str | None:
-    """Describe how the JVM that this process started has ended, if it has."""
+    """Describe how the JVM that this process started, or spark-submit's that started this one, has ended, if it has."""
     process = getattr(spark.sparkContext._gateway, "proc", None)  # a driver that spark-submit starts has none
     code = None if process is None else process.poll()
     if code is None:
-        return None
+        return f"Spark's JVM ended; {_NEXT}" if process is None and parent.is_gone(spark._jvm) else None
     way_out = _MEMORY if code == _OUT_OF_MEMORY else ""
-    return f"Spark's JVM ended ({_how(code)}); {way_out}the next run continues from what is committed"
+    return f"Spark's JVM ended ({_how(code)}); {way_out}{_NEXT}"
 
 
+_NEXT = "the next run continues from what is committed"
 _MEMORY = (
     "give it more by `spark: {conf: {spark.driver.memory: 3g}}` or smaller batches by `trigger: {max_rows: 20000}`, or"
     " leave out a batch that never fits by `headrace skip`; "

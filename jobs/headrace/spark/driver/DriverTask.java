@@ -81,7 +81,9 @@ public class DriverTask {
     /** Put rows into a block, in the place of those that it has held. */
     public static void keep(BlockId block, InternalRow[] rows, boolean tellOthers) {
         BlockManager blocks = SparkEnv.get().blockManager();
-        blocks.removeBlock(block, tellOthers);
+        if (blocks.getStatus(block).isDefined()) { // else Spark warns of it
+            blocks.removeBlock(block, tellOthers);
+        }
         Iterator each = ArraySeq.unsafeWrapArray(rows).iterator();
         blocks.putIterator(block, each, StorageLevel.MEMORY_AND_DISK(), tellOthers, ClassTag$.MODULE$.Any());
     }
