@@ -391,6 +391,27 @@ def test_known_types_are_those_of_exactly_these_files(live: Live) -> None:
     assert known.types(live.edited(NEWS_FILE, "> 10", "> 11")) is None
 
 
+@pytest.mark.parametrize(
+    ("file", "old", "new", "left"),
+    [
+        (NEWS_FILE, "> 10", "> 11", {"silver.totals", "silver.a", "silver.b"}),
+        (TOTALS_FILE, "coalesce(before.total, 0)", "before.total", {"silver.a", "silver.b"}),
+        ("sql/silver/s/a.sql", "data.x as x", "data.x + 1 as x", {"silver.b"}),
+        ("sql/bronze/s.yml", "x: bigint, y: bigint", "x: int, y: bigint", set()),
+        ("sql/bronze/s.yml", "Amounts; one record", "Sums; one record", {*SCHEMAS, "silver.a", "silver.b"}),
+        ("macros/twice.sql", "v * 2", "v * 3", set()),
+        ("manifest.yml", "least: 1", "least: 2", set()),
+    ],
+)
+def test_types_of_a_model_outlive_edits_of_what_it_is_not_made_of(
+    live: Live, file: str, old: str, new: str, left: set[str]
+) -> None:
+    fields = [{"name": "a", "type": "long", "nullable": True, "metadata": {}}]
+    known.store(live.project, {model.table: {"type": "struct", "fields": fields} for model in live.project.models})
+    edited = live.edited(file, old, new)
+    assert (known.types(edited) or {}).keys() == left
+
+
 def test_verdicts_that_cannot_be_kept_or_read_are_asked_for_again(live: Live, verdicts: Path) -> None:
     verdicts.parent.write_text("a file where a folder should be")
     known.store(live.project, {})

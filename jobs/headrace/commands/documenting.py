@@ -81,7 +81,7 @@ def _types(project: Project, layout: Layout) -> Schemas:
     """Spark's types: those of the files, else those of the last run."""
     of_last_run = {record.declared for record in declared.recorded(layout).values()}
     ran = {table: types for name in of_last_run for table, types in declared.read(layout, name).schemas.items()}
-    return known.types(project) or ran
+    return {**ran, **(known.types(project) or {})}
 
 
 def _runner(project: Project, layout: Layout) -> str:
