@@ -1,0 +1,6 @@
+/*
+Ids that came: one row per change.
+
+materialized: append
+*/
+select id, _arrival from stream silver.current

@@ -1,0 +1,13 @@
+/*
+Amounts in ten minutes: one row per k.
+
+materialized: upsert
+unique_key: k
+*/
+with a as (
+    select k, x, at from stream silver.a watermark at delay of interval 1 minute
+),
+counted as (
+    select k, window(at, '10 minutes') as ten, count(*) as n from a group by k, window(at, '10 minutes')
+)
+select k, ten.start as started_at, n from counted where k <> 'p'

@@ -1,0 +1,12 @@
+/*
+Amounts in ten minutes: one row per k per window.
+
+materialized: append
+*/
+with a as (
+    select k, x, at from stream silver.a watermark at delay of interval :wait seconds
+),
+counted as (
+    select k, window(at, '10 minutes') as ten, count(*) as n from a group by k, window(at, '10 minutes')
+)
+select k, ten.start as started_at, n from counted

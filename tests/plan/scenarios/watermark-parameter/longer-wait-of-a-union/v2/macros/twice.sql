@@ -1,0 +1,1 @@
+create temporary function twice(v bigint) returns bigint return v * 2
