@@ -53,6 +53,11 @@ class Scenario:
         """The same text for scenarios that begin in the same way."""
         return repr((self.model, sorted(self.old.items()), self.given))
 
+    @property
+    def streams(self) -> bool:
+        """Whether it is about Spark's streaming engine, in which each run takes seconds."""
+        return any(" watermark " in text for text in self.old.values())
+
 
 @cache
 def scenarios() -> tuple[Scenario, ...]:

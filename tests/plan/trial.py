@@ -34,8 +34,8 @@ from headrace.testing.runs.sandbox import Sandbox
 from tests.plan.corpus import Scenario, outcomes, project
 
 _BATCHES = TypeAdapter(tuple[Batch, ...])
-_FIRST = 1
-"""The last of the batches that the old text has; the new text has the others."""
+_FIRST = (0, 1)
+"""The batches that the old text has, one at a time; the new text has the others."""
 _AT_ONCE = 2
 """How many trials run at the same time: a small batch is mostly planning, which keeps one core busy."""
 
@@ -100,7 +100,7 @@ class Trials:
         folder = self._folder / scenario.name
         declared = project(scenario.old, folder / "v1")
         going, left = (Layout(folder / name) for name in ("going", "left"))
-        (before,) = self._process(scenario, declared, going, [_FIRST])
+        *_, before = self._process(scenario, declared, going, _FIRST)
         types = spark_verdict.types(self._sandbox.schemas(declared))
         if not _is_same(scenario):
             return Old(Declared.of(declared, types), going, before)
@@ -130,7 +130,7 @@ class Trials:
 
     def _fresh(self, scenario: Scenario, new: Project, layout: Layout) -> Run:
         """The new text over everything."""
-        before, whole = self._process(scenario, new, layout, [_FIRST, _last(scenario)])
+        *_, before, whole = self._process(scenario, new, layout, [*_FIRST, _last(scenario)])
         return Run(before, whole - before)
 
     def _process(self, scenario: Scenario, declared: Project, layout: Layout, until: Iterable[int]) -> list[Rows]:
