@@ -247,7 +247,6 @@ UNIONS_ALIKE = (
 UNIONS_OTHER = (
     (_UNITED, "select k, y, _arrival from q union all select k, x as v, _arrival from p"),
     (_UNITED, "select k, k as v, _arrival from q union all select k, x as v, _arrival from p"),
-    (_UNITED, "select k, y as v, _arrival from q union select k, x as v, _arrival from p"),
     (_UNITED, f"{_SWAPPED} union all select k, x, _arrival from p"),
     (
         "select k, x as v, _arrival from p where x > 1 union all select k, y, _arrival from q",
@@ -290,6 +289,7 @@ UNIONS_OTHER = (
 )
 """Unions that are not the same, or are so only by chance."""
 UNIONS_UNCERTAIN = (
+    (_UNITED, "select k, y as v, _arrival from q union select k, x as v, _arrival from p"),
     ("select k, x as v from p union all select k, y from q", "select k, y as v from q union all select k, x from p"),
     (
         "select k, x as v, _arrival from p union all select k, z, _arrival from r",
@@ -312,7 +312,7 @@ UNIONS_UNCERTAIN = (
         f"select k, sum(v * 1.5D) as v, max(_arrival) as _arrival from ({_SWAPPED}) group by k",
     ),
 )
-"""Unions whose readers may tell the order of their branches: in ties, in the types of columns, in sums of fractions."""
+"""Unions that are others at a closer look: in rows that are there twice, ties, types of columns, sums of fractions."""
 OTHERS = (
     ("i - j", "j - i"),
     ("i + j + n", "i + (j + n)"),
