@@ -115,7 +115,8 @@ def _daemon(folder: Path, name: str, hidden: Sequence[Path], *words: str) -> Ite
         try:
             yield psutil.Process(process.pid)
         finally:
-            guard.end(psutil.Process(process.pid))
+            if process.poll() is None:  # else a test has killed it
+                guard.end(psutil.Process(process.pid))
             process.wait()
             leash.release()
 

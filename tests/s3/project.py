@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,21 @@ class Machine:
         finally:
             runner.close()
 
+    @contextmanager
+    def submitted(self, *words: str) -> Iterator[Runner]:
+        """A driver of the cluster that the settings name, for as long as the block lasts.
+
+        spark-submit prints on stdout what its Python prints on stderr.
+        """
+        asked = command("submit", "--target", "standalone", "--", *words, project=self.folder)
+        local = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": str(self.folder / "spark")}
+        together = ["sh", "-c", 'exec "$@" >&2', "sh", *asked]
+        runner = Runner(together, {**self.environ, **local}, self.folder, self.folder)
+        try:
+            yield runner
+        finally:
+            runner.close()
+
     def done(self, *words: str) -> str:
         """Run one headrace command, which must succeed; return what it prints."""
         done = self.call(*words)
@@ -94,6 +109,8 @@ class Site:
     folder: Path
     cluster: Cluster
     store: Store
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What each machine's target says beside where data are."""
 
     def machine(self, name: str) -> Machine:
         """A machine on which nothing has ever run."""
@@ -107,7 +124,7 @@ class Site:
                 shutil.copy(source, folder / part)
         (folder / "conf").mkdir()
         conf = {"store": self.store.declared_by(name), "data_dir": "data"}
-        conf |= {"kafka": {"create_topics": True}, "spark": {"compiler": "quick"}}
+        conf |= {"kafka": {"create_topics": True}, "spark": {"compiler": "quick"}, **self.settings}
         with (folder / "conf" / "test.yml").open("w") as out:
             YAML().dump(conf, out)
         return Machine(folder, self.cluster.bootstrap, self.store.secrets)
@@ -123,11 +140,11 @@ class Site:
 
 
 @contextmanager
-def site(folder: Path, store: Store) -> Iterator[Site]:
+def site(folder: Path, store: Store, settings: Mapping[str, Any] | None = None) -> Iterator[Site]:
     """A broker for as long as the block lasts, beside a store that is there."""
     with Broker(folder / "broker").running() as state:
         assert state.bootstrap is not None
-        yield Site(folder, Cluster(state.bootstrap), store)
+        yield Site(folder, Cluster(state.bootstrap), store, settings or {})
 
 
 def in_bucket(server: S3Server) -> Store:

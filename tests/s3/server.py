@@ -26,6 +26,16 @@ class S3Server:
     url: str
     options: Mapping[str, str]
     log: Path
+    process: psutil.Process
+
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """While the block lasts the server takes connections and answers nobody, as one that hangs."""
+        self.process.suspend()
+        try:
+            yield
+        finally:
+            self.process.resume()
 
     def requests(self, key: str | None = None) -> tuple[str, ...]:
         """Each request up to now as `METHOD STATUS PATH`; only those signed with an access key, if one is given."""
@@ -44,7 +54,7 @@ def serving(folder: Path, bucket: str = BUCKET) -> Iterator[S3Server]:
     try:
         port = _port(process, log)
         _create(bucket, port)
-        yield S3Server(f"s3://{bucket}", options(port), log)
+        yield S3Server(f"s3://{bucket}", options(port), log, psutil.Process(process.pid))
     finally:
         guard.end(psutil.Process(process.pid))
         process.wait()
