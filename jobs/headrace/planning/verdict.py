@@ -43,13 +43,16 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Reason:
-    """One difference: where it stands, what it does, and what was there before; `columns` are those it is about."""
+    """One difference: where it stands, what it does, and what was there before; `columns` are those it is about.
+
+    `was` and `now` are texts of what differs, where there are no expressions that show it.
+    """
 
     verdict: Verdict
     place: Place
     message: str
-    old: str = field(default="", compare=False)
-    new: str = field(default="", compare=False)
+    was: str = field(default="", compare=False)
+    now: str = field(default="", compare=False)
     columns: tuple[str, ...] = ()
     evidence: Evidence = field(default=Evidence(), compare=False, repr=False)
 
@@ -59,7 +62,17 @@ class Reason:
     ) -> Reason:
         """A difference of expressions, of which the old or the new ones may be missing."""
         evidence = Evidence(tuple(old), tuple(new), at)
-        return Reason(verdict, place, message, _sql(old), _sql(new), evidence=evidence)
+        return Reason(verdict, place, message, evidence=evidence)
+
+    @property
+    def old(self) -> str:
+        """What was there before, as SQL; it takes its time where macros make it long."""
+        return self.was or _sql(self.evidence.old)
+
+    @property
+    def new(self) -> str:
+        """What is there now; as `old`."""
+        return self.now or _sql(self.evidence.new)
 
 
 def worst(reasons: tuple[Reason, ...]) -> Verdict:

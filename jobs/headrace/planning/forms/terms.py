@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -157,27 +157,47 @@ def every(tree: exp.Expr) -> Iterator[exp.Expr]:
 
 def sql(tree: exp.Expr) -> str:
     """An expression as SQL for people: columns are what they are derived from; only written casts are shown."""
+    return _Texts().of(tree)
 
-    def shown(node: exp.Expr) -> exp.Expr:
+
+class _Texts:
+    """Texts of expressions. Large ones are derived from the same columns many times, so a column is written once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, str] = {}
+
+    def of(self, tree: exp.Expr) -> str:
+        """The text of an expression; of a very long one, its start and its hash."""
+        node = tree.unnest()
+        if "text" in node.meta:
+            return short(str(node.meta["text"]))
+        if "implied" in node.meta:
+            return self.of(node.this)
+        if "atom" in node.meta:
+            return self._of_atom(node.meta["atom"])
+        shown = node.transform(self._shown)
+        return short(shown.sql(dialect="databricks", comments=False, normalize_functions="lower", copy=False))
+
+    def _shown(self, node: exp.Expr) -> exp.Expr:
         if "text" in node.meta:
             return exp.Var(this=node.meta["text"])
         if "implied" in node.meta:
             inner: exp.Expr = node.this
-            return inner.transform(shown)
-        return _shown(node.meta["atom"], shown) if "atom" in node.meta else node
+            return inner.transform(self._shown, copy=False)
+        if "atom" not in node.meta:
+            return node
+        atom, text = node.meta["atom"], self._of_atom(node.meta["atom"])
+        return exp.Var(this=f"({text})" if len(atom.made_of) == 1 else text)
 
-    spread = tree.transform(shown)
-    return short(spread.unnest().sql(dialect="databricks", comments=False, normalize_functions="lower"))
+    def _of_atom(self, atom: Atom) -> str:
+        if id(atom) not in self._known:
+            self._known[id(atom)] = short(" | ".join(map(self.of, atom.made_of)) or _name(atom))
+        return self._known[id(atom)]
 
 
-def _shown(atom: Atom, shown: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
-    parts = [each.transform(shown) for each in atom.made_of]
-    if len(parts) == 1:
-        return exp.Paren(this=parts[0])
-    if parts:
-        return exp.Var(this=" | ".join(each.sql(dialect="databricks", comments=False) for each in parts))
+def _name(atom: Atom) -> str:
     name = re.sub(r"#[0-9]+(?=[.])", "", atom.name.removesuffix(EDITED))
-    return exp.Var(this=f"{name} (edited)" if atom.is_edited else name)
+    return f"{name} (edited)" if atom.is_edited else name
 
 
 def short(text: str) -> str:
