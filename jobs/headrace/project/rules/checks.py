@@ -33,6 +33,7 @@ from headrace.project.rules.lint.second_watermark import second_watermarks
 from headrace.project.rules.lint.star_from_table import stars_from_tables
 from headrace.project.rules.lint.unbounded_join import unbounded_joins
 from headrace.project.rules.lint.unbounded_state import unbounded_aggregates
+from headrace.project.rules.lint.unused_stream import unused_streams
 from headrace.project.rules.lookup_rules import lookups_before_the_batch
 from headrace.project.rules.reading_rules import (
     missing_parameters,
@@ -113,6 +114,7 @@ RULES: tuple[Rule, ...] = (
     outer_joins,
     static_joins,
     second_watermarks,
+    unused_streams,
     concatenated_keys,
     clocks_in_streams,
     non_deterministic_streams,

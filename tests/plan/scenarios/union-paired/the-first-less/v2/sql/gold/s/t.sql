@@ -3,10 +3,7 @@ Amounts and answers in ten minutes: one row per k per window.
 
 materialized: append
 */
-with a as (
-    select k, x, at from stream silver.a watermark at delay of interval 1 minute
-),
-b as (
+with b as (
     select k, x, at from stream silver.b watermark at delay of interval 1 minute
 ),
 united as (

@@ -6,9 +6,6 @@ materialized: append
 with a as (
     select k, x, at from stream silver.a watermark at delay of interval 1 minute
 ),
-b as (
-    select k, x, at from stream silver.b watermark at delay of interval 1 minute
-),
 united as (
     select k, x, at from a
 ),
