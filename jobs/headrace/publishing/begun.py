@@ -15,8 +15,8 @@ from headrace.store.paths import StorePath
 class Begun:
     """The note of one publisher; it is written once Kafka holds the publisher's first record."""
 
-    def __init__(self, file: StorePath) -> None:
-        self.file = file
+    def __init__(self, store: StorePath, model: str) -> None:
+        self.file = store / "published" / f"{model}.json"
         self._is_known = False
 
     def __bool__(self) -> bool:

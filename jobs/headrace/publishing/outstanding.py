@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.project.model import Model, Project
 from headrace.project.resets import read_note
+from headrace.publishing.begun import Begun
 from headrace.publishing.outlet import Outlet, read_progress
 from headrace.publishing.progress import Progress
 from headrace.publishing.publisher import was_sent_before
@@ -45,14 +46,15 @@ def sent_until(project: Project, layout: Layout, model: Model) -> int:
 
 
 def outstanding(project: Project, layout: Layout, model: Model) -> int:
-    """How many rows of a published model are still to be sent; the project's broker must be up."""
+    """How many rows of a published model are still to be sent, as far as is known; the project's broker must be up."""
     outlet = Outlet.of(project, model)
-    if outlet.progress_topic not in existing(project.target.kafka):
-        return 0  # nothing was ever published here, so these rows are history (see `publish.start`)
-    found = read_progress(outlet)
+    found = read_progress(outlet) if outlet.progress_topic in existing(project.target.kafka) else None
     barrier = read_note(layout.checkpoint(model.query or model.name)).barrier
     left = (each for each in _written(layout, model) if not was_sent_before(each.marker, barrier))
-    return 0 if found is None else sum(_unsent(each, found.progress, _id(layout, model)) for each in left)
+    if found is not None:
+        return sum(_unsent(each, found.progress, _id(layout, model)) for each in left)
+    # Rows of a model that was never published are history (see `publish.start`); of others, nobody knows.
+    return sum(each.rows for each in left) if Begun(layout.root, model.name) else 0
 
 
 def _unsent(commit: _Written, progress: Progress, table_id: str) -> int:

@@ -88,7 +88,7 @@ class Publisher:
         self._table = table
         self.outlet = outlet
         self._notes = Notes(store / "set_aside" / f"{model.name}.ndjson")
-        self._begun = Begun(store / "published" / f"{model.name}.json")
+        self._begun = Begun(store, model.name)
         self._barrier = dict(barrier or {})
         self._find_retired = find_retired
         self._replaced = replaced
