@@ -117,6 +117,7 @@ def test_rows_that_leave_are_no_news(
 ) -> None:
     table, seen, now = SyntheticTable.at(tmp_path / "t"), list[str](), [time.time()]
     monkeypatch.setattr(maintenance.time, "time", lambda: now[0])
+    monkeypatch.setattr(maintenance.Instant, "now", lambda: trees.Instant(now[0], now[0]))
     work = Maintenance(table.path, Policy(keep_history=0.0, keep=3600.0, kept=1, worth=1))
 
     def run() -> None:
