@@ -5,7 +5,7 @@ is found by the number of a step among those that keep some. So a branch may be 
 that were not read before, and makes columns of the types that there were. `tests/plan/test_unions.py` has Spark go on
 so, also where the last batch was not committed.
 
-A branch less is another matter: its source would begin anew if it ever came back.
+A branch less is another matter: its source would start from the beginning if it ever came back.
 """
 
 from __future__ import annotations

@@ -120,6 +120,8 @@ class UpsertOutput:
         self._query = model.query or model.name
         self._current = Stored.beside(log, current, self._query)
         self._unstored = False
+        self.stored_bytes = 0
+        """How large the rows were when they were written last."""
         self._batch = 0
         self._batches = batches
         self._session = batches.session
@@ -196,15 +198,13 @@ class UpsertOutput:
 
     def store_current(self, batch: int) -> None:
         """Write the rows as of `batch` for plain Delta readers, if any has changed since the last time."""
-        if self._unstored and not self._is_stored():
+        if not self._unstored:
+            return
+        if not self._is_stored():
             self.state.store_current(self._current, batch)
-        self._unstored = False
-
-    @property
-    def stored_bytes(self) -> int:
-        """How large the rows were when they were written last."""
         newest = self._current.newest()
-        return newest.bytes if newest else 0
+        self.stored_bytes = newest.bytes if newest else 0
+        self._unstored = False
 
     def _is_stored(self) -> bool:
         """Whether the rows are written as of the newest change, and nobody has removed any since."""

@@ -42,6 +42,8 @@ class CurrentTable:
         self._log = CommitTable(session, layout.changes(model.table), changes)
         self._rows = _MergedTable(session, self._path, self._schema)
         self._upto: int | None = None
+        self.stored_bytes = 0
+        """How large the files are that the last merge has written."""
 
     def create(self) -> None:
         """Create the table if it is missing, or torn; one in which others have changed rows is refused."""
@@ -69,12 +71,8 @@ class CurrentTable:
         merge.whenMatchedUpdate(set=columns).whenNotMatchedInsert("not changed._deleted", columns).execute()
         trees.sync_changed(self._path, began)
         self._upto = commits[-1].version
-
-    @property
-    def stored_bytes(self) -> int:
-        """How large the files are that the last merge has written."""
         newest = self._rows.newest_marker(self._model.name)
-        return newest.bytes if newest else 0
+        self.stored_bytes = newest.bytes if newest else 0
 
     def _stored_version(self) -> int:
         """The version of the change log that a previous run has merged last."""

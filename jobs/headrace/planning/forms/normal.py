@@ -55,7 +55,7 @@ class Side:
 def same(old: Side, new: Side) -> bool:
     """Whether two texts give the same rows, the same number of times.
 
-    Steps of one kind, and scans of one table, are told apart by numbers, which follow the text. Where that is not
+    Steps of one kind, and scans of one table, are distinguished by numbers, which follow the text. Where that is not
     enough, they are numbered by what each of them does in the query. That takes the time of many forms, so it is not
     asked of texts that do not even consist of the same words.
     """
