@@ -5,16 +5,19 @@ from __future__ import annotations
 import gc
 import os
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from _pytest.terminal import TerminalReporter
 from xdist.remote import Producer
 
+from headrace.project.declarations.target import SMALL_BATCHES_VARIABLE
 from tests.lanes import Lanes
 
 pytest_plugins = ["headrace.testing.plugin"]
 
-OTHERS = ("one-by-one", "restarts")
+CUTS = ("one-by-one", "restarts", "all-at-once")
+"""The cuts of a case, all-at-once at the end: that is the one that `make test` tries with small batches by jobs."""
 
 
 @pytest.hookimpl(trylast=True)
@@ -29,12 +32,17 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the cuts of a case, every run tries all-at-once and, in turn from case to case, one of the two others."""
-    cases = [item for item in items if item.path.suffix == ".yml" and _cut(item) in OTHERS]
-    order = {path: at for at, path in enumerate(dict.fromkeys(item.path for item in cases))}
-    for item in cases:
-        if _cut(item) != OTHERS[order[item.path] % len(OTHERS)]:
-            item.add_marker(pytest.mark.long)
+    """Try one cut of each case: all-at-once if small batches are jobs, otherwise the two others in turn."""
+    of_case: dict[Path, dict[str, pytest.Item]] = {}
+    for item in items:
+        if item.path.suffix == ".yml" and _cut(item) in CUTS:
+            of_case.setdefault(item.path, {})[_cut(item)] = item
+    are_jobs = os.environ.get(SMALL_BATCHES_VARIABLE) == "jobs"
+    for at, cuts in enumerate(of_case.values()):
+        wanted = CUTS[-1] if are_jobs else CUTS[at % 2]
+        for cut in cuts:
+            if cut != (wanted if wanted in cuts else next(iter(cuts))):
+                cuts[cut].add_marker(pytest.mark.long)
 
 
 def _cut(item: pytest.Item) -> str:

@@ -57,6 +57,7 @@ def codes(refused: pytest.ExceptionInfo[InvalidProject]) -> set[str]:
     return {finding.code for finding in refused.value.findings}
 
 
+@pytest.mark.long
 def test_backup_is_restored_and_nothing_is_sent_twice(processed: Stage, tmp_path: Path) -> None:
     backup = str(tmp_path / "backup")
     assert processed.call("backup", backup).returncode == 0

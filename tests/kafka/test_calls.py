@@ -53,6 +53,7 @@ def published(stage: Stage, user: str) -> list[Sent]:
     return [record for record in stage.committed("outputTopic") if record.value["user1"] == user]
 
 
+@pytest.mark.long
 def test_idle_call_is_ended_by_the_clock(stage: Stage) -> None:
     stage.create({"analyticsTopic": 1, "metricsTopic": 1, "outputTopic": 1})
     with running(stage) as run:

@@ -17,7 +17,7 @@ from tests.kafka.stage import Stage
 from tests.spark import clicks_oracle as oracle
 from tests.spark.clicks_oracle import Event
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 POPULAR = 1000
 FIRST = [

@@ -63,6 +63,7 @@ def submitted(stage: Stage) -> Iterator[Stage]:
     yield stage
 
 
+@pytest.mark.long
 def test_cluster_gives_what_is_due(submitted: Stage) -> None:
     acked = [record for record in submitted.acked if record.topic in (ORDERS, MANUFACTURED, SALES)]
     assert outcome.found(submitted) == outcome.expected(acked)

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.kafka
 EDITED = (MODEL, "sql/bronze/sales.yml", "manifest.yml")
 
 
+@pytest.mark.long
 def test_half_written_files_change_nothing_until_the_next_run(stage: Stage, tmp_path: Path) -> None:
     project = sales(stage, tmp_path / "project", 2000)
     whole = {path: (project.folder / path).read_text() for path in EDITED}

@@ -15,6 +15,7 @@ from tests.waiting import wait_for
 pytestmark = pytest.mark.kafka
 
 
+@pytest.mark.long
 def test_others_continue_and_the_run_reports_it_at_its_end(stage: Stage, tmp_path: Path) -> None:
     spoilt = spoilt_sales(stage, tmp_path / "project")
     stage.create({SALES: 1})

@@ -333,6 +333,7 @@ def test_other_start_is_looked_up_again(pier: Pier) -> None:
     assert pier.landed == [(0, 0)]
 
 
+@pytest.mark.long
 def test_few_large_records_land_as_many(pier: Pier) -> None:
     padding = "x" * 900_000
     pier.cluster.send((pier.topic.topic, str(n), json.dumps({"n": n, "more": padding})) for n in range(80))

@@ -119,6 +119,7 @@ def test_work_on_files_by_another_tool_is_followed(
     assert live.count("^[^ ]+ failed ") == 0
 
 
+@pytest.mark.long
 def test_minute_is_reported_when_nothing_comes_any_more(live: Runner, stage: Stage, flow: ExitStack) -> None:
     flow.close()
     stage.send([sale("idle", 7)], timestamp=last_of_its_minute())

@@ -29,6 +29,7 @@ def published(stage: Stage, topic: str) -> list[tuple[str | None, Any]]:
     return sorted((sent.key, sent.value) for sent in stage.committed(topic))
 
 
+@pytest.mark.long
 def test_notices_reach_their_topics_once(stage: Stage) -> None:
     stage.create({"customers": 1, "payments": 1, "shop-orders": 2})
     stage.send([record("customers", "1", id=1, email="ada@example.org", level="PLATINUM")])

@@ -63,6 +63,7 @@ def answered(call: Call, *words: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.long
 def test_query_that_is_refused_runs_on_spark(sold: Stage) -> None:
     text = f"select count(*) as n, percentile_approx(total, 0.5) as middle from {TOTALS};"
     refused = sold.call("sql", text)

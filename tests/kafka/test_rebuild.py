@@ -18,6 +18,7 @@ from tests.waiting import wait_for
 pytestmark = pytest.mark.kafka
 
 
+@pytest.mark.long
 def test_swap_sends_what_was_not_sent_and_nothing_twice(stage: Stage, tmp_path: Path) -> None:
     running, edited = sales(stage, tmp_path / "running", 2000), sales(stage, tmp_path / "edited", 1000)
     stage.create({SALES: 1})

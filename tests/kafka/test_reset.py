@@ -59,6 +59,7 @@ def test_queries_start_from_scratch_and_publish_only_what_is_new(processed: Stag
     assert without_minutes(outcome.found(processed)) == without_minutes(outcome.expected(processed.acked))
 
 
+@pytest.mark.long
 def test_rows_that_nobody_has_processed_are_sent_after_a_reset(processed: Stage) -> None:
     before = [record.key for record in processed.committed("shipping")]
     processed.send([order("late", 1), made("late", 1)])
@@ -68,6 +69,7 @@ def test_rows_that_nobody_has_processed_are_sent_after_a_reset(processed: Stage)
     assert sorted(record.key for record in processed.committed("shipping")) == sorted([*before, "late"])
 
 
+@pytest.mark.long
 def test_rows_that_are_not_sent_yet_are_not_lost(processed: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     before = [record.key for record in processed.committed("shipping")]
     processed.send([order("unsent", 1), made("unsent", 1)])
@@ -106,6 +108,7 @@ def test_streaming_query_publishes_only_what_is_new(processed: Stage) -> None:
     assert [record.key for record in processed.committed("outputTopic")] == ['["a","b"]', '["c","d"]']
 
 
+@pytest.mark.long
 def test_landing_starts_where_it_is_configured(processed: Stage) -> None:
     sales = [record for record in processed.acked if record.topic == SALES]
     reset(processed, "ingest_sales", "--from", json.dumps({SALES: {"0": sales[-1].offset}}))

@@ -115,6 +115,7 @@ def _versions(stage: Stage) -> dict[str, int]:
     return {log.parent.relative_to(tables).as_posix(): len(list(log.glob("*.json"))) for log in logs}
 
 
+@pytest.mark.long
 def test_target_like_another_leaves_it_alone(processed: Stage) -> None:
     before, versions = outcome.found(processed), _versions(processed)
     dev = processed.project_of("dev", processed.folder / "dev")

@@ -13,7 +13,7 @@ from headrace.running.supervisor import Failure
 from tests.kafka.cluster import Event
 from tests.kafka.stage import Stage
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 ORDERS, STOCK = "shop-orders", "warehouse-inventory"
 DEADLINES = {"stock_deadline": 36_000, "order_timeout": 36_000}

@@ -15,6 +15,7 @@ from tests.kafka.stage import Stage
 pytestmark = pytest.mark.kafka
 
 
+@pytest.mark.long
 def test_batch_that_cannot_run_is_skipped(stage: Stage, tmp_path: Path) -> None:
     spoilt = spoilt_sales(stage, tmp_path / "project")
     stage.create({SALES: 1})

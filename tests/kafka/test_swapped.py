@@ -146,7 +146,7 @@ def test_last_message_of_each_key_comes_true(spark: SparkSession, cluster: Clust
     assert news.seen[4:] == [("gone", None), ("other", "6"), ("new", "1")]
 
 
-@pytest.mark.parametrize("point", one_of(4, POINTS))
+@pytest.mark.parametrize("point", one_of(8, POINTS))
 def test_crash_repeats_and_loses_nothing(news: News, monkeypatch: pytest.MonkeyPatch, point: str) -> None:
     monkeypatch.setattr(outlet, "Producer", Client)
     monkeypatch.setattr(publisher, "CHUNK_ROWS", 1)
@@ -161,6 +161,7 @@ def test_crash_repeats_and_loses_nothing(news: News, monkeypatch: pytest.MonkeyP
     assert news.seen == [A, B, C, D, E]
 
 
+@pytest.mark.long
 def test_second_swap_knows_what_the_first_has_sent(news: News, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outlet, "Producer", Client)
     monkeypatch.setattr(publisher, "CHUNK_ROWS", 1)

@@ -95,6 +95,7 @@ def test_calls_equal_those_of_plain_python(models: Models) -> None:
     assert sorted((tuple(json.loads(row.key)), row.at) for row in late) == sorted(oracle.late)
 
 
+@pytest.mark.long
 def test_outer_join_agrees_where_no_half_comes_twice(sandbox: Sandbox, models: Models) -> None:
     other = Half(CLOSING.pair, CLOSING.at, "analytics", None)
     given = [landing(batch) for batch in [*lonely_calls(seed=5, count=300), [CLOSING, other]]]
@@ -104,6 +105,7 @@ def test_outer_join_agrees_where_no_half_comes_twice(sandbox: Sandbox, models: M
     assert [call for call in found if call[0] != "nobody"] == due
 
 
+@pytest.mark.long
 def test_checkpoint_of_an_older_form_goes_on(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     project = loader.load(Path(__file__).parents[1] / "examples" / "streaming", "test")
     given = [landing(batch) for batch in [*lonely_calls(seed=6, count=60), [CLOSING]]]

@@ -19,7 +19,7 @@ from headrace.testing.cases.case import Batch, Cut
 from headrace.testing.cases.landing import LandedBatch, land
 from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.runs.trial import Models
-from tests.long import one_of
+from tests.long import long, one_of
 
 pytestmark = pytest.mark.spark
 
@@ -99,7 +99,7 @@ CLOSES = {"at": "2026-01-01T13:02:46Z"}
 """One second later the watermark is 10:01."""
 
 
-@pytest.mark.parametrize("cut", one_of(2, ["restarts", "one-by-one", "all-at-once"]))
+@pytest.mark.parametrize("cut", one_of(3, ["restarts", "one-by-one", "all-at-once"]))
 def test_windows_close_in_idle_time_and_no_row_in_time_is_late(models: Models, cut: Cut) -> None:
     found = models.tables([f"gold.{name}" for name in MARKS], [*IN_TIME, CLOSES], cut)
     counted = {
@@ -108,6 +108,7 @@ def test_windows_close_in_idle_time_and_no_row_in_time_is_late(models: Models, c
     assert counted == {f"gold.{name}": [("19:00" if name == "local" else "10:00", 2)] for name in MARKS}
 
 
+@pytest.mark.long
 def test_windows_stay_open_until_their_own_time_has_passed(models: Models) -> None:
     outcome = models.outcome([f"gold.{name}" for name in MARKS], IN_TIME)
     rows = [row for found in (outcome.late, outcome.stored) for frame in found.values() for row in frame.collect()]
@@ -124,7 +125,7 @@ ORDERLESS = [
 ]
 
 
-@pytest.mark.parametrize("many_restarts", [False, True])
+@pytest.mark.parametrize("many_restarts", [long(False), True])
 def test_landing_reads_its_clocks_as_cases_do(models: Models, many_restarts: bool) -> None:
     """The largest value with its last landing, whether the commits are read at once, one by one, or after a restart."""
     *rows, tick = _landed(models, ORDERLESS)

@@ -71,6 +71,7 @@ def dependent(*names: str) -> dict[str, str]:
     return {f"sql/gold/shop/{name}.sql": text for name, text in texts.items()}
 
 
+@pytest.mark.long
 def test_models_that_depend_on_the_cut_are_found(tmp_path: Path, sandbox: Sandbox) -> None:
     workspace = written(tmp_path, {**dependent(), "sql/silver/shop/running.sql": RUNNING})
     project = loader.load(workspace.folder, "local", ignored=[testing.CUT_DEPENDENT])

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 PROJECT = loader.load(Path(__file__).parents[2], "local")
 PARTS = parts(PROJECT, [model.table for model in PROJECT.models if model.materialized != "view"])
 SEED, EVENTS = 33, 8
-FEW = 2
+FEW = 1
 """The parts after these, of the shop, are the largest; its model tests run in all cuts anyway."""
 
 

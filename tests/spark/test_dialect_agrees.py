@@ -29,7 +29,7 @@ pytestmark = pytest.mark.spark
 SAMPLES = Path(__file__).with_name("dialect_samples.sql")
 CORPUS = Path(__file__).with_name("dialect_corpus.sql")
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-PARTS = 4
+PARTS = 8
 """The corpus is tried in so many parts."""
 AT_ONCE = 25
 """How many expressions go into one query of Spark; those of a query that fails are run one by one."""

@@ -122,6 +122,7 @@ def test_emails_are_those_of_the_oracle(models: Models, spark: SparkSession) -> 
     )
 
 
+@pytest.mark.long
 def test_join_forgets_what_can_meet_no_more(models: Models) -> None:
     sandbox, project = models.sandbox, narrowed(models.project, ["silver.payment_matches"])
     layout = sandbox.layout(project)

@@ -58,6 +58,7 @@ def rows(models: Models, scope: Project, case: cases.Case, modes: Sequence[str])
     return {path.name: sorted(map(str, read.load(str(path)).collect())) for path in stored}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", one_of(2, CASES))
 def test_rows_and_state_are_those_of_either_alone(models: Models, path: str) -> None:
     file = next(Path(models.project.root).glob(path)).relative_to(models.project.root)

@@ -157,7 +157,7 @@ def maintain(scope: Scope, layout: Layout) -> None:
         Maintenance(log.parent, AT_ONCE).step(bounds.get(log.parent))
 
 
-@pytest.mark.parametrize("path", one_of(4, CASES))
+@pytest.mark.parametrize("path", one_of(8, CASES))
 def test_case_holds_with_maintenance_between_batches_and_when_all_is_made_anew(
     models: Models, by_history: None, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

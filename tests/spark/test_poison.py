@@ -136,6 +136,7 @@ def test_row_that_stops_a_query_is_reported(models: Models) -> None:
     assert "on_error: dead_letter" in message
 
 
+@pytest.mark.long
 def test_many_rows_are_searched_by_halves(models: Models) -> None:
     bad = {7, 500, 501, 1999}
     given = [{"lines": [line(0 if n in bad else 1) for n in range(2000)]}]
@@ -157,7 +158,7 @@ def _tuples(rows: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
     return sorted(map(tuple, rows.select(*columns).collect()))
 
 
-@pytest.mark.parametrize("point", one_of(2, [0, 1, 2, 3]))  # before and after the failed rows, and an output
+@pytest.mark.parametrize("point", one_of(4, [1, 0, 2, 3]))  # before and after the failed rows, and an output
 def test_failed_rows_are_stored_once_wherever_it_dies(models: Models, point: int) -> None:
     sandbox, layout = models.sandbox, models.sandbox.layout(models.project)
     scope = narrowed(models.project, ["gold.prices"])

@@ -183,6 +183,7 @@ def test_edit_shows_the_cells_that_it_changes(world: World) -> None:
     assert world.rows("silver.totals") == [{"id": "p", "total": 4}, {"id": "q", "total": 9}]
 
 
+@pytest.mark.long
 def test_running_rows_are_compared_as_of_the_same_batch(world: World) -> None:
     rebuild = world.rebuild(world.project, "totals")
     world.land(NEXT)
@@ -191,6 +192,7 @@ def test_running_rows_are_compared_as_of_the_same_batch(world: World) -> None:
     assert world.diff(world.project, rebuild, "silver.totals").is_none
 
 
+@pytest.mark.long
 def test_rebuild_reads_no_further_than_the_running_query(world: World) -> None:
     world.land(NEXT)
     rebuild = world.rebuild(world.project, "totals")

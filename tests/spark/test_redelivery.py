@@ -197,7 +197,7 @@ def test_row_that_fails_again_can_be_asked_for_again(stage: Stage) -> None:
     assert [(g.rows, g.replayed, len(g.examples)) for g in refused(stage.project, stage.layout, prices)] == [(4, 4, 0)]
 
 
-@pytest.mark.parametrize("point", [5, *map(long, (0, 10, 13))])  # before and after commits of several batches
+@pytest.mark.parametrize("point", [*map(long, (0, 5, 10, 13))])  # before and after commits of several batches
 def test_run_that_dies_neither_loses_nor_doubles(stage: Stage, point: int) -> None:
     before = stage.numbers()
     stage.mend()

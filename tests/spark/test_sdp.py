@@ -64,6 +64,7 @@ def test_settings_reach_the_store_and_name_its_secrets(tmp_path: Path, monkeypat
     assert not any("s3cret" in line for line in settings)
 
 
+@pytest.mark.long
 def test_dry_run_accepts_what_is_exported(
     sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

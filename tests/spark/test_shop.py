@@ -106,6 +106,7 @@ def test_shop_decides_as_plain_python_does(models: Models, seed: int, cut: Cut) 
     decides_as_plain_python(models, seed, cut, batches=12 if cut == "one-by-one" else 80)
 
 
+@pytest.mark.long
 def test_large_batches_are_decided_alike(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(small_batches, "SMALL_BATCH_ROWS", 0)
     monkeypatch.setattr(checkpoint, "SMALL_BATCH_ROWS", 0)

@@ -98,7 +98,7 @@ def due(models: Models) -> dict[str, list[str]]:
     return store.rows()
 
 
-@pytest.mark.parametrize("point", one_of(2, POINTS))
+@pytest.mark.parametrize("point", one_of(4, POINTS))
 def test_overtaken_runner_doubles_nothing(
     models: Models, due: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:

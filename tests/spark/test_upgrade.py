@@ -15,7 +15,7 @@ from headrace.testing.cases.landing import Landed, land
 from headrace.testing.runs.disk import land_batch
 from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.upgrade import Truth, Upgrade, contradicts, recorded_batches, upgrade
-from tests.long import one_of
+from tests.long import long, one_of
 from tests.plan import corpus
 from tests.plan.trial import given
 
@@ -41,7 +41,7 @@ def landed(sandbox: Sandbox, made: Upgrade) -> Landed:
     return land(sandbox.judge, made.new, given(corpus.scenario("fold/another-amount"), made.new))
 
 
-@pytest.mark.parametrize("name", one_of(3, TRUTHS))
+@pytest.mark.parametrize("name", one_of(6, TRUTHS))
 def test_truth_is_found(sandbox: Sandbox, tmp_path: Path, name: str) -> None:
     made = tried(sandbox, tmp_path, name)
     found = made.judge([[batch] for batch in landed(sandbox, made).batches], 2)
@@ -55,7 +55,7 @@ def test_nothing_is_proven_by_batches_without_rows(sandbox: Sandbox, tmp_path: P
     assert made.judge([[first], []], 1).truth == "UNPROVEN"
 
 
-@pytest.mark.parametrize("name", ["fold/a-column-that-is-not-read-back", "fold/another-amount"])
+@pytest.mark.parametrize("name", [long("fold/a-column-that-is-not-read-back"), "fold/another-amount"])
 def test_plan_is_proven_on_what_has_landed(
     sandbox: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
