@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -32,17 +33,24 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Try one cut of each case: all-at-once if small batches are jobs, otherwise the two others in turn."""
+    """Of the cuts of cases, try one of each case; if small batches are jobs, all-at-once of one case of each model."""
     of_case: dict[Path, dict[str, pytest.Item]] = {}
     for item in items:
         if item.path.suffix == ".yml" and _cut(item) in CUTS:
             of_case.setdefault(item.path, {})[_cut(item)] = item
-    are_jobs = os.environ.get(SMALL_BATCHES_VARIABLE) == "jobs"
-    for at, cuts in enumerate(of_case.values()):
-        wanted = CUTS[-1] if are_jobs else CUTS[at % 2]
-        for cut in cuts:
-            if cut != (wanted if wanted in cuts else next(iter(cuts))):
-                cuts[cut].add_marker(pytest.mark.long)
+    chosen = _in_jobs(of_case) if os.environ.get(SMALL_BATCHES_VARIABLE) == "jobs" else _in_turn(of_case)
+    for item in {item for cuts in of_case.values() for item in cuts.values()} - chosen:
+        item.add_marker(pytest.mark.long)
+
+
+def _in_turn(of_case: Mapping[Path, Mapping[str, pytest.Item]]) -> set[pytest.Item]:
+    turns = enumerate(of_case.values())
+    return {cuts.get(CUTS[at % 2]) or next(iter(cuts.values())) for at, cuts in turns}
+
+
+def _in_jobs(of_case: Mapping[Path, Mapping[str, pytest.Item]]) -> set[pytest.Item]:
+    of_model = {path.parent: cuts[CUTS[-1]] for path, cuts in of_case.items() if CUTS[-1] in cuts}
+    return {*of_model.values()}
 
 
 def _cut(item: pytest.Item) -> str:
