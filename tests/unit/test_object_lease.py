@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import obstore
 import pytest
@@ -239,11 +241,15 @@ def test_replaced_runner_stops_and_names_the_new_one(quickly: None, layout: Layo
         assert stop.wait(60)
 
 
-def test_replaced_command_is_interrupted(quickly: None, layout: Layout) -> None:
+@pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN], ids=["terminal", "background"])
+def test_replaced_command_is_interrupted(quickly: None, layout: Layout, handler: Any) -> None:
+    former, goes_on = signal.signal(signal.SIGINT, handler), False
     with pytest.raises(Locked, match=r"has lost its lease of .*: pid 7 on elsewhere .*"), lease.held(layout):
         _replaced(layout)
-        threading.Event().wait(60)
-        pytest.fail("it goes on")
+        threading.Event().wait(20)
+        goes_on = True
+    signal.signal(signal.SIGINT, former)
+    assert not goes_on
 
 
 def _replaced(layout: Layout) -> None:

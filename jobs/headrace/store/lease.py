@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -91,25 +91,36 @@ def exclusive(work: Work, stop: threading.Event | None = None, standby: bool = F
     is set, or without it by an interrupt of the main thread: what it was about to remove may belong to another
     process by now. Then Locked is raised with the cause.
     """
-    lease, causes, end = of(work.folder), list[str](), _interrupt if stop is None else stop.set
+    lease, causes = of(work.folder), list[str]()
     _wait(lease, work, stop or threading.Event(), standby)
 
-    def lose(cause: str) -> None:
-        causes.append(cause)
-        end()
+    with _interrupts() if stop is None else nullcontext(stop.set) as end:
 
+        def lose(cause: str) -> None:
+            causes.append(cause)
+            end()
+
+        try:
+            with lease.renewed(lose):
+                yield lease
+        finally:
+            lease.release()
+            if causes:
+                raise Locked(f"this process has lost its lease of {work.name}: {causes[0]}")
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], None]]:
+    """A call that raises KeyboardInterrupt in the main thread, also while that waits for an answer.
+
+    By SIGUSR1: a shell lets what it starts in the background ignore SIGINT.
+    """
+    main = threading.main_thread().ident or 0
+    former = signal.signal(signal.SIGUSR1, signal.default_int_handler)
     try:
-        with lease.renewed(lose):
-            yield lease
+        yield lambda: signal.pthread_kill(main, signal.SIGUSR1)
     finally:
-        lease.release()
-        if causes:
-            raise Locked(f"this process has lost its lease of {work.name}: {causes[0]}")
-
-
-def _interrupt() -> None:
-    """Raise KeyboardInterrupt in the main thread, also while it waits for an answer."""
-    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        signal.signal(signal.SIGUSR1, former)
 
 
 def _wait(lease: Lease, work: Work, stop: threading.Event, standby: bool) -> None:
