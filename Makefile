@@ -18,8 +18,9 @@ setup: $(VENV)/.installed  ## Install the locked packages and fetch the jars; qu
 demo: setup  ## Run the demo project on a broker of its own
 	@$(BIN)/headrace demo
 
-long: setup  ## Run the tests with all of their cases; `test` leaves some out
+long: setup  ## Run all tests with all of their cases (hours); `test` leaves many out
 	@$(BIN)/python -m pytest -n 3 --no-loadscope-reorder --durations 20 -m "long or not long"
+	@HEADRACE_SMALL_BATCHES=jobs $(BIN)/python -m pytest -n 3 tests/models -k all-at-once -m "long or not long"
 
 test: setup  ## Run the tests
 	@$(BIN)/python -m pytest -n 3 --no-loadscope-reorder --durations 20

@@ -118,6 +118,7 @@ def test_restart_keeps_address_and_records(broker: Broker) -> None:
     assert consume(broker, "orders") == "kept"
 
 
+@pytest.mark.long
 def test_killed_broker_starts_again_with_its_records(broker: Broker) -> None:
     make_topic(broker, "orders")
     produce(broker, "orders", "kept")
@@ -156,6 +157,7 @@ def test_daemon_outlives_its_killed_starter(data: Path) -> None:
     assert answers(address(Broker(data)), timeout=PATIENCE)
 
 
+@pytest.mark.long
 def test_stop_by_another_process_reaches_a_daemon(data: Path) -> None:
     process = killed_starter(data, "daemon")
     Broker(data).stop()
@@ -163,6 +165,7 @@ def test_stop_by_another_process_reaches_a_daemon(data: Path) -> None:
     assert alive == []
 
 
+@pytest.mark.long
 def test_stale_state_file_does_not_hinder(broker: Broker, data: Path) -> None:
     broker.stop()
     state = json.loads((data / "broker.json").read_text())
@@ -170,6 +173,7 @@ def test_stale_state_file_does_not_hinder(broker: Broker, data: Path) -> None:
     assert broker.start(daemon=False).pid != os.getpid()
 
 
+@pytest.mark.long
 def test_taken_port_is_left_to_its_owner(broker: Broker) -> None:
     make_topic(broker, "orders")
     produce(broker, "orders", "kept")

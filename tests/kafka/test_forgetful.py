@@ -44,6 +44,7 @@ def followed(kafka: Kafka, topic: str) -> Iterator[list[str]]:
         thread.join(PATIENCE)
 
 
+@pytest.mark.long
 def test_readers_and_producers_find_it_again(tmp_path: Path) -> None:
     with Broker(tmp_path / "broker").running() as state, closing(Forgetful(str(state.bootstrap))) as broker:
         cluster = Cluster(str(state.bootstrap))

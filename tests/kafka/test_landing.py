@@ -119,6 +119,7 @@ def test_forgotten_progress_is_read_from_the_table(pier: Pier) -> None:
     assert (landing.step(EVERYTHING), pier.landed) == (None, [(0, 1)])
 
 
+@pytest.mark.long
 def test_backlog_is_cut_into_batches(pier: Pier) -> None:
     pier.send(*range(7))
     landing = pier.landing()
@@ -362,6 +363,7 @@ def test_very_large_record_lands_and_holds_nothing_up(pier: Pier, megabytes: int
     assert [tuple(row) for row in rows] == [(reason, size + 20), (None, 8)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("records", [SMALL_BATCH_ROWS + 1, long(200_000)])
 def test_flood_of_bad_records_lands_and_holds_no_good_one_up(pier: Pier, records: int) -> None:
     pier.cluster.send((pier.topic.topic, str(n), json.dumps({"n": f"{n}"})) for n in range(records))
@@ -441,6 +443,7 @@ def test_rows_of_the_project_land_before_the_first_records(pier: Pier, records: 
     assert [row[1] for row in arrived] == [7, *range(records + 1)]
 
 
+@pytest.mark.long
 def test_edited_rows_of_the_project_land_as_changes(pier: Pier):
     def landed(null_value: bool, *lines: tuple[str, int]) -> list[tuple[Any, ...]]:
         seeds = tuple(Seed(line, key, json.dumps({"n": n})) for line, (key, n) in enumerate(lines, 2))

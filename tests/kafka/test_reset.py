@@ -97,6 +97,7 @@ def half(one: str, other: str, minute: int) -> tuple[str, None, str]:
     return "analyticsTopic", None, json.dumps(value)
 
 
+@pytest.mark.long
 def test_streaming_query_publishes_only_what_is_new(processed: Stage) -> None:
     processed.create({"analyticsTopic": 1, "metricsTopic": 1})
     processed.send([half("a", "b", 0), half("c", "d", 10)])

@@ -268,6 +268,7 @@ def only_waiter(pool: ThreadPoolExecutor, instance: Instance) -> Future[httpx.Re
     return waiting[-1]
 
 
+@pytest.mark.long
 def test_outage_refuses_orders_and_ends_well(tmp_path: Path) -> None:
     root = project(tmp_path / "project")
     with (

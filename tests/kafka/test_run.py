@@ -68,6 +68,7 @@ def test_bad_records_are_kept_with_their_reason(processed: Stage) -> None:
     assert rejected == {(topic, key, value, reason) for reason, (topic, key, value) in BAD}
 
 
+@pytest.mark.long
 def test_rows_of_a_view_are_shown(processed: Stage) -> None:
     rows = processed.shown("silver.orders", "--where", "order_id = 'replaced'")
     assert [[item["id"] for item in row["items"]] for row in rows] == [[1, NEVER_MADE], [1]]

@@ -111,6 +111,7 @@ def test_only_what_is_new_is_sent(news: News) -> None:
     assert news.seen == [A, B, C, D, E, A]
 
 
+@pytest.mark.long
 def test_what_the_former_table_had_not_sent_yet_is_sent(news: News) -> None:
     news.write(news.path, [A, B])
     exhaust(news.publisher())
@@ -120,6 +121,7 @@ def test_what_the_former_table_had_not_sent_yet_is_sent(news: News) -> None:
     assert news.seen == [A, B, C, D]
 
 
+@pytest.mark.long
 def test_equal_rows_are_sent_as_often_as_they_are_there(news: News) -> None:
     news.write(news.path, [A, A])
     exhaust(news.publisher())
@@ -189,6 +191,7 @@ def test_unknown_past_is_an_error_not_a_guess(news: News, monkeypatch: pytest.Mo
     assert news.seen == [A]
 
 
+@pytest.mark.long
 def test_row_set_aside_keeps_its_note(news: News) -> None:
     large = ("k", "x" * 2_000_000)
     news.write(news.path, [A])

@@ -92,6 +92,7 @@ def by_landing(models: Models, tmp_path: Path) -> Models:
     return Models(models.sandbox, loader.load(tmp_path, "test"))
 
 
+@pytest.mark.long
 def test_processing_time_is_the_time_of_landing(by_landing: Models) -> None:
     views = [Event("view", oracle.EPOCH_MS + second * 1000, browser, 1) for second, browser in enumerate("abc")]
     noon, half_past = "2026-02-01T12:00:0{}Z", "2026-02-01T12:30:00Z"

@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 from headrace.project import loader
 from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.runs.trial import Models
+from tests.long import one_of
 
 pytestmark = pytest.mark.spark
 
@@ -31,7 +32,7 @@ def case(model: str, name: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", SHIPMENTS)
+@pytest.mark.parametrize("name", one_of(3, SHIPMENTS))
 def test_shipments_of_both_forms_agree(examples: Models, name: str) -> None:
     due = case("shipment_ready", name)
     found = examples.rows("gold.shipment_ready", due["given"])

@@ -93,6 +93,7 @@ def test_writer_goes_on(spark: SparkSession, table: SyntheticTable) -> None:
     assert stored.before(spark, 10).count() == 20
 
 
+@pytest.mark.long
 def test_stream_that_begins_late_reads_every_row_once(
     spark: SparkSession, table: SyntheticTable, tmp_path: Path
 ) -> None:

@@ -46,6 +46,7 @@ def test_variables_stay_text_in_every_session(spark, text):
     assert found == [text, text]
 
 
+@pytest.mark.long
 def test_no_target_turns_variables_on(tmp_path: Path) -> None:
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

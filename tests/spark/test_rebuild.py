@@ -217,6 +217,7 @@ def test_swapped_queries_go_on_where_they_were(world: World) -> None:
     assert not rebuilds.known(world.layout)
 
 
+@pytest.mark.long
 def test_streaming_query_is_rebuilt(world: World) -> None:
     doubled = world.edited(per_minute=("sum(x)", "sum(x * 2)"))
     world.land(NEXT)

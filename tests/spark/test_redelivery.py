@@ -175,6 +175,7 @@ def test_rows_come_as_new_arrivals(stage: Stage) -> None:
     assert arrivals[-2:] == [(0, 2, 1), (0, 2, 4)] and all(batch < 2 for _, batch, _ in arrivals[:-2])
 
 
+@pytest.mark.long
 def test_row_of_an_upsert_is_its_newest_change(stage: Stage) -> None:
     stage.mend()
     stage.ask(Chosen(source="gold.newest"))

@@ -78,6 +78,7 @@ def test_usable_rows_land_again_once_and_the_rejected_stay(sandbox: Sandbox, lay
     assert landed(sandbox, layout) == before
 
 
+@pytest.mark.long
 def test_models_see_replayed_rows_as_new_arrivals(sandbox: Sandbox, layout: Layout, project: Project) -> None:
     process = Process(sandbox, project, layout)
     process.advance()

@@ -82,6 +82,7 @@ def test_stored_rows_pass_or_warn(processed: Project, sandbox: Sandbox) -> None:
     assert _stored(sandbox, processed, model) == (0, {"kind_accepted_values", "kind_relationships"})
 
 
+@pytest.mark.long
 def test_stored_rows_that_fail_are_shown(processed: Project, sandbox: Sandbox, capfd: pytest.CaptureFixture) -> None:
     model = processed.model("gold.things")
     model = replace(model, tests=tuple(replace(test, on_failure="stop") for test in model.tests))
@@ -90,6 +91,7 @@ def test_stored_rows_that_fail_are_shown(processed: Project, sandbox: Sandbox, c
     assert '1 row of gold.things, such as\n{"id":"b","kind":"odd","size":3' in capfd.readouterr().out
 
 
+@pytest.mark.long
 def test_recorded_case_is_one_that_passes(processed: Project, sandbox: Sandbox) -> None:
     path = write_case(sandbox, processed, processed.model("gold.sizes"), 2)
     case = cases.read(processed, path.relative_to(processed.root).as_posix())

@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 from headrace.spark.failures import message_of, passes
 from headrace.spark.implementations import materialize, small_batches
 from headrace.tables.delta import CommitTable
+from tests.long import long
 
 pytestmark = pytest.mark.spark
 
@@ -45,7 +46,7 @@ def small(session: SparkSession, table: CommitTable) -> object:
 
 
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("has_checksum", [True, False])
+@pytest.mark.parametrize("has_checksum", [True, long(False)])
 def test_reader_names_file_and_table(spark: SparkSession, tmp_path: Path, reader: str, has_checksum: bool) -> None:
     rows = spark.createDataFrame([(n, f"é{n}" * 20) for n in range(100)], SCHEMA).coalesce(1)
     for name, (damage, says) in DAMAGES.items():

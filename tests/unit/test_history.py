@@ -27,6 +27,7 @@ def batches(found: History, upto: int) -> list[int]:
     return [past.marker["batch"] if (past := found.find(version)) else -1 for version in range(upto)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "sizes", [[7] * 200, [250, *[30] * 40], [1] * 300, [1000]], ids=["7", "large first", "1", "1000"]
 )

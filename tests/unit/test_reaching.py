@@ -168,6 +168,7 @@ class Forgetful(dict[str, bytes]):
         return False
 
 
+@pytest.mark.long
 def test_slow_store_loses_nothing() -> None:
     with answering(Answers(lambda _: 200, pause=2.0)) as root:
         check(root)

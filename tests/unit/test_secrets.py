@@ -216,6 +216,7 @@ def test_finding_shows_the_reference(world: World) -> None:
         world.project()
 
 
+@pytest.mark.long
 def test_store_that_quotes_the_request_shows_none(world: World) -> None:
     with store_that_quotes() as port:
         world.files.write("conf/local.yml", TARGET + S3.replace("PORT", str(port)))
