@@ -61,6 +61,26 @@ CONTRACTS = {
     "contract_that_is_open": ("columns: {product: string}", "select product, sold_at from stream silver.sales", 0),
 }
 
+BESIDE = """with sold as (
+    select product, sold_at from stream silver.sales watermark sold_at delay of interval 1 minute
+),
+called as (
+    select user1, half_at from stream silver.call_halves watermark half_at delay of interval 1 minute
+),
+beside as (
+    select sold.product, sold.sold_at, called.user1
+    from sold left join called on sold.product = called.user1 and called.half_at between sold.sold_at
+        and sold.sold_at + interval 1 minute
+)
+"""
+LEFT_OUT = {
+    "only_asked_for_groups": (BESIDE + "select product, window(sold_at, '1 day') as w from beside group by 1, 2", [11]),
+    "only_asked_for_distinct_rows": (BESIDE + "select distinct product, sold_at from beside", [11]),
+    "used": (BESIDE + "select distinct product, sold_at, user1 from beside", []),
+    "counted": (BESIDE + "select window(sold_at, '1 day') as w, count(user1) as n from beside group by 1", []),
+}
+"""Two streams of which one may be left out, and the lines where it is."""
+
 STORABLE = [
     "cast(sold_at - timestamp'2026-01-01' as string) as d",
     "cast(cast(sold_at as timestamp_ntz) as timestamp) as d",
@@ -103,6 +123,7 @@ def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict
         copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
         copy(ROOT / part, root / part)
     texts = {f"native_{name}": STREAMING + sql for name, sql in UNSTREAMABLE.items()}
+    texts |= {f"left_{name}": STREAMING + sql for name, (sql, _) in LEFT_OUT.items()}
     texts |= {f"batch_{name}": PER_BATCH + UNSTREAMABLE[name] for name in BATCHABLE}
     texts |= {name: PER_BATCH + sql for name, (sql, _) in WRONG.items()}
     for name, (keys, sql, _) in CONTRACTS.items():
@@ -128,11 +149,20 @@ def test_what_no_stream_can_do_is_refused(found: dict[str, list[Finding]], shape
     assert [finding.code for finding in found[f"native_{shape}"]] == ["cannot-stream"]
 
 
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_stream_that_spark_would_wait_for_in_vain_is_refused(found: dict[str, list[Finding]], name: str) -> None:
+    _, lines = LEFT_OUT[name]
+    assert [(each.code, each.place.line) for each in found.get(f"left_{name}", [])] == [
+        ("unused-stream", at) for at in lines
+    ]
+
+
 @pytest.mark.parametrize("at", range(len(SHAPES)))
 def test_offline_rules_agree_with_spark(found: dict[str, list[Finding]], at: int) -> None:
     query, _, offline = SHAPES[at]
     is_refused = bool({"cannot-stream", "outer-join"} & {*offline}) and query not in FAILS_LATER
-    assert [finding.code for finding in found.get(f"shape_{at}", [])] == ["cannot-stream"] * is_refused
+    codes = [each.code for each in found.get(f"shape_{at}", []) if each.code != "unused-stream"]
+    assert codes == ["cannot-stream"] * is_refused
 
 
 @pytest.mark.parametrize("shape", BATCHABLE)
@@ -167,7 +197,7 @@ def test_type_that_grows_with_each_batch_is_refused(found: dict[str, list[Findin
 
 
 def test_models_as_they_are_have_no_findings(found: dict[str, list[Finding]]) -> None:
-    ours = {name for name in found if not name.startswith(("shape_", "contract_", "refused_", "growing"))}
+    ours = {name for name in found if not name.startswith(("shape_", "left_", "contract_", "refused_", "growing"))}
     assert ours == {*(f"native_{name}" for name in UNSTREAMABLE), *WRONG}
 
 

@@ -18,16 +18,21 @@ from headrace.project.declarations.event_times import SqlTime
 from headrace.project.files import place_at
 from headrace.project.flows import versions
 from headrace.project.model import Input, Model, Project, Topic
-from headrace.project.statement import bind
+from headrace.project.statement import bind, view_names
 from headrace.spark.binding import Binder, at_moment, view_of
 from headrace.spark.columns import columns_of, landing_schema, no_rows, type_of
 from headrace.spark.session import child
 from headrace.spark.spark_errors import SPARK_ERRORS, offset, one_line
-from headrace.spark.streaming.streamability import as_stream, refuse_unstreamable
+from headrace.spark.streaming.streamability import as_stream, left_out, refuse_unstreamable
 from headrace.streaming.remedies import remedy
 
 _ROUNDS = 5
 """The types of a model that reads its own table are stable after two; more rounds mean that they never will be."""
+
+_LEFT_OUT = (
+    "no row depends on this stream: Spark leaves it out, and would wait for its watermark for ever; take it out, or use "
+    "one of its columns"
+)
 
 _ANY_MOMENT = datetime(2000, 1, 1, tzinfo=timezone.utc)
 
@@ -53,7 +58,7 @@ def analyse(spark: SparkSession, project: Project) -> Analysis:
         try:
             schemas[model.table] = _settled(session, project, model, empty)
             if model.run == "streaming":
-                _refuse_unstreamable(session, project, model, empty)
+                findings += _streaming(session, project, model, empty)
             findings += _contract(model, schemas[model.table])
             findings += column_types.findings(model, schemas[model.table]) if model.materialized != "view" else ()
             findings += _expressions(session, model, schemas[model.table])
@@ -184,15 +189,18 @@ def _growing(model: Model, previous: StructType, schema: StructType) -> Iterator
             yield Finding(Place(model.path), "column-type", message)
 
 
-def _refuse_unstreamable(session: SparkSession, project: Project, model: Model, empty: _Empty) -> None:
+def _streaming(session: SparkSession, project: Project, model: Model, empty: _Empty) -> Iterator[Finding]:
     """Let Spark's own checker check the model over streams; AnalysisException if its engine cannot run it."""
 
     def moving(ref: Input) -> DataFrame:
         rows = empty.frame(ref, empty.schemas)
         return as_stream(session, rows.schema) if ref.stream else rows
 
-    frame = Binder(session, project, moving).run(model)
+    frame = Binder(session, project, moving, apart=True).run(model)
     refuse_unstreamable(session, frame, update=model.output_mode == "update")
+    places = {name: ref.place for ref, name in view_names(model).items()}
+    for name in left_out(session, frame):
+        yield Finding(places.get(name, Place(model.path)), "unused-stream", _LEFT_OUT)
 
 
 def _lookups(project: Project, model: Model) -> Iterator[str]:
