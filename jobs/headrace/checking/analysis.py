@@ -30,8 +30,8 @@ _ROUNDS = 5
 """The types of a model that reads its own table are stable after two; more rounds mean that they never will be."""
 
 _LEFT_OUT = (
-    "no row depends on this stream: Spark leaves it out, and would wait for its watermark for ever; take it out, or use "
-    "one of its columns"
+    "no row depends on this stream: Spark leaves it out, and would wait for its watermark for ever; take it out, or "
+    "use one of its columns"
 )
 
 _ANY_MOMENT = datetime(2000, 1, 1, tzinfo=timezone.utc)
