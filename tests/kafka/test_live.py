@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 from deltalake import DeltaTable
+from pyspark.sql import SparkSession
 
 from tests.kafka import oracle, outcome
 from tests.kafka.events import load, made, order, sale
@@ -105,9 +108,8 @@ def test_work_on_files_by_another_tool_is_followed(
     live: Runner, stage: Stage, work: Callable[[DeltaTable], object]
 ) -> None:
     """While all is written to; the last test here looks at the rows."""
-    tables = [log.parent for log in sorted(stage.data_dir.glob("tables/*/*/_delta_log"))]
-    assert len(tables) > 5
-    for table in tables:
+    assert len(tables(stage)) > 5
+    for table in tables(stage):
         if work is compact or table.name != STREAMED:
             work(DeltaTable(table))
     stage.send([sale(work.__name__, 5000)])
@@ -117,6 +119,31 @@ def test_work_on_files_by_another_tool_is_followed(
         details=lambda: live.output,
     )
     assert live.count("^[^ ]+ failed ") == 0
+
+
+def by_deltalake(table: Path, spark: SparkSession) -> list[Mapping[str, Any]]:
+    return DeltaTable(table).to_pyarrow_table().to_pylist()
+
+
+def by_spark(table: Path, spark: SparkSession) -> list[Mapping[str, Any]]:
+    return [row.asDict() for row in spark.read.format("delta").load(str(table)).collect()]
+
+
+@pytest.mark.parametrize("read", [by_deltalake, long(by_spark)])
+def test_other_tools_read_every_table_while_it_is_written(
+    live: Runner, stage: Stage, read: Callable[[Path, SparkSession], list[Mapping[str, Any]]]
+) -> None:
+    """A row for each key of an upsert, and no row of an append twice; what is written meanwhile is more than that."""
+    written = {path: DeltaTable(path).version() for path in tables(stage)}
+    found = {path.name: read(path, stage.spark) for path in written}
+    for name, key in (("open_orders", "order_id"), ("sales_totals", "product"), ("shipment_ready", "order_id")):
+        keys = [row[key] for row in found[name]]
+        assert keys and len(keys) == len({*keys}), name
+    wait_for(lambda: any(DeltaTable(path).version() > version for path, version in written.items()), "a commit")
+
+
+def tables(stage: Stage) -> list[Path]:
+    return [log.parent for log in sorted(stage.data_dir.glob("tables/*/*/_delta_log"))]
 
 
 @pytest.mark.long
@@ -145,7 +172,8 @@ def test_sigterm_stops_cleanly(live: Runner, stage: Stage) -> None:
     assert "slow_stop" not in live.output
 
 
-def test_all_of_it_was_processed_once(stage: Stage) -> None:
+def test_all_of_it_was_processed_once(stage: Stage, flow: ExitStack) -> None:
+    flow.close()
     stage.send([sale("closing", 1)], timestamp=last_of_its_minute() + 3 * oracle.MINUTE_MS)
     stage.process_all()
     assert outcome.found(stage) == outcome.expected(stage.acked)
