@@ -13,7 +13,6 @@ from tests.kafka.stage import Stage
 pytestmark = pytest.mark.kafka
 
 
-@pytest.mark.long
 def test_others_start_without_a_query_whose_table_cannot_be_opened(stage: Stage) -> None:
     stage.process_all()
     table = DeltaTable(Layout(stage.data_dir).table("gold.shipment_ready"))
