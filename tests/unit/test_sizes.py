@@ -181,6 +181,13 @@ def test_bound_beyond_memory_is_refused(expression: str) -> None:
         ("select b from (values (1)) as t(a) lateral view stack(2, a, a) s as b", []),
         # each column stands beside the others: it is not their product that counts
         (f"select {', '.join(f'lpad(a, 100) as a{i}' for i in range(9))} {FROM}", []),
+        (f"select repeat('x', 10000) as a {FROM} group by repeat('x', 10000)", []),
+        (
+            "select a.id from silver.a as a"
+            + "".join(f" join silver.b as b{at} on lpad(a.id, 20) = lpad(b{at}.id, 20)" for at in range(6)),
+            [],
+        ),
+        ("select a from range(1000) as r(a) cross join range(2000) as s(b)", ["not-allowed"]),
         (
             "with a as (select repeat('x', 1000) as x), b as (select repeat(x, 1000) as x from a)"
             " select repeat(x, 1000) as x from b",

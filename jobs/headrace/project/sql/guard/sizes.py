@@ -112,9 +112,11 @@ def _weigh(node: exp.Expr, weights: dict[int, Decimal], known: Mapping[str, Deci
     children = [child for child in node.iter_expressions() if child is not with_]
     below = {id(child): _weigh(child, weights, known) for child in children}
     if isinstance(node, exp.Select):
-        factors = [below[id(child)] for child in children if _gives_rows(child)]
-        factors.append(max((below[id(child)] for child in children if not _gives_rows(child)), default=_ONE))
-        inner = prod(factors, start=_ONE) * folds.copies(node.expressions)
+        rows = [weights[id(each)] for child in children for each in _rows(child)]
+        wide = max((weights[id(each)] for child in children for each in _side_by_side(child)), default=_ONE)
+        inner = prod(rows, start=wide) * folds.copies(node.expressions)
+    elif isinstance(node, exp.Group):
+        inner = _ONE  # its keys are weighed by the select
     elif isinstance(node, exp.Return):
         inner = max(below.values(), default=_ONE) * folds.copies([node.this])
     elif any(isinstance(child, exp.Lambda) for child in children):
@@ -134,10 +136,23 @@ def _own(node: exp.Expr, known: Mapping[str, Decimal]) -> Decimal:
     return _ONE if _called(node) in (*_PLACES, *_SKETCHES) else _size(node) or _ONE
 
 
-def _gives_rows(part: exp.Expr) -> bool:
-    """Whether a part of a select decides how many rows there are."""
-    is_relation = isinstance(part, (exp.From, exp.Join, exp.Lateral, exp.Group))
-    return is_relation or name_of(part.unalias()) in _MAKES_ROWS or isinstance(part, exp.Aliases)
+def _rows(part: exp.Expr) -> list[exp.Expr]:
+    """What of a part of a select decides how many rows there are."""
+    if isinstance(part, (exp.From, exp.Join, exp.Lateral)):
+        return [part.this]
+    if isinstance(part, exp.Group):
+        return [part, *(each for each in part.expressions if _makes_rows(each))]
+    return [part] if _makes_rows(part) else []
+
+
+def _side_by_side(part: exp.Expr) -> list[exp.Expr]:
+    """What of a part of a select stands beside the others: columns, conditions, keys."""
+    is_split = isinstance(part, (exp.From, exp.Join, exp.Lateral, exp.Group))
+    return [each for each in (part.iter_expressions() if is_split else [part]) if each not in _rows(part)]
+
+
+def _makes_rows(value: exp.Expr) -> bool:
+    return isinstance(value, exp.Aliases) or name_of(value.unalias()) in _MAKES_ROWS
 
 
 def _called(node: exp.Expr) -> str | None:
@@ -166,17 +181,14 @@ def _size(node: exp.Expr) -> Decimal | None:
     if name in _STEPS:
         return steps.count(values, is_range=name == "range")
     if name in _FORMATS:
-        pattern = text_of(values[0])
-        return (
-            None
-            if pattern is None
-            else _ONE + sum(int(each or 0) for found in _WIDTH.findall(pattern) for each in found)
-        )
+        return _written(values[0])
     if name == "window":
         return _windows(values)
-    if name in _SKETCHES:
-        error = range_of(values[1]) if len(values) > 1 else Range(_ONE, _ONE)
-        return _SKETCHES[name](error.low) if error.low > 0 else None
+    return _counters(name, values) if name in _SKETCHES else _given(name, values)
+
+
+def _given(name: str, values: Sequence[exp.Expr]) -> Decimal | None:
+    """What the argument says that decides on the size of a call."""
     at = {**_COUNTS, **_PLACES}[name]
     if at >= len(values) or (name == "format_number" and text_of(values[at]) is not None):
         return _ONE
@@ -185,6 +197,17 @@ def _size(node: exp.Expr) -> Decimal | None:
         return None  # as much as a row holds, as often as a row holds something
     most = max(size.most, -size.least) if name in (*_PLACES, "array_insert") else size.most
     return most if most.is_finite() else None
+
+
+def _written(pattern: exp.Expr) -> Decimal | None:
+    """The widths and precisions in a format."""
+    text = text_of(pattern)
+    return None if text is None else _ONE + sum(int(each or 0) for found in _WIDTH.findall(text) for each in found)
+
+
+def _counters(name: str, values: Sequence[exp.Expr]) -> Decimal | None:
+    error = range_of(values[1]) if len(values) > 1 else Range(_ONE, _ONE)
+    return _SKETCHES[name](error.low) if error.low > 0 else None
 
 
 def _windows(values: Sequence[exp.Expr]) -> Decimal | None:
