@@ -98,6 +98,7 @@ BOUNDED = [
     "format_number(x, '#,###.##')",
     "format_string('%5d %s %08.3f %%', 1, a, b)",
     "round(x, 2) + round(x) + ceil(x) + bround(x, -2)",
+    "approx_count_distinct(x) + approx_count_distinct(x, 0.01)",
     "sequence(0, int((size(moves) - 1) / 64))",
     "sequence(1, size(orders), int(ceil(sqrt(size(orders)))))",
     "sequence(1, greatest(1, least(n, 1000)))",
@@ -134,7 +135,7 @@ TOO_LARGE = [
     "array_insert(array(1), 2000000000, 1)",
     "array_insert(array(1), -2000000000, 1)",
     "count_min_sketch(x, 0.000000001d, 0.9d, 1)",
-    "approx_count_distinct(x, 0.00001d)",
+    "approx_count_distinct(x, 0.002d)",
 ]
 
 

@@ -26,6 +26,9 @@ MOST = 1_000_000
 MOST_PLACES = 400
 """How many decimal places a number may be rounded to: a double has no more."""
 
+MOST_REGISTERS = 20_000
+"""How many counters `approx_count_distinct` may have: Spark plans ten of them as a column."""
+
 MOST_ROWS = 1_000
 """Into how many rows windows and grouping sets may multiply one: Spark plans each of them by itself."""
 
@@ -165,7 +168,7 @@ def _limit(node: exp.Expr, call: str | None) -> tuple[int, str] | None:
     if call in _PLACES:
         return MOST_PLACES, "decimal places"
     if call in _SKETCHES:
-        return MOST, "counters"
+        return MOST_REGISTERS if call == "approx_count_distinct" else MOST, "counters"
     if call == "window":
         return MOST_ROWS, "windows of each row"
     return (MOST_ROWS, "groups of each row") if isinstance(node, exp.Group) else None
