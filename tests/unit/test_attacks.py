@@ -65,13 +65,14 @@ def refuses_query(text: str) -> bool:
         found = sqltext.read(text, "m.sql")
     except InvalidProject:
         return True
-    return bool([*routines.findings(found.unexplained, OPEN_TO_A_PROJECT)])
+    return bool([*routines.findings(found.unexplained, OPEN_TO_A_PROJECT), *found.costs.findings])
 
 
 def refuses_expression(text: str) -> bool:
     try:
         expressions.columns_of(text)
-        return expressions.refusal(text) is not None or bool(expressions.unexplained(text))
+        found = (*expressions.unexplained(text), *expressions.costs_of(text))
+        return expressions.refusal(text) is not None or bool(found)
     except ValueError:
         return True
 
@@ -79,7 +80,8 @@ def refuses_expression(text: str) -> bool:
 def refuses_macro(root: Path, text: str) -> bool:
     (root / "f.sql").write_text(text, "utf-8")
     try:
-        return any(call.name != "f" for call in macros.read(root, "f.sql").unexplained)
+        found = macros.read(root, "f.sql")
+        return bool(found.costs.findings) or any(call.name != "f" for call in found.unexplained)
     except InvalidProject:
         return True
 

@@ -50,7 +50,7 @@ class Notebook:
 
     def _model(self, text: str, values: Mapping[str, Any]) -> Model:
         found = sqltext.read(text, "notebook")
-        if refused := [*routines.findings(found.unexplained, self.project.functions)]:
+        if refused := [*routines.findings(found.unexplained, self.project.functions), *found.costs.findings]:
             raise InvalidProject(refused)
         inputs = versions.resolved_inputs(found.inputs, graph.by_table(self.project.models))
         for table in {ref.table for ref in inputs} - {*names(self.project)}:

@@ -19,6 +19,7 @@ from headrace.project.flows import as_of, versions
 from headrace.project.flows.draft import Draft
 from headrace.project.model import Kafka, Landing, Model, Project, Target
 from headrace.project.rules import checks, conf_rules
+from headrace.project.rules.cost_rules import copies
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -60,6 +61,8 @@ def survey(root: Path, target_name: str, ignored: Collection[str] = ()) -> Surve
     if chosen is not None and described is not None:
         found += conf_rules.check(draft, described, chosen)
         draft = _for_target(draft, described, chosen)
+    if copied := [*copies(draft)]:  # what multiplies so would keep the other rules busy, too
+        return Survey(root, None, tuple(sorted({*found, *copied})))
     found += landings.clashes(draft.landings)
     # The kind of a model may come from the manifest, so without it no rule would know what it checks.
     found += checks.check(draft) if described is not None else ()

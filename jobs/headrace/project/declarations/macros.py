@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
@@ -19,7 +19,8 @@ from headrace.project.model import Landing, Macro
 from headrace.project.sql import dialect, templates
 from headrace.project.sql.calls import Call, calls
 from headrace.project.sql.dialect import Statement
-from headrace.project.sql.guard import refusals, routines
+from headrace.project.sql.guard import costs, refusals, routines
+from headrace.project.sql.guard.costs import Costs
 
 _WORD = re.compile(r"\w+")
 _RETURN = re.compile(r"\breturn\b", re.IGNORECASE)
@@ -30,11 +31,15 @@ FORM = "create temporary function name(...) returns type return expression"
 
 @dataclass(frozen=True)
 class MacroFile:
-    """A macro and the functions it calls; `unexplained` are those that only its project knows."""
+    """A macro and the functions it calls; `unexplained` are those that only its project knows.
+
+    `costs` are what has no bound in it; nothing allows these in a macro.
+    """
 
     macro: Macro
     calls: tuple[Call, ...]
     unexplained: tuple[Call, ...] = ()
+    costs: Costs = field(default_factory=Costs)
 
 
 def read(root: Path, path: str) -> MacroFile:
@@ -44,6 +49,7 @@ def read(root: Path, path: str) -> MacroFile:
 
 @lru_cache(maxsize=128)
 def _read(text: str, path: str) -> MacroFile:
+    dialect.refuse_long(text, path)
     name = PurePosixPath(path).stem
     if found := [*templates.jinja(text, path)]:
         raise InvalidProject(found)
@@ -51,7 +57,7 @@ def _read(text: str, path: str) -> MacroFile:
     if refused := [*_refusals(statement, name), *refusals.text_refusals(statement)]:
         raise InvalidProject(refused)
     called = calls(statement)
-    return MacroFile(Macro(name, path, text), called, routines.unexplained(statement, called))
+    return MacroFile(Macro(name, path, text), called, routines.unexplained(statement, called), costs.of(statement))
 
 
 def in_order(files: Sequence[MacroFile]) -> tuple[Macro, ...]:

@@ -16,7 +16,7 @@ from headrace.project.declarations.settings import Settings
 from headrace.project.declarations.shapes import is_name
 from headrace.project.files import read_text
 from headrace.project.model import Engine, Layer, Model
-from headrace.project.sql import sqltext
+from headrace.project.sql import dialect, sqltext
 from headrace.project.sql.sqltext import SqlText
 
 
@@ -60,6 +60,7 @@ def locate(sql_path: str, path: str) -> Location:
 def read(root: Path, location: Location, manifest: Manifest) -> ModelFile:
     """Read a model; what is wrong with its header and what with its query are found together."""
     content = read_text(root, location.path)
+    dialect.refuse_long(content, location.path)
     found: list[Finding] = []
     try:
         head = header.read(content, location.path)

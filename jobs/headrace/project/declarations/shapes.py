@@ -133,6 +133,8 @@ Allowed = Literal[
     "cut-dependent",
     "processing-time",
     "unbounded-join",
+    "unbounded-pattern",
+    "unbounded-size",
     "unbounded-state",
 ]
 """Codes of findings that a header may allow: the model runs, and the author has decided that it is right."""

@@ -97,6 +97,17 @@ class Draft:
         )
         return replace(self, files=files, macros=macros)
 
+    def expressions(self) -> Iterator[tuple[Place, str]]:
+        """Yield every expression in a header or a source, with the place of the whole."""
+        for file in self.files:
+            for key, text in file.model.expressions:
+                yield self.place(file.model, key), text
+        for topic in (topic for landing in self.landings for topic in landing.topics):
+            for reason, text in topic.reject:
+                yield topic.places.get(f"reject.{reason}", topic.place), text
+            if topic.event_time is not None:
+                yield topic.places.get("event_time", topic.place), topic.event_time
+
     def place(self, model: Model, key: str) -> Place:
         """Return where a header gives a key, else where the file starts."""
         return model.header_places.get(key, Place(model.path))

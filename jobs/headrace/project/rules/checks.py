@@ -8,6 +8,7 @@ from headrace.errors import Finding
 from headrace.project.flows.draft import Draft
 from headrace.project.rules import allowances
 from headrace.project.rules.column_rules import column_names
+from headrace.project.rules.cost_rules import unbounded_costs
 from headrace.project.rules.cut_rules import cut_dependent
 from headrace.project.rules.duration_rules import durations
 from headrace.project.rules.engine_rules import (
@@ -74,6 +75,7 @@ RULES: tuple[Rule, ...] = (
     unknown_columns,
     unknown_event_times,
     unknown_functions,
+    unbounded_costs,
     missing_parameters,
     durations,
     stars_from_tables,

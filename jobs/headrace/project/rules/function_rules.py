@@ -14,7 +14,7 @@ from headrace.project.sql.guard import routines
 
 def unknown_functions(draft: Draft) -> Iterator[Finding]:
     """Every function is known to compute from its arguments, wherever SQL stands: what is not known is refused."""
-    for call in (*_in_sql(draft), *_in_headers(draft), *_in_sources(draft)):
+    for call in (*_in_sql(draft), *_in_expressions(draft)):
         if call.name not in draft.functions:
             yield Finding(call.place, "not-allowed", routines.complaint(call.name, draft.functions))
 
@@ -26,18 +26,9 @@ def _in_sql(draft: Draft) -> Iterator[Call]:
         yield from macro.unexplained
 
 
-def _in_headers(draft: Draft) -> Iterator[Call]:
-    for file in draft.files:
-        for key, text in file.model.expressions:
-            yield from _placed(text, draft.place(file.model, key))
-
-
-def _in_sources(draft: Draft) -> Iterator[Call]:
-    for topic in (topic for landing in draft.landings for topic in landing.topics):
-        for reason, text in topic.reject:
-            yield from _placed(text, topic.places.get(f"reject.{reason}", topic.place))
-        if topic.event_time is not None:
-            yield from _placed(topic.event_time, topic.places.get("event_time", topic.place))
+def _in_expressions(draft: Draft) -> Iterator[Call]:
+    for place, text in draft.expressions():
+        yield from _placed(text, place)
 
 
 def _placed(text: str, place: Place) -> Iterator[Call]:

@@ -30,6 +30,14 @@ logging.getLogger("sqlglot").setLevel(logging.ERROR)  # findings report what it 
 QUERY_STARTS = ("SELECT", "WITH", "FROM", "(", "VALUES")
 """Words a query can start with."""
 
+LONGEST = 100_000
+"""How many characters a text may have; those of a project have a few thousand."""
+
+MOST_TOKENS = 10_000
+DEEPEST = 200
+"""How many nodes may stand in each other, chains of `and` and `union all` included."""
+
+_DEEP = "nested too deeply; split it into CTEs"
 _NOTHING = "there is no statement in this file, only space and comments"
 
 _UNIT_NAMES = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")
@@ -121,8 +129,10 @@ def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written
     With `as_written`, two functions have the same node type only if they certainly mean the same.
     """
     tokens: tuple[Token, ...] = ()
+    refuse_long(text, path)
     try:
         tokens = tuple(_DIALECT.tokenize(text))
+        refuse_long(text, path, len(tokens))
         if found := [*_refusals(tokens, text, path, starts)]:
             raise InvalidProject(found)
         clauses = [*_clauses(tokens)]
@@ -137,15 +147,44 @@ def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written
         # The parser itself fails on some malformed texts, without a position.
         raise InvalidProject([Finding(Place(path), "syntax", "this cannot be read as SQL")]) from None
     except RecursionError:
-        raise InvalidProject([Finding(Place(path), "syntax", "nested too deeply; split it into CTEs")]) from None
+        raise InvalidProject([Finding(Place(path), "syntax", _DEEP)]) from None
     if tree is None:
         raise InvalidProject([Finding(Place(path), "syntax", _NOTHING)])
+    if (deep := deepest(tree)) is not None:
+        at = min((int(node.meta["start"]) for node in deep.walk() if "start" in node.meta), default=0)
+        raise InvalidProject([Finding(place_at(path, text, at), "syntax", _DEEP)])
     left_out = tuple(tokens[start:end] for start, end in clauses)
     tree, ctes = _without_streams(tree)
     statement = Statement(path, text, tokens, tree, ctes, left_out)
     if found := [*_late_watermarks(statement)]:
         raise InvalidProject(found)
     return statement
+
+
+def refuse_long(text: str, path: str, tokens: int = 0) -> None:
+    """Raise InvalidProject for a text that is too long to be judged."""
+    if message := length_fault(text, tokens):
+        raise InvalidProject([Finding(Place(path), "syntax", message)])
+
+
+def length_fault(text: str, tokens: int = 0) -> str | None:
+    """Return why a text is too long to be judged, if it is: `tokens` is how many words and signs it has."""
+    if len(text) <= LONGEST and tokens <= MOST_TOKENS:
+        return None
+    size = f"{tokens:,} words and signs" if tokens > MOST_TOKENS else f"{len(text):,} characters"
+    most = f"{MOST_TOKENS:,}" if tokens > MOST_TOKENS else f"{LONGEST:,}"
+    return f"this text has {size}, and {most} are the most here; put lists of values into a table, and split the rest"
+
+
+def deepest(tree: exp.Expr) -> exp.Expr | None:
+    """A part of a tree that stands in others too deeply for those who walk through it, if there is one."""
+    waiting = [(tree, 1)]
+    while waiting:
+        node, depth = waiting.pop()
+        if depth > DEEPEST:
+            return node
+        waiting += ((child, depth + 1) for child in node.iter_expressions())
+    return None
 
 
 def _clauses(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from headrace.errors import InvalidProject
+from headrace.errors import Finding, InvalidProject
 from headrace.project.sql import calls, dialect
 from headrace.project.sql.calls import Call
 from headrace.project.sql.dialect import Statement
-from headrace.project.sql.guard import refusals, routines
+from headrace.project.sql.guard import costs, refusals, routines
 
 _SELECT = "select "
 
@@ -56,6 +56,11 @@ def unexplained(text: str) -> tuple[Call, ...]:
     """Return the calls in an expression of functions that only its project knows; places are as in `calls_of`."""
     statement = _statement(text)
     return routines.unexplained(statement, calls.calls(statement))
+
+
+def costs_of(text: str) -> tuple[Finding, ...]:
+    """Return what in an expression has no bound; places are as in `calls_of`."""
+    return costs.of(_statement(text)).findings
 
 
 def refusal(text: str) -> str | None:

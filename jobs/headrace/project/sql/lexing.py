@@ -70,6 +70,11 @@ def bare_names(text: str) -> Iterator[tuple[str, int]]:
             yield _bare(text[start:end]), start
 
 
+def names(text: str) -> Iterator[tuple[str, int]]:
+    """All names and keywords, in lower case and without quotes, with their offsets."""
+    yield from ((_bare(text[start:end]), start) for kind, start, end in pieces(text) if kind == "name")
+
+
 def strays(text: str) -> Iterator[Stray]:
     """What Spark's lexer makes no sense of, or sqlglot another one: open quotes, open comments, addresses, `$`."""
     for kind, start, end in pieces(text):

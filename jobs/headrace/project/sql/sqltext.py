@@ -13,15 +13,16 @@ from headrace.project.model import Input, LiteralParameter
 from headrace.project.sql import calls, dialect, scopes, tables, templates
 from headrace.project.sql.calls import Call, Parameter
 from headrace.project.sql.dialect import Statement
-from headrace.project.sql.guard import refusals, routines
+from headrace.project.sql.guard import costs, refusals, routines
+from headrace.project.sql.guard.costs import Costs
 
 
 @dataclass(frozen=True)
 class SqlText:
     """The facts of one query.
 
-    `unexplained` are the calls of functions that only its project knows. `stars` are the places where a `*` takes its
-    columns from a stored table.
+    `unexplained` are the calls of functions that only its project knows, `costs` what only a header may allow. `stars`
+    are the places where a `*` takes its columns from a stored table.
     """
 
     statement: Statement
@@ -29,6 +30,7 @@ class SqlText:
     parameters: tuple[Parameter, ...]
     calls: tuple[Call, ...]
     unexplained: tuple[Call, ...]
+    costs: Costs
     stars: tuple[Place, ...]
     columns: tuple[str, ...] | None
 
@@ -54,6 +56,7 @@ def read(text: str, path: str) -> SqlText:
 
     A project is read again and again by whoever watches its files, and few of them have changed.
     """
+    dialect.refuse_long(text, path)
     if found := [*templates.jinja(text, path)]:
         raise InvalidProject(found)
     statement = dialect.parse(text, path)
@@ -66,6 +69,7 @@ def read(text: str, path: str) -> SqlText:
         parameters=calls.parameters(statement),
         calls=called,
         unexplained=routines.unexplained(statement, called),
+        costs=costs.of(statement),
         stars=tuple(_stars(statement)),
         columns=scopes.output_columns(statement.tree),
     )

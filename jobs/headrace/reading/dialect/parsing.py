@@ -9,6 +9,7 @@ from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.parsers.databricks import DatabricksParser
 
+from headrace.project.sql.dialect import deepest, length_fault
 from headrace.project.sql.guard import sizes
 from headrace.reading.rows import BadQuery
 
@@ -18,6 +19,7 @@ _SPELLED = ("CAST", "TRY_CAST", "EXTRACT", "POSITION", "SUBSTRING", "SUBSTR", "T
 """Functions whose arguments are not a plain list."""
 
 
+_DEEP = "nested too deep"
 _OR_SPARKS = ": if Spark knows it, run it with --spark"
 
 
@@ -56,27 +58,35 @@ def condition(text: str) -> exp.Expr:
 
 
 def _refuse_sizes(tree: exp.Expr) -> None:
-    for _, message in sizes.faults(tree):
+    for _, message in (*sizes.faults(tree), *sizes.unbounded(tree)):
         raise BadQuery(message)
 
 
 def _tokens(text: str) -> list[Token]:
+    if message := length_fault(text):
+        raise BadQuery(message)
     try:
-        return _joined(list(_DIALECT.tokenize(text)), text)
+        tokens = list(_DIALECT.tokenize(text))
+        if message := length_fault(text, len(tokens)):
+            raise BadQuery(message)
+        return _joined(tokens, text)
     except SqlglotError as error:
         raise BadQuery(str(error)) from None
 
 
 def _trees(text: str, tokens: list[Token]) -> list[exp.Expr | None]:
     try:
-        return [*_AsWritten(dialect=_DIALECT).parse(tokens, text)]
+        trees = [*_AsWritten(dialect=_DIALECT).parse(tokens, text)]
+        if any(deepest(tree) for tree in trees if tree is not None):
+            raise BadQuery(_DEEP)
+        return trees
     except ParseError as error:
         at = error.errors[0]
         raise BadQuery(f"not valid SQL at {at['line']}:{at['col']}, near {at['highlight']}{_OR_SPARKS}") from None
     except SqlglotError as error:
         raise BadQuery(str(error)) from None
     except RecursionError:
-        raise BadQuery("nested too deep") from None
+        raise BadQuery(_DEEP) from None
 
 
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "Z": "\x1a", "%": "\\%", "_": "\\_"}

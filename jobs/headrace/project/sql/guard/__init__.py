@@ -6,7 +6,11 @@ Every SQL of a user passes here before Spark sees it: models, macros, expression
 - `builtins`: Spark's functions, each allowed, refused unless asked for, or never allowed, with the reason.
 - `routines`: the calls of a text that are no allowed function, as Spark's lexer and sqlglot find them.
 - `kinds`: the kinds of nodes that a query, an expression and a macro consist of.
-- `sizes`, `options`: arguments that make more than memory holds, or read a file.
+- `options`: arguments that read a file.
+- `sizes`: arguments that make more than memory holds; `bounds` and `steps` tell how large they may be.
+- `folds`: what doubles with each element.
+- `patterns`: regular expressions of rows, or that never end, which `regexes` reads and `runtimes` judges.
+- `costs`: those of these that a model's header may allow. `forms` is the tree that they read.
 - `readings`: where sqlglot cuts a text in other places than Spark does.
 - `refusals`: all of these together, as findings.
 

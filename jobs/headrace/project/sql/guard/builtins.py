@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """The words of a text."""
     return frozenset(text.split())
 
 
@@ -64,7 +65,7 @@ TABLE_FUNCTIONS = frozenset(
 _SYNTAX = frozenset({"timediff", "timestampadd", "timestampdiff", "try_cast"})
 """Functions that Spark's grammar knows, and not its registry."""
 
-ALLOWED: frozenset[str] = _SYNTAX | _words(
+ALLOWED: frozenset[str] = _SYNTAX | words(
     """
     abs acos acosh add_months aes_decrypt aes_encrypt aggregate and any any_value approx_count_distinct
     approx_percentile approx_top_k approx_top_k_accumulate approx_top_k_combine approx_top_k_estimate array array_agg
@@ -127,7 +128,7 @@ ALLOWED: frozenset[str] = _SYNTAX | _words(
 )
 """Functions of their arguments, and of nothing outside."""
 
-KEYWORDS = _words(
+KEYWORDS = words(
     """
     all and any anti as asc between by case cast cross cube delay desc distinct div else end escape except exclude
     exists filter for from full group having ilike in include inner intersect interval into is join lateral left like
@@ -141,7 +142,7 @@ KEYWORDS = _words(
 _TYPES = frozenset({"char", "character", "dec", "decimal", "numeric", "string", "time", "timestamp", "varchar"})
 """Types that take numbers in brackets."""
 
-_HINTS = _words(
+_HINTS = words(
     """
     broadcast broadcastjoin coalesce mapjoin merge mergejoin rebalance repartition repartition_by_range shuffle_hash
     shuffle_merge shuffle_replicate_nl

@@ -7,11 +7,17 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from headrace.errors import Finding, Place
-from headrace.project.sql import dialect, lexing
-from headrace.project.sql.dialect import QUERY_STARTS, Statement
-from headrace.project.sql.guard import kinds, options, readings, routines, sizes
-from headrace.project.sql.guard.builtins import NEVER, TABLE_FUNCTIONS
+from headrace.project.sql import lexing
+from headrace.project.sql.dialect import Statement
+from headrace.project.sql.guard import kinds, options, patterns, readings, routines, sizes
+from headrace.project.sql.guard.builtins import KEYWORDS, NEVER, TABLE_FUNCTIONS
+from headrace.project.sql.guard.forms import written
 from headrace.project.sql.tables import is_stored, named_tables, stream_token
+
+_JUDGED = sizes.NAMES | options.NAMES | (patterns.NAMES - KEYWORDS)
+_OWN_NODES = frozenset({"ceil", "floor"})
+"""Functions that are a node of their own in any tree."""
+
 
 FILE_FORMATS = frozenset({"avro", "binaryfile", "csv", "delta", "jdbc", "json", "orc", "parquet", "text", "xml"})
 
@@ -46,11 +52,12 @@ def text_refusals(statement: Statement) -> Iterator[Finding]:
 
 def _arguments(statement: Statement) -> Iterator[tuple[int, str]]:
     """Find what functions must not be called with; only for that a text is parsed once more."""
-    judged = {r.offset: r.name for r in lexing.routines(statement.text) if r.name in sizes.NAMES | options.NAMES}
-    if judged:
-        tree = dialect.parse(statement.text, statement.path, (*QUERY_STARTS, "CREATE"), as_written=True).tree
+    judged = {r.offset: r.name for r in lexing.routines(statement.text) if r.name in _JUDGED}
+    if judged or sizes.may_multiply(statement.text):
+        tree = written(statement.text, statement.path)
         yield from (*sizes.faults(tree), *options.faults(tree))
-        unseen = judged.keys() - {call.meta.get("start") for call in tree.find_all(exp.Anonymous)}
+        seen = {call.meta.get("start") for call in tree.find_all(exp.Anonymous)}
+        unseen = {at for at, name in judged.items() if at not in seen and name not in _OWN_NODES}
         yield from ((at, f"`{judged[at]}` may not stand here, where its arguments are not read") for at in unseen)
 
 
