@@ -13,9 +13,9 @@ from headrace.planning.differences import Sides
 from headrace.planning.edits import Edits
 from headrace.planning.forms import normal, unions
 from headrace.planning.forms.lowering import IsEdited, lower
-from headrace.planning.forms.scope import NotUnderstood
+from headrace.planning.forms.scope import NotUnderstood, written
 from headrace.planning.forms.steps import Form, Read
-from headrace.planning.forms.terms import Atom
+from headrace.planning.forms.terms import Atom, Term
 from headrace.planning.forms.types import canonical, of_atoms, type_of
 from headrace.planning.places import Places
 from headrace.planning.stored import Kept
@@ -162,6 +162,7 @@ class Comparison:
         found = [*headers]
         try:
             forms = lower(self.old, old, self._old_type), self._form(new)
+            stored_as = forms[0].columns
             if (old.run, new.run) == ("micro_batch", "micro_batch"):
                 before = self._side(self.old, old, forms[0], lambda *_: False)
                 after = self._side(self.new, new, forms[1], partial(self._is_edited, new))
@@ -184,7 +185,7 @@ class Comparison:
         found += stored.row_reasons(kept, sides, judged, shape)
         found += stored.rule_reasons(kept, old, judged)
         found += self._sources(sides) if shape else ()
-        found += self._stored_columns(kept, old, sides, columns)
+        found += self._stored_columns(kept, stored_as, sides, columns)
         fresh = sides.new.columns.keys() - sides.old.columns.keys()
         edited = frozenset(sides.new.columns if shape else {*columns, *fresh})
         rows = bool(shape) or any(each.verdict > Verdict.KEEP for each in (*headers, *state))
@@ -228,7 +229,9 @@ class Comparison:
         landing = declared.landing(table)
         return f"landing {landing.name}" if landing else table
 
-    def _stored_columns(self, kept: Kept, old: Model, sides: Sides, columns: Mapping[str, Reason]) -> Iterator[Reason]:
+    def _stored_columns(
+        self, kept: Kept, stored_as: Mapping[str, Term], sides: Sides, columns: Mapping[str, Reason]
+    ) -> Iterator[Reason]:
         """What a change of columns means for the stored table: it accepts new ones, and nothing else."""
         new = kept.model
         for name, before in sides.old.columns.items():
@@ -242,9 +245,11 @@ class Comparison:
                 reason = Reason.between(verdict, place, f"column {name} is new: null in old rows", (), (term,))
                 yield replace(reason, columns=(name,))
                 continue
-            if _spelled(old).get(name) != _spelled(new).get(name):
-                message = f"column {name} is spelled otherwise in the stored table"
-                yield Reason(Verdict.RESET, place, message, _spelled(old)[name], _spelled(new)[name])
+            then, today = (written(each.tree, name) for each in (stored_as[name], term))
+            if then != today:
+                yield Reason(
+                    Verdict.RESET, place, f"column {name} is spelled otherwise in the stored table", then, today
+                )
             if name not in columns and name not in (_types(self.new, new.table) or _lower(new.columns)):
                 continue  # made as before: of the same type
             was, now = _types(self.old, new.table).get(name), self._type(new, name, sides.new)
@@ -360,7 +365,3 @@ def _types(declared: Declared, table: str) -> Mapping[str, str]:
 
 def _lower(columns: Mapping[str, str]) -> Mapping[str, str]:
     return {name.lower(): type_ for name, type_ in columns.items()}
-
-
-def _spelled(model: Model) -> Mapping[str, str]:
-    return {name.lower(): name for name in model.output_columns or ()}
