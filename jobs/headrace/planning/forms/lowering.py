@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from sqlglot import exp
 
@@ -179,8 +180,8 @@ class _Lowering:
     def _from(self, tree: exp.Select, scope: Scope) -> tuple[Step, Scope]:
         source = tree.args.get("from_")
         if source is None:
-            return Step("values", "one row"), scope
-        step, scope = self._source(source.this, replace(scope, sources=()))
+            return Step("values", f"values{self._number('values')}"), scope
+        step, scope = self._source(source.this, replace(scope, sources=(), used=()))
         for join in tree.args.get("joins") or ():
             step, scope = self._join(step, join, scope)
         for lateral in tree.args.get("laterals") or ():
@@ -192,7 +193,7 @@ class _Lowering:
         if isinstance(node, exp.Table):
             rows = self._table(node, scope)
         elif isinstance(node, exp.Subquery):
-            rows = self._query(node.this, replace(scope, sources=()))
+            rows = self._query(node.this, replace(scope, sources=(), used=()))
         else:
             raise scope.unsupported(node, f"`{type(node).__name__.lower()}` as a table")
         alias, columns = node.args.get("alias"), rows.columns
@@ -429,10 +430,16 @@ def _with_windows(tree: exp.Select) -> exp.Select:
     named = {each.name.lower(): each for each in tree.args["windows"]}
     for node in tree.find_all(exp.Window):
         if node.alias.lower() in named and node.find_ancestor(exp.Select) is tree:
-            arguments = {**named[node.alias.lower()].copy().args, **node.args, "alias": None}
-            node.replace(exp.Window(**{part: arguments[part] for part in exp.Window.arg_types if arguments.get(part)}))
+            node.replace(exp.Window(**_parts(node, named)))
     tree.set("windows", None)
     return tree
+
+
+def _parts(window: exp.Window, named: Mapping[str, exp.Window]) -> dict[str, Any]:
+    """The parts of a window, and of the one that it names."""
+    own = {part: value for part, value in window.args.items() if value and part != "alias"}
+    of = named.get(window.alias.lower())
+    return {**_parts(of.copy(), named), **own} if of is not None else own
 
 
 def _has(what: str, named: Named, others: list[exp.Expr]) -> bool:
