@@ -108,11 +108,14 @@ class _Lowering:
         types = of_atoms(column_type)
         self._resolver = Resolver(declared, self._query, lambda tree: type_of(tree, types))
         self._counts: dict[str, int] = {}
+        self._clauses: set[Place | None] = set()
         self._scans = 0
         self._scanned: dict[tuple[str, bool], Place] = {}
 
     def form(self) -> Form:
         rows = self._model_rows(self._model, moves=True)
+        if self._clauses:
+            raise NotUnderstood("WATERMARK after a subquery or a CTE", next(iter(self._clauses)))
         outputs = {name: term(tree) for name, tree in rows.columns.items()}
         root = pruned(rows.step, frozenset(atom.name for atom in terms.deep(*rows.columns.values())))
         named = [*outputs.values(), *root.terms()]
@@ -125,6 +128,7 @@ class _Lowering:
 
     def _model_rows(self, model: Model, moves: bool) -> Rows:
         statement = parsed(model.text, model.path)
+        self._clauses |= {statement.place(clause[0].start) for clause in statement.left_out}
         return self._query(statement.tree, Scope(File(statement, model.inputs, moves)))
 
     def _query(self, tree: exp.Expr, scope: Scope) -> Rows:
@@ -220,8 +224,10 @@ class _Lowering:
         further = clauses(ref, rows.columns, scope, self._declared.vars)
         if not further:
             return rows
+        self._clauses -= {each.place() for each in further}
         parts = {**rows.step.parts, "watermark": (*rows.step.parts.get("watermark", ()), *further)}
-        return Rows(replace(rows.step, parts=parts), rows.columns)
+        filters = tuple(replace(each, key=f"{each.key} before its watermark") for each in rows.step.filters)
+        return Rows(replace(rows.step, parts=parts, filters=filters), rows.columns)
 
     def _scan(self, ref: Input, moves: bool) -> Rows:
         number, table = self._number(ref.table), ref.table
