@@ -162,13 +162,14 @@ class Resolver:
             raise scope.unsupported(node, "a macro named as a function of Spark")
         macro = self._declared.macro_texts[node.name.lower()]
         statement = parsed_macro(macro.text, macro.path)
-        arguments = [self.resolve(each, scope) for each in node.expressions]
+        named = {each.this.name.lower(): each.expression for each in node.expressions if isinstance(each, exp.Kwarg)}
+        given = [each for each in node.expressions if not isinstance(each, exp.Kwarg)]
         values: dict[str, exp.Expr] = {}
-        for at, (name, type_, default) in enumerate(_parameters(statement.tree)):
-            value = arguments[at] if at < len(arguments) else default
+        for at, (name, type_) in enumerate(_parameters(statement.tree)):
+            value = given[at] if at < len(given) else named.get(name)
             if value is None:
                 raise scope.unsupported(node, f"`{node.name}` without `{name}`")
-            values[name] = _resolved(self._implied_cast(copied(value), type_))
+            values[name] = _resolved(self._implied_cast(self.resolve(value, scope), type_))
         body = self.resolve(statement.tree.expression.this, Scope(File(statement), sources=(("", values),)))
         returns = next((each.this for each in statement.tree.find_all(exp.ReturnsProperty)), None)
         return body if returns is None else self._implied_cast(body, returns)
@@ -295,7 +296,5 @@ def _resolved(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _parameters(tree: exp.Expr) -> Iterator[tuple[str, exp.DataType, exp.Expr | None]]:
-    for each in tree.this.expressions:
-        default = next((one.this for one in each.find_all(exp.DefaultColumnConstraint)), None)
-        yield each.name.lower(), each.args["kind"], default
+def _parameters(tree: exp.Expr) -> Iterator[tuple[str, exp.DataType]]:
+    yield from ((each.name.lower(), each.args["kind"]) for each in tree.this.expressions)
