@@ -130,6 +130,9 @@ class Comparison:
         """Rows that a model reads, and that are not as if the new text had always run."""
         for read in graph.reads(model, self.new.by_table):
             outcome = self._edited(read.table)
+            if not read.stream and (place := self._kept_otherwise(read.table)):
+                message = f"{read.table}, which it looks up, keeps its rows for another time"
+                yield Reason(Verdict.FORWARD, place, message)
             is_bronze = read.table.startswith("bronze.")
             columns = (
                 unsteady.get(read.table, frozenset()) if not is_bronze else None if outcome.rows else outcome.columns
@@ -143,6 +146,12 @@ class Comparison:
                 reasons = self._edited(read.table).reasons
                 place = max(reasons, key=lambda each: each.verdict).place if reasons else read.place
                 yield Reason(Verdict.FORWARD, place, self._old_rows(read.table, place, model))
+
+    def _kept_otherwise(self, table: str) -> Place | None:
+        """Where it was edited for how long a table keeps its rows."""
+        old, new = self.old.landing(table), self.new.landing(table)
+        reasons = settings.landing_reasons(old, new) if old and new else self._edited(table).reasons
+        return next((each.place for each in reasons if each.evidence.key == "keep"), None)
 
     def _old_rows(self, table: str, place: Place, model: Model) -> str:
         through = self._places.through(place, model.table)
@@ -189,6 +198,7 @@ class Comparison:
         fresh = sides.new.columns.keys() - sides.old.columns.keys()
         edited = frozenset(sides.new.columns if shape else {*columns, *fresh})
         rows = bool(shape) or any(each.verdict > Verdict.KEEP for each in (*headers, *state))
+        rows |= settings.makes_other_rows(old, new)
         rows |= stored.has_other_rows(old, new, sides, columns)
         return Outcome(tuple(found), edited, rows, sides.old, sides.new)
 
