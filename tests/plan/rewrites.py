@@ -393,6 +393,10 @@ AGGREGATED_TYPED = (
     ("stddev_samp(i)", "double"),
     ("corr(i, j)", "double"),
 )
-UNTYPED = ("concat(a, a)", "e / 2", "greatest(n, d)", "avg(e)", "date(t) + interval 1 hour")
+UNTYPED = (
+    *("concat(a, a)", "e / 2", "greatest(n, d)", "avg(e)", "date(t) + interval 1 hour"),
+    *("datediff(hour, t, t)", "date_add(hour, 1, t)", "9223372036854775808", "-2147483648"),
+    *("upper(s collate utf8_lcase)", "concat(s, s collate unicode)", "initcap(s collate unicode_ci)"),
+)
 """Expressions whose types only Spark knows."""
 MACRO = "create temporary function doubled(v bigint) returns bigint return v * 2"

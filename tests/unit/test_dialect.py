@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sqlglot import exp
 
 from headrace.errors import InvalidProject
 from headrace.project.sql import dialect
@@ -50,6 +51,27 @@ def finding(text: str) -> tuple[int, int, str]:
 )
 def test_spark_sql_parses(text):
     assert dialect.parse(text, "m.sql").tree is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("select 'it''s'", ["it's"]),
+        ("select 'it' 's'", ["it", "s"]),
+        ('select "a""b", \'a\' "b"', ['a"b', "a", "b"]),
+        ("select '', '''', 'a''''b'", ["", "'", "a''b"]),
+        ("select r'a', 'b'", ["a", "b"]),
+    ],
+)
+def test_doubled_quote_is_one_in_a_text(text, values):
+    found = dialect.parse(text, "m.sql", as_written=True).tree.find_all(exp.Literal, exp.RawString)
+    assert sorted(each.name for each in found) == sorted(values)
+
+
+@pytest.mark.parametrize("text", ["select f(a, X -> x + x.b + y)", "select f(a, (z, X) -> g(x, Y -> y + x + x.b))"])
+def test_argument_of_a_lambda_is_found_in_any_case(text):
+    found = dialect.parse(text, "m.sql", as_written=True).tree.find_all(exp.Column)
+    assert {each.parts[0].name for each in found} <= {"a", "y"}
 
 
 @pytest.mark.parametrize(

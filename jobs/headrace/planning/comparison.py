@@ -13,9 +13,9 @@ from headrace.planning.differences import Sides
 from headrace.planning.edits import Edits
 from headrace.planning.forms import normal, unions
 from headrace.planning.forms.lowering import IsEdited, lower
-from headrace.planning.forms.scope import NotUnderstood
+from headrace.planning.forms.scope import NotUnderstood, written
 from headrace.planning.forms.steps import Form, Read
-from headrace.planning.forms.terms import Atom
+from headrace.planning.forms.terms import Atom, Term
 from headrace.planning.forms.types import canonical, of_atoms, type_of
 from headrace.planning.places import Places
 from headrace.planning.stored import Kept
@@ -130,6 +130,9 @@ class Comparison:
         """Rows that a model reads, and that are not as if the new text had always run."""
         for read in graph.reads(model, self.new.by_table):
             outcome = self._edited(read.table)
+            if not read.stream and (place := self._kept_otherwise(read.table)):
+                message = f"{read.table}, which it looks up, keeps its rows for another time"
+                yield Reason(Verdict.FORWARD, place, message)
             is_bronze = read.table.startswith("bronze.")
             columns = (
                 unsteady.get(read.table, frozenset()) if not is_bronze else None if outcome.rows else outcome.columns
@@ -143,6 +146,12 @@ class Comparison:
                 reasons = self._edited(read.table).reasons
                 place = max(reasons, key=lambda each: each.verdict).place if reasons else read.place
                 yield Reason(Verdict.FORWARD, place, self._old_rows(read.table, place, model))
+
+    def _kept_otherwise(self, table: str) -> Place | None:
+        """Where it was edited for how long a table keeps its rows."""
+        old, new = self.old.landing(table), self.new.landing(table)
+        reasons = settings.landing_reasons(old, new) if old and new else self._edited(table).reasons
+        return next((each.place for each in reasons if each.evidence.key == "keep"), None)
 
     def _old_rows(self, table: str, place: Place, model: Model) -> str:
         through = self._places.through(place, model.table)
@@ -162,6 +171,7 @@ class Comparison:
         found = [*headers]
         try:
             forms = lower(self.old, old, self._old_type), self._form(new)
+            stored_as = forms[0].columns
             if (old.run, new.run) == ("micro_batch", "micro_batch"):
                 before = self._side(self.old, old, forms[0], lambda *_: False)
                 after = self._side(self.new, new, forms[1], partial(self._is_edited, new))
@@ -184,10 +194,11 @@ class Comparison:
         found += stored.row_reasons(kept, sides, judged, shape)
         found += stored.rule_reasons(kept, old, judged)
         found += self._sources(sides) if shape else ()
-        found += self._stored_columns(kept, old, sides, columns)
+        found += self._stored_columns(kept, stored_as, sides, columns)
         fresh = sides.new.columns.keys() - sides.old.columns.keys()
         edited = frozenset(sides.new.columns if shape else {*columns, *fresh})
         rows = bool(shape) or any(each.verdict > Verdict.KEEP for each in (*headers, *state))
+        rows |= settings.makes_other_rows(old, new)
         rows |= stored.has_other_rows(old, new, sides, columns)
         return Outcome(tuple(found), edited, rows, sides.old, sides.new)
 
@@ -228,7 +239,9 @@ class Comparison:
         landing = declared.landing(table)
         return f"landing {landing.name}" if landing else table
 
-    def _stored_columns(self, kept: Kept, old: Model, sides: Sides, columns: Mapping[str, Reason]) -> Iterator[Reason]:
+    def _stored_columns(
+        self, kept: Kept, stored_as: Mapping[str, Term], sides: Sides, columns: Mapping[str, Reason]
+    ) -> Iterator[Reason]:
         """What a change of columns means for the stored table: it accepts new ones, and nothing else."""
         new = kept.model
         for name, before in sides.old.columns.items():
@@ -242,9 +255,11 @@ class Comparison:
                 reason = Reason.between(verdict, place, f"column {name} is new: null in old rows", (), (term,))
                 yield replace(reason, columns=(name,))
                 continue
-            if _spelled(old).get(name) != _spelled(new).get(name):
-                message = f"column {name} is spelled otherwise in the stored table"
-                yield Reason(Verdict.RESET, place, message, _spelled(old)[name], _spelled(new)[name])
+            then, today = (written(each.tree, name) for each in (stored_as[name], term))
+            if then != today:
+                yield Reason(
+                    Verdict.RESET, place, f"column {name} is spelled otherwise in the stored table", then, today
+                )
             if name not in columns and name not in (_types(self.new, new.table) or _lower(new.columns)):
                 continue  # made as before: of the same type
             was, now = _types(self.old, new.table).get(name), self._type(new, name, sides.new)
@@ -360,7 +375,3 @@ def _types(declared: Declared, table: str) -> Mapping[str, str]:
 
 def _lower(columns: Mapping[str, str]) -> Mapping[str, str]:
     return {name.lower(): type_ for name, type_ in columns.items()}
-
-
-def _spelled(model: Model) -> Mapping[str, str]:
-    return {name.lower(): name for name in model.output_columns or ()}

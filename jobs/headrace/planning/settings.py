@@ -89,8 +89,13 @@ def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bo
     if old.keep != new.keep:
         message = _leaving(new.keep, "whoever looks them up later finds none")
         yield _header(Verdict.KEEP, new, "keep", message, _text(old.keep), _text(new.keep))
-    yield from _publish_reasons(old, new)
+    yield from _publish_reasons(before, now, table)
     yield from _test_reasons(before, now, table)
+
+
+def makes_other_rows(old: Model, new: Model) -> bool:
+    """Whether other rows come from now on, whatever the query says."""
+    return (old.every, old.max_state_bytes) != (new.every, new.max_state_bytes)
 
 
 def landing_reasons(old: Landing, new: Landing) -> Iterator[Reason]:
@@ -98,7 +103,7 @@ def landing_reasons(old: Landing, new: Landing) -> Iterator[Reason]:
     if old.keep != new.keep:
         message = _leaving(new.keep, "a rebuild, a reset and a new model begin with those that are left")
         place = new.places.get("keep", new.place)
-        yield Reason(Verdict.KEEP, place, message, _text(old.keep), _text(new.keep))
+        yield Reason(Verdict.KEEP, place, message, _text(old.keep), _text(new.keep), evidence=Evidence(key="keep"))
 
 
 def _leaving(keep: float | None, cost: str) -> str:
@@ -208,8 +213,9 @@ def _described(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[str, str
     return was, now
 
 
-def _publish_reasons(old: Model, new: Model) -> Iterator[Reason]:
-    before, after = old.publish, new.publish
+def _publish_reasons(then: Declared, now: Declared, table: str) -> Iterator[Reason]:
+    new = now.by_table[table]
+    before, after = then.by_table[table].publish, new.publish
     if before is None and after is not None:
         message = "rows are sent from now on" if after.start == "latest" else "all its rows are sent"
         if after.start is None:
@@ -222,9 +228,14 @@ def _publish_reasons(old: Model, new: Model) -> Iterator[Reason]:
         if _where(before) != _where(after):
             message = "rows that were sent stay on the old topic; the new one gets those from now on"
             yield _header(Verdict.FORWARD, new, "publish", message, _text(before), _text(after))
-        elif before != replace(after, start=before.start):
+        elif _record(before, then) != _record(after, now):
             message = "records look different from now on; those that were sent stay"
             yield _header(Verdict.KEEP, new, "publish", message, _text(before), _text(after))
+
+
+def _record(publish: Publish, declared: Declared) -> Publish:
+    """What the records look like, with the meaning of what makes one null."""
+    return replace(publish, start=None, tombstone_when=_expression(publish.tombstone_when, declared))
 
 
 def _where(publish: Publish) -> tuple[str | None, ...]:

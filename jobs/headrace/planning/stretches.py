@@ -6,14 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import zip_longest
 
 from sqlglot import Token, TokenType
+from sqlglot.parser import Parser
 
 from headrace.errors import InvalidProject, Place
 from headrace.planning.forms.scope import parsed, parsed_macro
 from headrace.project.model import Macro
 from headrace.project.sql.dialect import Statement
+
+_NAMES = Parser.TABLE_ALIAS_TOKENS - {TokenType.NULL, TokenType.TRUE, TokenType.FALSE}
+"""What may be a name, also words that are keywords elsewhere, such as `date`."""
+
+_BEFORE, _AFTER = (TokenType.L_PAREN, TokenType.COMMA), (TokenType.R_PAREN, TokenType.COMMA)
+"""What stands around an argument that is only a name."""
 
 Span = tuple[Place, Place]
 """The first and the last word of some text."""
@@ -76,16 +82,24 @@ def words(statement: Statement) -> list[str]:
 
     The case of other names counts: a struct names its fields after columns, and JSON shows them.
     """
-    pairs = zip_longest(statement.tokens, statement.tokens[1:])
-    return [_word(statement.text[token.start : token.end + 1], token, follower) for token, follower in pairs]
+    tokens = statement.tokens
+    around = zip((None, *tokens), tokens, (*tokens[1:], None), strict=False)
+    return [_word(statement.text[each.start : each.end + 1], before, each, after) for before, each, after in around]
 
 
-def _word(written: str, token: Token, follower: Token | None) -> str:
+def _word(written: str, before: Token | None, token: Token, after: Token | None) -> str:
     """A token in one form; what is quoted is read without its quotes. It may be of several words, as GROUP BY."""
-    is_call = follower is not None and follower.token_type is TokenType.L_PAREN
     plain = " ".join(written.lower().split())
-    is_name = token.token_type is TokenType.VAR and not is_call
-    return plain if plain == token.text.lower() and not is_name else written
+    return plain if plain == token.text.lower() and not _is_name(before, token, after) else written
+
+
+def _is_name(before: Token | None, token: Token, after: Token | None) -> bool:
+    """Whether a word names a column or a field; one that is a keyword elsewhere does by its place."""
+    behind, ahead = (each.token_type if each else None for each in (before, after))
+    if token.token_type is TokenType.VAR:
+        return ahead is not TokenType.L_PAREN
+    is_alone = behind in _BEFORE and ahead in _AFTER
+    return token.token_type in _NAMES and (is_alone or behind in (TokenType.ALIAS, TokenType.DOT))
 
 
 def _stretches(old: Statement, new: Statement) -> Iterator[Stretch]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import cache
 
 from headrace.errors import InvalidProject
 from headrace.planning import stretches
@@ -20,18 +22,28 @@ class Untouched:
     def __init__(self, old: Declared, new: Declared) -> None:
         self.old = old
         self.new = new
+        self._is_same = cache(self._has_same_text)
         self._found: dict[str, bool] = {}
 
     def is_untouched(self, table: str) -> bool:
         """Whether a model is derived from unchanged texts only."""
-        if table.startswith("bronze."):
-            return is_same_source(self.old.topics.get(table), self.new.topics.get(table))
         if table not in self._found:
-            self._found[table] = True  # until found otherwise: a model may read itself
-            self._found[table] = self._has_same_text(table)
+            self._found[table] = all(map(self._is_same, self._made_of(table)))
         return self._found[table]
 
+    def _made_of(self, table: str) -> Iterator[str]:
+        """A table and all that it is made of; models may look each other up in a circle."""
+        found = {table: None}
+        for name in (waiting := [table]):
+            yield name
+            model = self.new.by_table.get(name)
+            reads = (*(ref.table for ref in model.inputs), *looked_into(model)) if model else ()
+            waiting += (fresh := [each for each in dict.fromkeys(reads) if each not in found])
+            found |= dict.fromkeys(fresh)
+
     def _has_same_text(self, table: str) -> bool:
+        if table.startswith("bronze."):
+            return is_same_source(self.old.topics.get(table), self.new.topics.get(table))
         old, new = self.old.by_table.get(table), self.new.by_table.get(table)
         if old is None or new is None or old != new:
             return False
@@ -39,9 +51,7 @@ class Untouched:
             return False
         macros = self.old.macro_texts.keys() | self.new.macro_texts.keys()
         edited = [name for name in macros if self.old.macro_texts.get(name) != self.new.macro_texts.get(name)]
-        if any(re.search(rf"\b{name}\b", new.text, re.IGNORECASE) for name in self._with_callers(edited)):
-            return False
-        return all(map(self.is_untouched, (*(ref.table for ref in new.inputs), *looked_into(new))))
+        return not any(re.search(rf"\b{name}\b", new.text, re.IGNORECASE) for name in self._with_callers(edited))
 
     def _with_callers(self, edited: list[str]) -> set[str]:
         found = set(edited)

@@ -58,7 +58,8 @@ def merged(scope: Scope, names: list[str], kind: str, join: exp.Join) -> Scope:
         raise scope.unsupported(join, f"`using` in a {kind} join")
     alias, columns = scope.sources[-1]
     left = {each: tree for each, tree in columns.items() if each not in names}
-    return replace(scope, sources=(*scope.sources[:-1], (alias, left)))
+    used = (*names, *(each for each in scope.used if each not in names))
+    return replace(scope, sources=(*scope.sources[:-1], (alias, left)), used=used)
 
 
 def clauses(ref: Input, columns: Columns, scope: Scope, values: Mapping[str, Any]) -> tuple[Term, ...]:

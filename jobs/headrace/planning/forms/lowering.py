@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from sqlglot import exp
 
@@ -107,11 +108,14 @@ class _Lowering:
         types = of_atoms(column_type)
         self._resolver = Resolver(declared, self._query, lambda tree: type_of(tree, types))
         self._counts: dict[str, int] = {}
+        self._clauses: set[Place | None] = set()
         self._scans = 0
         self._scanned: dict[tuple[str, bool], Place] = {}
 
     def form(self) -> Form:
         rows = self._model_rows(self._model, moves=True)
+        if self._clauses:
+            raise NotUnderstood("WATERMARK after a subquery or a CTE", next(iter(self._clauses)))
         outputs = {name: term(tree) for name, tree in rows.columns.items()}
         root = pruned(rows.step, frozenset(atom.name for atom in terms.deep(*rows.columns.values())))
         named = [*outputs.values(), *root.terms()]
@@ -124,6 +128,7 @@ class _Lowering:
 
     def _model_rows(self, model: Model, moves: bool) -> Rows:
         statement = parsed(model.text, model.path)
+        self._clauses |= {statement.place(clause[0].start) for clause in statement.left_out}
         return self._query(statement.tree, Scope(File(statement, model.inputs, moves)))
 
     def _query(self, tree: exp.Expr, scope: Scope) -> Rows:
@@ -179,8 +184,8 @@ class _Lowering:
     def _from(self, tree: exp.Select, scope: Scope) -> tuple[Step, Scope]:
         source = tree.args.get("from_")
         if source is None:
-            return Step("values", "one row"), scope
-        step, scope = self._source(source.this, replace(scope, sources=()))
+            return Step("values", f"values{self._number('values')}"), scope
+        step, scope = self._source(source.this, replace(scope, sources=(), used=()))
         for join in tree.args.get("joins") or ():
             step, scope = self._join(step, join, scope)
         for lateral in tree.args.get("laterals") or ():
@@ -192,7 +197,7 @@ class _Lowering:
         if isinstance(node, exp.Table):
             rows = self._table(node, scope)
         elif isinstance(node, exp.Subquery):
-            rows = self._query(node.this, replace(scope, sources=()))
+            rows = self._query(node.this, replace(scope, sources=(), used=()))
         else:
             raise scope.unsupported(node, f"`{type(node).__name__.lower()}` as a table")
         alias, columns = node.args.get("alias"), rows.columns
@@ -219,8 +224,10 @@ class _Lowering:
         further = clauses(ref, rows.columns, scope, self._declared.vars)
         if not further:
             return rows
+        self._clauses -= {each.place() for each in further}
         parts = {**rows.step.parts, "watermark": (*rows.step.parts.get("watermark", ()), *further)}
-        return Rows(replace(rows.step, parts=parts), rows.columns)
+        filters = tuple(replace(each, key=f"{each.key} before its watermark") for each in rows.step.filters)
+        return Rows(replace(rows.step, parts=parts, filters=filters), rows.columns)
 
     def _scan(self, ref: Input, moves: bool) -> Rows:
         number, table = self._number(ref.table), ref.table
@@ -429,10 +436,16 @@ def _with_windows(tree: exp.Select) -> exp.Select:
     named = {each.name.lower(): each for each in tree.args["windows"]}
     for node in tree.find_all(exp.Window):
         if node.alias.lower() in named and node.find_ancestor(exp.Select) is tree:
-            arguments = {**named[node.alias.lower()].copy().args, **node.args, "alias": None}
-            node.replace(exp.Window(**{part: arguments[part] for part in exp.Window.arg_types if arguments.get(part)}))
+            node.replace(exp.Window(**_parts(node, named)))
     tree.set("windows", None)
     return tree
+
+
+def _parts(window: exp.Window, named: Mapping[str, exp.Window]) -> dict[str, Any]:
+    """The parts of a window, and of the one that it names."""
+    own = {part: value for part, value in window.args.items() if value and part != "alias"}
+    of = named.get(window.alias.lower())
+    return {**_parts(of.copy(), named), **own} if of is not None else own
 
 
 def _has(what: str, named: Named, others: list[exp.Expr]) -> bool:

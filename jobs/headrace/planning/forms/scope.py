@@ -59,11 +59,12 @@ class File:
 
 @dataclass(frozen=True)
 class Scope:
-    """CTEs, the tables of FROM with their columns, and the columns that the select itself names."""
+    """CTEs, the tables of FROM with their columns, those of them that USING names, and those that the select names."""
 
     file: File
     ctes: Mapping[str, tuple[exp.Expr, Scope]] = field(default_factory=dict)
     sources: tuple[tuple[str, Columns], ...] = ()
+    used: tuple[str, ...] = ()
     aliases: Mapping[str, exp.Expr] = field(default_factory=dict)
     outer: Scope | None = None
 
@@ -161,13 +162,14 @@ class Resolver:
             raise scope.unsupported(node, "a macro named as a function of Spark")
         macro = self._declared.macro_texts[node.name.lower()]
         statement = parsed_macro(macro.text, macro.path)
-        arguments = [self.resolve(each, scope) for each in node.expressions]
+        named = {each.this.name.lower(): each.expression for each in node.expressions if isinstance(each, exp.Kwarg)}
+        given = [each for each in node.expressions if not isinstance(each, exp.Kwarg)]
         values: dict[str, exp.Expr] = {}
-        for at, (name, type_, default) in enumerate(_parameters(statement.tree)):
-            value = arguments[at] if at < len(arguments) else default
+        for at, (name, type_) in enumerate(_parameters(statement.tree)):
+            value = given[at] if at < len(given) else named.get(name)
             if value is None:
                 raise scope.unsupported(node, f"`{node.name}` without `{name}`")
-            values[name] = _resolved(self._implied_cast(copied(value), type_))
+            values[name] = _resolved(self._implied_cast(self.resolve(value, scope), type_))
         body = self.resolve(statement.tree.expression.this, Scope(File(statement), sources=(("", values),)))
         returns = next((each.this for each in statement.tree.find_all(exp.ReturnsProperty)), None)
         return body if returns is None else self._implied_cast(body, returns)
@@ -213,11 +215,23 @@ def starred(node: exp.Expr, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
     if star.args.get("replace") or star.args.get("rename"):
         raise scope.unsupported(node, "`* replace` or `* rename`")
     without = {each.name.lower() for each in star.args.get("except_") or ()}
-    wanted = node.text("table").lower() if isinstance(node, exp.Column) else ""
-    for alias, columns in scope.sources:
-        for name, tree in columns.items() if not wanted or alias == wanted else ():
-            if name not in without:
-                yield written(tree, name), _resolved(copied(tree))
+    for name, tree in _columns_of(node, scope):
+        if name not in without:
+            yield written(tree, name), _resolved(copied(tree))
+
+
+def _columns_of(star: exp.Expr, scope: Scope) -> list[tuple[str, exp.Expr]]:
+    """The columns of one table, or of all; those of USING come first, and are also columns of the table on the right.
+
+    The fields of a struct are not known.
+    """
+    qualifier = star.text("table").lower() if isinstance(star, exp.Column) else ""
+    tables = [columns for alias, columns in scope.sources if not qualifier or alias == qualifier]
+    is_whole = len(tables) == 1 and all(name in tables[0] for name in scope.used)
+    if qualifier and (not is_whole or star.text("db")):
+        raise scope.unsupported(star, f"`{qualifier}.*`")
+    found = [each for columns in tables for each in columns.items()]
+    return sorted(found, key=lambda each: scope.used.index(each[0]) if each[0] in scope.used else len(scope.used))
 
 
 def called(tree: exp.Expr, name: str) -> exp.Expr:
@@ -282,7 +296,5 @@ def _resolved(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _parameters(tree: exp.Expr) -> Iterator[tuple[str, exp.DataType, exp.Expr | None]]:
-    for each in tree.this.expressions:
-        default = next((one.this for one in each.find_all(exp.DefaultColumnConstraint)), None)
-        yield each.name.lower(), each.args["kind"], default
+def _parameters(tree: exp.Expr) -> Iterator[tuple[str, exp.DataType]]:
+    yield from ((each.name.lower(), each.args["kind"]) for each in tree.this.expressions)

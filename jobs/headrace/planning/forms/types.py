@@ -41,6 +41,9 @@ _SPOKEN = ("string", "boolean", "date", "timestamp", *_NUMBERS)
 _TYPES_OF_CALLS = {name: type_ for type_, names in _CALLS.items() for name in names.split()}
 """The types of functions that give the same one whatever they are called with."""
 
+_WITH_UNITS = ("date_add", "datediff")
+"""Functions that have another type where they are called with a unit."""
+
 CERTAIN = frozenset(_TYPES_OF_CALLS.keys() - {"current_date", "current_timestamp", "now"})
 """Functions that give the same value for the same arguments."""
 _WRAPPERS = (exp.Window, exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.ArgMax, exp.ArgMin, exp.Abs)
@@ -82,7 +85,7 @@ def type_of(tree: exp.Expr, column: TypeOf) -> str | None:
     if isinstance(tree, _TRUTHS):
         return "boolean"
     if isinstance(tree, _TEXTS):
-        return "string"
+        return _text(tree)
     if isinstance(tree, _COUNTS):
         return "bigint"
     if isinstance(tree, _RANKS):
@@ -107,7 +110,7 @@ def _computed(tree: exp.Expr, column: TypeOf) -> str | None:
     if isinstance(tree, exp.IntDiv):
         return "bigint"
     if isinstance(tree, _TEXTS_OF_TEXTS):
-        return "string" if all(type_of(each, column) in _SPOKEN for each in _texts(tree)) else None
+        return _text(tree) if all(type_of(each, column) in _SPOKEN for each in _texts(tree)) else None
     if isinstance(tree, exp.Coalesce):
         return _common(type_of(each, column) for each in (tree.this, *tree.expressions))
     if isinstance(tree, exp.If):
@@ -129,7 +132,15 @@ def _called(call: exp.Anonymous, column: TypeOf) -> str | None:
     if name in ("collect_list", "collect_set"):
         inner = type_of(arguments[0], column)
         return f"array<{inner}>" if inner and inner != "void" else None
-    return "struct<start:timestamp,end:timestamp>" if name in terms.WINDOWS else _TYPES_OF_CALLS.get(name)
+    if name in terms.WINDOWS:
+        return "struct<start:timestamp,end:timestamp>"
+    found = None if name in _WITH_UNITS and len(arguments) > 2 else _TYPES_OF_CALLS.get(name)
+    return _text(call) if found == "string" else found
+
+
+def _text(tree: exp.Expr) -> str | None:
+    """What a function makes of texts: one with a collation is of another type."""
+    return None if tree.find(exp.Collate) else "string"
 
 
 def _texts(tree: exp.Expr) -> list[exp.Expr]:
@@ -141,7 +152,8 @@ def _literal(tree: exp.Literal) -> str | None:
         return "string"
     if not tree.name.isdecimal():
         return None
-    return "int" if int(tree.name) < 2**31 else "bigint"
+    number = int(tree.name)  # the least int is written with a minus before a literal that is none
+    return "int" if number < 2**31 else "bigint" if 2**31 < number < 2**63 else None
 
 
 def _sum(of: str | None) -> str | None:

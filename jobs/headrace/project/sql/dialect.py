@@ -87,9 +87,16 @@ class _Parser(DatabricksParser):
     """Raises where it cannot parse on; sqlglot's own parser would log that, and take the whole text for a command.
 
     A bracket after `array(...)`, or after a column of such a name, takes an element; sqlglot drops what is before it.
+    An argument of a lambda is found in any case, as in Spark; sqlglot would take `x` in `X -> x + 1` for a column.
     """
 
     ARRAY_CONSTRUCTORS: ClassVar = {}
+
+    def _replace_lambda(self, node: exp.Expr | None, expressions: list[exp.Expr]) -> exp.Expr | None:
+        names = {each.name.lower() for each in expressions}
+        written = {column.parts[0].name for column in node.find_all(exp.Column)} if node else set[str]()
+        alike = [exp.to_identifier(name) for name in sorted(written) if name.lower() in names]
+        return super()._replace_lambda(node, [*expressions, *alike])
 
     def _parse_as_command(self, start: Token) -> exp.Command:
         self.raise_error("Unexpected token")
@@ -131,7 +138,7 @@ def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written
     tokens: tuple[Token, ...] = ()
     refuse_long(text, path)
     try:
-        tokens = tuple(_DIALECT.tokenize(text))
+        tokens = _whole_texts(_DIALECT.tokenize(text), text)
         refuse_long(text, path, len(tokens))
         if found := [*_refusals(tokens, text, path, starts)]:
             raise InvalidProject(found)
@@ -185,6 +192,21 @@ def deepest(tree: exp.Expr) -> exp.Expr | None:
             return node
         waiting += ((child, depth + 1) for child in node.iter_expressions())
     return None
+
+
+def _whole_texts(tokens: Sequence[Token], text: str) -> tuple[Token, ...]:
+    """Take `'it''s'` for one text with a quote in it, as Spark does, and not for two texts after each other."""
+    found: list[Token] = []
+    for token in tokens:
+        before, quote = found[-1] if found else token, text[token.start]
+        is_text = token.token_type == before.token_type == TokenType.STRING and text[before.start] == quote
+        if is_text and quote in "'\"" and before.end + 1 == token.start:
+            comments = [*before.comments, *token.comments]
+            place = (token.line, token.col, before.start, token.end)
+            found[-1] = Token(TokenType.STRING, f"{before.text}{quote}{token.text}", *place, comments)
+        else:
+            found.append(token)
+    return tuple(found)
 
 
 def _clauses(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,5 @@
+/*
+Amounts: one row per record.
+*/
+select key as id, data.k as k, data.x * 2 as x, data.y as y, event_time as at, _arrival
+from stream bronze.a

@@ -1,0 +1,1 @@
+create temporary function less(v bigint, w bigint) returns bigint return v - w

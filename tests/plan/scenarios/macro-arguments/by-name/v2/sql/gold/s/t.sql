@@ -1,0 +1,9 @@
+/*
+Amounts: one row per amount.
+
+materialized: append
+*/
+with a as (
+    select id, x, y, _arrival from stream silver.a
+)
+select id, less(w => y, v => x) as v, _arrival from a

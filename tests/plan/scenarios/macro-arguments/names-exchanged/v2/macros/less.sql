@@ -1,0 +1,1 @@
+create temporary function less(w bigint, v bigint) returns bigint return w - v

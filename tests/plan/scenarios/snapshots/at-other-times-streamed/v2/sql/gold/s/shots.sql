@@ -1,0 +1,7 @@
+/*
+Amounts: one row per amount.
+
+materialized: snapshot
+every: 7
+*/
+select id, x, :snapshot_at as at from silver.w

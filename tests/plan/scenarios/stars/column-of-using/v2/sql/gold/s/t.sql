@@ -1,0 +1,12 @@
+/*
+Amounts: one row per amount.
+
+materialized: append
+*/
+with a as (
+    select id, x, k, _arrival from stream silver.a
+),
+b as (
+    select data.k, data.y from bronze.b
+)
+select a.id, to_json(struct(a.*, b.y)) as told, a._arrival from a join b on a.k = b.k

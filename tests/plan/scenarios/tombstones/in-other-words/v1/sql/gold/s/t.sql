@@ -1,0 +1,7 @@
+/*
+Amounts: one row per amount.
+
+materialized: append
+publish: {topic: told, key: id, value: {x: x}, tombstone_when: x > 1, start: latest}
+*/
+select id, x, _arrival from stream silver.a

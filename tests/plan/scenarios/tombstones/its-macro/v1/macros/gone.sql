@@ -1,0 +1,1 @@
+create temporary function gone(v bigint) returns boolean return v > 1
