@@ -25,7 +25,7 @@ from datetime import datetime, timezone
 
 from headrace.errors import EnvironmentFault
 from headrace.store import durable, json_files
-from headrace.store.durable import Replaced, Version
+from headrace.store.buckets.bucket import Replaced, Version
 from headrace.store.paths import ObjectPath
 
 RENEW = 5.0
