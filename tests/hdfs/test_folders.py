@@ -14,7 +14,9 @@ import pyarrow as pa
 import pytest
 from deltalake import Schema
 
-from headrace.errors import EnvironmentFault
+from headrace.errors import EnvironmentFault, Locked
+from headrace.mail import ledger
+from headrace.mail.outcome import Place
 from headrace.store import commits, delta_tables, durable, parquet, trees
 from headrace.store.buckets import hdfs, namenode
 from headrace.store.buckets.bucket import Version
@@ -165,6 +167,22 @@ def test_lease_is_refused_and_taken_over(root: ObjectPath) -> None:
     assert ObjectLease(root / "lease.json").take()
 
 
+def test_letters_are_sent_once_by_one_sender(root: ObjectPath) -> None:
+    first, other = (ledger.of(root / "mail", "shipping") for _ in range(2))
+    first.write("a", Place(0, 7), "sending")
+    first.write("a", Place(0, 7), "sent")
+    first.mark_read(Place(0, 7))
+    with pytest.raises(Locked, match="another process"):
+        other.mark_read(Place(0, 7))
+    found = ledger.of(root / "mail", "shipping")
+    assert (found.is_done("a"), found.is_done("b"), found.places(), found.counts()) == (
+        True,
+        False,
+        {0: 8},
+        {"sent": 1},
+    )
+
+
 def test_names_with_spaces_and_letters_of_all_kinds(root: ObjectPath) -> None:
     wanted = ["a b/ü é.json", "key=a%20b/c+d.txt", "x/#1?.json"]
     for name in wanted:
@@ -237,6 +255,24 @@ def test_refusals_are_one_line(cluster: HdfsCluster, monkeypatch: pytest.MonkeyP
     with pytest.raises(EnvironmentFault, match="denies access: Permission denied: user=nobody") as denied:
         check(path_of(f"{cluster.url}/lake"))
     assert "\n" not in str(denied.value)
+
+
+SITE = """<configuration>
+  <property><name>dfs.nameservices</name><value>lake</value></property>
+  <property><name>dfs.ha.namenodes.lake</name><value>one,two</value></property>
+  <property><name>dfs.namenode.rpc-address.lake.one</name><value>127.0.0.1:1</value></property>
+  <property><name>dfs.namenode.rpc-address.lake.two</name><value>{address}</value></property>
+</configuration>"""
+
+
+def test_name_service_is_found_in_hadoops_configuration(
+    cluster: HdfsCluster, root: ObjectPath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hdfs-site.xml").write_text(SITE.format(address=cluster.url.removeprefix("hdfs://")))
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    found = path_of(str(root).replace(cluster.url, "hdfs://lake"))
+    assert delta_tables.create_table(found / "table", Schema.from_arrow(pa.schema([("id", pa.int64())])), {})
+    assert delta_tables.is_table(found / "table") and delta_tables.open_table(root / "table").version() == 0
 
 
 @pytest.mark.long  # two calls of the tool for administrators

@@ -217,6 +217,10 @@ def test_run_on_a_store_that_refuses_ends_before_it_begins(tmp_path: Path, capsy
         ),
         ('GSSAPIError(GSS_S_FAILURE, 0, "No credentials")', "wants a Kerberos ticket"),
         ('RPCError("java.io.IOException", "File /x could only be written to 0 of the 1\\n\\tat")', "0 of the 1; look"),
+        (
+            "Kernel error\n \x1b[31m↳\x1b[0m Connection refused (os error 111)\n",
+            "fails: Connection refused (os error 111);",
+        ),
         ("", "fails: it says nothing; look at the network"),
     ],
 )

@@ -66,17 +66,14 @@ class HdfsFolder(Bucket):
 
     def check(self) -> None:
         """Refuse a folder that cannot be used for a run, with few tries."""
-        node, probe = NameNode(self.url, self._address, {**self.options, _ATTEMPTS: "1"}, 20.0), f"_probe-{_unique()}"
-        place = self._path(probe)
-        for _ in range(2):
-            node.write(f"{place}.tmp", b"")
-            try:
-                node.rename(f"{place}.tmp", place)
-            except FileExistsError:
-                node.delete(f"{place}.tmp")
-                node.delete(place)
-                return
-        node.delete(place)
+        folder, probe = HdfsFolder(self.url, {**self.options, _ATTEMPTS: "1"}), f"_probe-{_unique()}"
+        folder.put(probe, b"", "create")
+        try:
+            folder.put(probe, b"", "create")
+        except FileExistsError:
+            return
+        finally:
+            folder.delete([probe])
         raise EnvironmentFault(f"the store {self.url} writes over what it was asked to create only; use HDFS itself")
 
     def size(self, key: str) -> int:

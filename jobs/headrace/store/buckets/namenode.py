@@ -33,6 +33,7 @@ _CHUNK = 8 << 20
 
 _SAID = re.compile(r'^\w*RPCError\("([\w.$]+)", "(.*)"\)$', re.DOTALL)
 _KERBEROS = re.compile(r"^(GSSAPIError|SASLError|NoSASLMechanism)|SIMPLE authentication is not enabled|Kerberos|GSS")
+_COLOUR = re.compile(r"\x1b\[\d*m")
 _MOST_CHARACTERS = 300
 
 
@@ -151,6 +152,7 @@ def explained(store: str, text: str) -> str:
 
 
 def _first_line(text: str) -> str:
-    """The first line of what a server says, without the trace that follows."""
-    line = re.split(r"\n|\\n", text.strip(), maxsplit=1)[0]
+    """The first line of what a server says, without the trace that follows; deltalake says the cause last."""
+    cause = _COLOUR.sub("", text).rpartition("↳")[2]
+    line = re.split(r"\n|\\n", cause.strip(), maxsplit=1)[0]
     return line.strip()[:_MOST_CHARACTERS] or "it says nothing"

@@ -1,6 +1,6 @@
 """The lease of an object store: one object, and whoever writes it names the version that the write replaces.
 
-Rules:
+On HDFS, which has no versions, `buckets.hdfs` numbers them. Rules:
 - Of two writers of one version one wins; the other is refused by the store.
 - A holder counts as dead when an observer has seen the object unchanged for `EXPIRES` seconds. The observer's own
   monotonic clock measures that, so clocks of machines are never compared.
