@@ -91,11 +91,11 @@ class HdfsFolder(Bucket):
     def put(self, key: str, data: bytes, mode: Literal["create", "overwrite"] = "overwrite") -> None:
         place = self._path(key)
         draft = f"{place.rpartition('/')[0]}/.{_unique()}.tmp"
+        self.node.write(draft, data)
         try:
-            self.node.write(draft, data)
             self._rename(draft, place, mode == "overwrite")
-        except BaseException:
-            with suppress(OSError, EnvironmentFault):  # maintenance removes it
+        except FileExistsError:
+            with suppress(EnvironmentFault):  # maintenance removes it
                 self.node.delete(draft)
             raise
 
