@@ -262,6 +262,10 @@ SITE = """<configuration>
   <property><name>dfs.ha.namenodes.lake</name><value>one,two</value></property>
   <property><name>dfs.namenode.rpc-address.lake.one</name><value>127.0.0.1:1</value></property>
   <property><name>dfs.namenode.rpc-address.lake.two</name><value>{address}</value></property>
+  <property>
+    <name>dfs.client.failover.proxy.provider.lake</name>
+    <value>org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider</value>
+  </property>
 </configuration>"""
 
 
