@@ -33,6 +33,8 @@ def of_azure(place: Place, account: str = ACCOUNT) -> dict[str, str]:
         ("s3://lake/prod/a=1/", "s3a://lake/prod/a=1"),
         ("s3a://lake/prod", "s3a://lake/prod"),
         ("gs://lake/prod", "gs://lake/prod"),
+        ("hdfs://namenode:8020/lake/prod/", "hdfs://namenode:8020/lake/prod"),
+        ("hdfs://lake", "hdfs://lake"),
         (f"abfss://tables@{ACCOUNT}/prod", f"abfss://tables@{ACCOUNT}/prod"),
         ("file:///data/a%20b/", "file:///data/a b"),
         ("/data/lake", "file:///data/lake"),
@@ -41,6 +43,12 @@ def of_azure(place: Place, account: str = ACCOUNT) -> dict[str, str]:
 )
 def test_uri_is_as_hadoop_names_it(url: str, uri: str) -> None:
     assert place_of(url, {}).uri == uri
+
+
+def test_options_of_hdfs_reach_spark() -> None:
+    place = place_of("hdfs://lake/prod", {"dfs.client.use.datanode.hostname": "true"})
+    assert place.confs["spark.hadoop.dfs.client.use.datanode.hostname"] == "true"
+    assert place.jars == ()
 
 
 def test_container_needs_its_account() -> None:
@@ -215,7 +223,7 @@ def test_google_is_reached_by_a_key_file_or_by_what_the_machine_has(options: dic
         ("s3://lake/a//b", {}, "letters"),
         ("s3://lake/../b", {}, "letters"),
         ("lake", {}, "absolute"),
-        ("hdfs://lake", {}, "hdfs"),
+        ("viewfs://lake", {}, "viewfs"),
         ("memory://lake", {}, "memory"),
     ],
 )

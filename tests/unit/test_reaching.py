@@ -18,6 +18,7 @@ from headrace.cli.entry import main
 from headrace.commands import starting
 from headrace.errors import EnvironmentFault, ExitCode
 from headrace.store import durable
+from headrace.store.buckets import namenode
 from headrace.store.delta_tables import is_table, open_table
 from headrace.store.paths import ObjectPath, check, path_of
 from headrace.store.reaching import reaching
@@ -198,3 +199,39 @@ def test_run_on_a_store_that_refuses_ends_before_it_begins(tmp_path: Path, capsy
     assert (ended.value.code, len(said)) == (ExitCode.ENVIRONMENT, 1)
     assert said[0].startswith("headrace: the store s3://lake/shop denies access: AccessDenied (no); look at")
     assert not (folder / ".headrace").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            'RPCError("org.apache.hadoop.security.AccessControlException", "Permission denied: user=nobody\\n\\tat")',
+            "denies access: Permission denied: user=nobody; look at who owns",
+        ),
+        (
+            'RPCError("org.apache.hadoop.ipc.RetriableException", "Still not started: safe mode is on\\n\\tat")',
+            "can only be read: Still not started: safe mode is on; wait",
+        ),
+        (
+            'FatalRPCError("org.apache.hadoop.x.AccessControlException", "SIMPLE authentication is not enabled")',
+            "wants a Kerberos ticket: SIMPLE authentication is not enabled; look at `klist`",
+        ),
+        ('GSSAPIError(GSS_S_FAILURE, 0, "No credentials")', "wants a Kerberos ticket"),
+        ('RPCError("java.io.IOException", "File /x could only be written to 0 of the 1\\n\\tat")', "0 of the 1; look"),
+        (
+            "Kernel error\n \x1b[31m↳\x1b[0m Connection refused (os error 111)\n",
+            "fails: Connection refused (os error 111);",
+        ),
+        ("", "fails: it says nothing; look at the network"),
+    ],
+)
+def test_refusal_of_hdfs_is_one_line(text: str, said: str) -> None:
+    line = namenode.explained("hdfs://lake:8020/shop", text)
+    assert said in line and "\n" not in line and "\\tat" not in line
+
+
+def test_failure_of_the_client_of_hdfs_is_a_fault() -> None:
+    with pytest.raises(EnvironmentFault, match="fails: no answer"), namenode.reaching("hdfs://lake"):
+        raise TimeoutError("no answer")
+    with pytest.raises(FileExistsError), namenode.reaching("hdfs://lake"):
+        raise FileExistsError("x")

@@ -21,7 +21,7 @@ from typing import Any
 from headrace.errors import Locked
 from headrace.mail.outcome import Outcome, Place
 from headrace.store import durable, json_files
-from headrace.store.durable import Replaced
+from headrace.store.buckets.bucket import Replaced
 from headrace.store.paths import ObjectPath
 
 _SENT_AGAIN = "put a copy of it back, or remove it, and letters that were sent may go out again"

@@ -1,6 +1,7 @@
-"""Where a project's data lie: a folder of a disk or a prefix of a bucket, its layout, and the commits of its tables.
+"""Where a project's data lie: a folder of a disk or HDFS or a prefix of a bucket, its layout, and its tables' commits.
 
-- `paths`: a path of either kind, with the same calls; `hadoop`, `connectors`: how Spark names and reaches it; `layout`.
+- `paths`: a path of each kind, with the same calls; `buckets`: what a store elsewhere is asked for; `hadoop`,
+  `connectors`: how Spark names and reaches it; `layout`.
 - `durable`, `trees`: files that are complete or not there; whole folders. `reaching`: a store's refusals in one line.
 - `json_files`: JSON files that are read whole, or refused by name; `damage`: data files of which a reader complains.
 - `lease`: one process at a time runs, rebuilds a query or sends letters; for clear words, as no row depends on it.

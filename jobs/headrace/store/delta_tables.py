@@ -149,4 +149,4 @@ def _info(operation: str) -> Mapping[str, Any]:
 
 
 def _options(path: StorePath) -> dict[str, str] | None:
-    return dict(path.bucket.options) if isinstance(path, ObjectPath) else None
+    return path.bucket.delta_options if isinstance(path, ObjectPath) else None

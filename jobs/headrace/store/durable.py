@@ -9,23 +9,15 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-import obstore
-from obstore.exceptions import AlreadyExistsError, PreconditionError
-
+from headrace.store.buckets.bucket import Replaced, Version
 from headrace.store.paths import ObjectPath, StorePath
-
-Version = Mapping[str, str]
-"""What a store calls a version of an object: its `e_tag` and, on some stores, its `version`."""
-
-Replaced = Version | Literal["create"]
-"""What a write puts its object in place of."""
 
 _AT_ONCE = 16
 """So many files are synced at once: a file system writes its journal once for all that wait."""
@@ -104,12 +96,7 @@ def sync(paths: Collection[Path], missing_ok: bool = False) -> None:
 
 def read_version(file: ObjectPath) -> tuple[bytes, Version] | None:
     """The content of an object and its version; None if there is none."""
-    try:
-        with file.bucket.reached():
-            found = obstore.get(file.bucket.client, file.key)
-            return bytes(found.bytes()), _version(found.meta)
-    except FileNotFoundError:
-        return None
+    return file.bucket.read_version(file.key)
 
 
 def replace_version(file: ObjectPath, data: bytes, replaced: Replaced) -> Version | None:
@@ -118,16 +105,7 @@ def replace_version(file: ObjectPath, data: bytes, replaced: Replaced) -> Versio
     A client that lost the answer to a write repeats it, and then the store refuses what it has done already: after
     None, the caller should look whether it finds what it wrote itself.
     """
-    mode: Any = replaced if isinstance(replaced, str) else dict(replaced)
-    try:
-        with file.bucket.reached():
-            return _version(obstore.put(file.bucket.client, file.key, data, mode=mode, use_multipart=False))
-    except (AlreadyExistsError, PreconditionError, FileNotFoundError):
-        return None
-
-
-def _version(found: Mapping[str, Any]) -> Version:
-    return {name: str(found[name]) for name in ("e_tag", "version") if found.get(name) is not None}
+    return file.bucket.replace_version(file.key, data, replaced)
 
 
 def _draft(file: Path, data: bytes) -> Path:
@@ -172,7 +150,6 @@ def _sync(missing_ok: bool, path: Path) -> None:
 def _put(file: StorePath, data: bytes, mode: Literal["create", "overwrite"]) -> None:
     assert isinstance(file, ObjectPath), f"{file} is on no store that is known"
     try:
-        with file.bucket.reached():
-            obstore.put(file.bucket.client, file.key, data, mode=mode, use_multipart=False)
-    except AlreadyExistsError as error:
+        file.bucket.put(file.key, data, mode)
+    except FileExistsError as error:
         raise FileExistsError(str(file)) from error

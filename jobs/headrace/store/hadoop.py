@@ -1,6 +1,7 @@
-"""How Spark names a store and reaches it: the URI, Hadoop's confs and the jars, from a url and obstore's options.
+"""How Spark names a store and reaches it: the URI, Hadoop's confs and the jars, from a url and options.
 
-A store is configured once, in object_store's names (`aws_region`); `place_of` translates them for Hadoop. Rules:
+A store is configured once, in object_store's names (`aws_region`); `place_of` translates them for Hadoop. Options of
+HDFS have Hadoop's own names. Rules:
 
 - Addresses and credentials are per bucket or account, so that a job may also read other buckets, in its own way;
   Google Cloud Storage has them only for all buckets at once.
@@ -10,6 +11,7 @@ A store is configured once, in object_store's names (`aws_region`); `place_of` t
   writers' uploads are left alone.
 - On S3, a checkpoint's file appears when its upload ends, again without a rename.
 - An option that is not known here is refused: one side would follow it and the other would not.
+- On HDFS, all is as Spark has it: what is written is renamed when it is whole.
 - On Azure and Google Cloud Storage, a file of a checkpoint is renamed when it is whole, in place of what is there.
 - A server of one's own, such as an emulator, is an endpoint with the account in its path; only Azure's Blob service
   can be one, as Hadoop's connector for Google Cloud Storage knows no other address than Google's.
@@ -25,7 +27,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from headrace.errors import EnvironmentFault, did_you_mean
-from headrace.store.connectors import azure, google, s3
+from headrace.store.connectors import azure, google, hdfs, s3
 from headrace.store.connectors.places import Options, Place, flag, listed
 
 ALLOW_HTTP = ("aws_allow_http", "azure_allow_http")
@@ -82,6 +84,7 @@ _SCHEMES: Mapping[str, _Connector] = {
     "az": _AZURE,
     "abfss": _AZURE,
     "gs": _Connector(google.OPTIONS, google.place),
+    "hdfs": _Connector(hdfs.OPTIONS, hdfs.place),
     "file": _Connector((), _file),
 }
 

@@ -4,7 +4,7 @@ They are for clear words and a quick take-over. No row depends on them: a commit
 what another process has written.
 
 - On a disk the lease is a file lock, which the system releases when its process ends (`leases.disk`).
-- On an object store it is an object, which its holder renews every few seconds (`leases.object_store`).
+- On an object store, and on HDFS, it is an object, which its holder renews every few seconds (`leases.object_store`).
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import obstore
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
@@ -106,12 +105,10 @@ def _on_disk(folder: Path) -> Iterator[tuple[str, int, int]]:
 
 def _in_bucket(folder: StorePath) -> Iterator[tuple[str, int, int]]:
     assert isinstance(folder, ObjectPath)
-    with folder.bucket.reached():
-        found = obstore.list_with_delimiter(folder.bucket.client, folder.key)["objects"]
-    for each in found:
-        name = each["path"].rpartition("/")[2]
-        if name.endswith(".parquet"):
-            yield name, each["size"], int(each["last_modified"].timestamp() * 1000)
+    for each in folder.bucket.children(folder.key):
+        name = each.key.rpartition("/")[2]
+        if name.endswith(".parquet") and not each.is_folder:
+            yield name, each.size, int(each.modified * 1000)
 
 
 def rows_in(file: StorePath) -> int:
@@ -145,8 +142,8 @@ class _Ranges(io.RawIOBase):
     """An object of a bucket, of which only those bytes are fetched that are read."""
 
     def __init__(self, file: ObjectPath) -> None:
-        self._client, self._key = file.bucket.client, file.key
-        self._size = int(obstore.head(self._client, self._key)["size"])
+        self._bucket, self._key = file.bucket, file.key
+        self._size = self._bucket.size(self._key)
         self._at = 0
 
     def readable(self) -> bool:
@@ -165,6 +162,6 @@ class _Ranges(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         length = max(min(len(buffer), self._size - self._at), 0)
         if length:
-            buffer[:length] = bytes(obstore.get_range(self._client, self._key, start=self._at, length=length))
+            buffer[:length] = self._bucket.get_range(self._key, self._at, length)
             self._at += length
         return length

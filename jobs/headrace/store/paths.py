@@ -2,34 +2,21 @@
 
 On a disk a path is a `pathlib.Path`. On an object store it is an `ObjectPath`, which has those calls of `pathlib` that
 mean something there: a folder is whatever objects have its name as their prefix, so it is there as soon as they are.
+On HDFS it is an `ObjectPath` too: its folders are real, but they come with their first file, and nobody makes one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, Protocol
 from urllib.parse import unquote
 
-import obstore
-from obstore.store import MemoryStore, ObjectStore, from_url
-
-from headrace.errors import EnvironmentFault
-from headrace.store import hadoop
-from headrace.store.connectors.places import Place
-from headrace.store.reaching import explained, probe, reaching
-
-_RETRIES: Any = {"max_retries": 6, "retry_timeout": timedelta(seconds=30)}
-"""Of one request; what lasts longer is tried again by whoever asked, and is reported until then."""
-_FEW: Any = {"max_retries": 2, "retry_timeout": timedelta(seconds=10)}
-
-_FOLDER = "hdi_isfolder"
-"""In the metadata of an object on Azure: it is a folder. Where there are real folders, none is listed."""
+from headrace.store.buckets import hdfs
+from headrace.store.buckets.bucket import Bucket
 
 
 class StorePath(Protocol):
@@ -70,62 +57,6 @@ class StorePath(Protocol):
 
 
 @dataclass(frozen=True)
-class Bucket:
-    """An object store: the address of a bucket, and the options by which it is reached.
-
-    Options are named as the Rust crate `object_store` names them (`aws_region`, `azure_storage_account_name`).
-    """
-
-    url: str
-    options: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
-
-    @cached_property
-    def client(self) -> ObjectStore:
-        """The client of the bucket; it connects when it is asked for something."""
-        return self.connected(_RETRIES)
-
-    def connected(self, retries: Any) -> ObjectStore:
-        """A client that tries again as often as `retries` say."""
-        if self.url.startswith("memory:"):
-            return MemoryStore()
-        config: Any = {name: value for name, value in self.options.items() if name not in hadoop.ALLOW_HTTP}
-        reach: Any = {"allow_http": hadoop.plain_http(self.options)}
-        try:
-            return from_url(self.url, config=config, client_options=reach, retry_config=retries)
-        except Exception as error:
-            raise EnvironmentFault(explained(self.url, str(error))) from None
-
-    def reached(self) -> AbstractContextManager[None]:
-        """A block in which the bucket is asked for something; what it refuses is reported in one line."""
-        return reaching(self.url)
-
-    def delete(self, keys: Sequence[str]) -> None:
-        """Delete objects, whether they are there or not."""
-        with self.reached():
-            try:
-                obstore.delete(self.client, keys)
-            except FileNotFoundError:  # S3 does not mind; others stop here
-                for key in keys:
-                    with suppress(FileNotFoundError), self.reached():
-                        obstore.delete(self.client, key)
-
-    def is_marker(self, key: str) -> bool:
-        """Whether an object only says that a folder is there, as Hadoop notes it on Azure."""
-        if not self.url.startswith(("az://", "abfss://")):
-            return False
-        try:
-            with self.reached():
-                return _FOLDER in obstore.get(self.client, key).attributes
-        except FileNotFoundError:
-            return False
-
-    @cached_property
-    def place(self) -> Place:
-        """The bucket as Spark knows it."""
-        return hadoop.place_of(self.url, self.options)
-
-
-@dataclass(frozen=True)
 class ObjectPath:
     """A name in a bucket; nothing need be there."""
 
@@ -162,29 +93,24 @@ class ObjectPath:
 
     def is_file(self) -> bool:
         try:
-            with self.bucket.reached():
-                obstore.head(self.bucket.client, self.key)
+            self.bucket.size(self.key)
         except FileNotFoundError:
             return False
         return True
 
     def is_dir(self) -> bool:
-        """Whether anything is below, other than the marker by which Hadoop remembers an empty folder."""
-        with self.bucket.reached():
-            found = (each["path"] for page in obstore.list(self.bucket.client, self.key, chunk_size=1) for each in page)
-            return any(path != self.key for path in found)
+        """Whether anything is below, or, on HDFS, the folder itself is there."""
+        return self.bucket.is_folder(self.key)
 
     def read_bytes(self) -> bytes:
-        with self.bucket.reached():
-            return bytes(obstore.get(self.bucket.client, self.key).bytes())
+        return self.bucket.get(self.key)
 
     def read_text(self, encoding: str | None = None) -> str:
         return self.read_bytes().decode(encoding or "utf-8")
 
     def write_text(self, data: str, encoding: str | None = None) -> int:
         """Put the object in the place of what is there, whole."""
-        with self.bucket.reached():
-            obstore.put(self.bucket.client, self.key, data.encode(encoding or "utf-8"), use_multipart=False)
+        self.bucket.put(self.key, data.encode(encoding or "utf-8"))
         return len(data)
 
     def unlink(self, missing_ok: bool = False) -> None:
@@ -193,7 +119,7 @@ class ObjectPath:
         self.bucket.delete([self.key])
 
     def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
-        """Do nothing: a folder is there with its first object."""
+        """Do nothing: a folder is there with its first file."""
 
     def glob(self, pattern: str) -> Iterator[ObjectPath]:
         """The objects and folders whose names match part by part; `**` stands for any folders."""
@@ -213,9 +139,7 @@ class ObjectPath:
 
     def children(self) -> Iterator[ObjectPath]:
         """The objects and folders directly below."""
-        with self.bucket.reached():
-            found = obstore.list_with_delimiter(self.bucket.client, self.key or None)
-        names = {*(each["path"] for each in found["objects"]), *found["common_prefixes"]} - {self.key}
+        names = {each.key for each in self.bucket.children(self.key)} - {self.key}
         yield from (ObjectPath(self.bucket, name) for name in sorted(names))
 
     def files(self) -> Iterator[ObjectPath]:
@@ -234,10 +158,8 @@ class ObjectPath:
         yield from (ObjectPath(self.bucket, key) for key in self._listed())
 
     def _listed(self) -> dict[str, int]:
-        """The keys below, in their order, and the bytes of each object."""
-        with self.bucket.reached():
-            pages = obstore.list(self.bucket.client, self.key or None)
-            return {each["path"]: each["size"] for page in pages for each in page if each["path"] != self.key}
+        """The keys of the files below, in their order, and the bytes of each."""
+        return {each.key: each.size for each in self.bucket.below(self.key) if not each.is_folder}
 
 
 def _folders(key: str) -> Iterator[str]:
@@ -254,7 +176,7 @@ def reached(path: StorePath) -> AbstractContextManager[None]:
 def check(root: StorePath) -> None:
     """Refuse an object store that cannot be used for a run, with few tries."""
     if isinstance(root, ObjectPath):
-        probe(root.bucket.connected(_FEW), root.bucket.url)
+        root.bucket.check()
 
 
 def spark_uri(path: StorePath) -> str:
@@ -274,7 +196,8 @@ def path_of(url: str | Path, options: Mapping[str, str] | None = None) -> Path |
     if "://" not in text:
         return Path(url)
     url = text.rstrip("/") if text.partition("://")[2].strip("/") else text
-    return ObjectPath(Bucket(url, dict(options or {})))
+    kind = hdfs.HdfsFolder if url.startswith("hdfs://") else Bucket
+    return ObjectPath(kind(url, dict(options or {})))
 
 
 def make_private(folder: Path) -> None:

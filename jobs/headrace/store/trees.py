@@ -19,8 +19,6 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import TypeVar
 
-import obstore
-
 from headrace.store import durable
 from headrace.store.paths import ObjectPath, StorePath
 
@@ -47,6 +45,9 @@ def remove(folder: StorePath) -> None:
             shutil.rmtree(folder)
         return
     assert isinstance(folder, ObjectPath)
+    if folder.bucket.has_folders:
+        folder.bucket.remove_folder(folder.key)
+        return
     for some in reversed([*_stages(folder.objects())]):
         _at_once(_delete, _pages(some))
 
@@ -113,10 +114,14 @@ def _changed(folder: Path, since: float) -> Iterator[Path]:
 
 
 def move(folder: StorePath, to: StorePath) -> None:
-    """Move all files below a folder; on an object store a move that was broken off can be repeated."""
+    """Move all files below a folder; on an object store, and on HDFS, a move that was broken off can be repeated."""
     if isinstance(folder, Path):
         assert isinstance(to, Path)
         folder.rename(to)
+        return
+    if isinstance(folder, ObjectPath) and folder.bucket.has_folders:
+        assert isinstance(to, ObjectPath)
+        folder.bucket.move_folder(folder.key, to.key)
         return
     copy(folder, to)
     remove(folder)
@@ -129,8 +134,7 @@ def link(file: StorePath, to: StorePath) -> None:
         os.link(file, to)
         return
     assert isinstance(file, ObjectPath) and isinstance(to, ObjectPath)
-    with file.bucket.reached():
-        obstore.copy(file.bucket.client, file.key, to.key)
+    file.bucket.copy(file.key, to.key)
 
 
 def _stages(found: Iterable[_File]) -> Iterator[list[_File]]:
@@ -172,11 +176,9 @@ def _copy(file: StorePath, to: StorePath) -> None:
     # What is listed may be no object, but Hadoop's marker of a folder.
     with suppress(FileNotFoundError):
         if isinstance(file, ObjectPath) and isinstance(to, ObjectPath) and file.bucket == to.bucket:
-            with file.bucket.reached():
-                obstore.copy(file.bucket.client, file.key, to.key)
+            file.bucket.copy(file.key, to.key)
         elif isinstance(to, ObjectPath):
-            with to.bucket.reached():
-                obstore.put(to.bucket.client, to.key, file.read_bytes())
+            to.bucket.put_large(to.key, file.read_bytes())
         else:
             assert isinstance(to, Path)
             to.parent.mkdir(parents=True, exist_ok=True)

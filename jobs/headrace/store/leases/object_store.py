@@ -1,6 +1,6 @@
 """The lease of an object store: one object, and whoever writes it names the version that the write replaces.
 
-Rules:
+On HDFS, which has no versions, `buckets.hdfs` numbers them. Rules:
 - Of two writers of one version one wins; the other is refused by the store.
 - A holder counts as dead when an observer has seen the object unchanged for `EXPIRES` seconds. The observer's own
   monotonic clock measures that, so clocks of machines are never compared.
@@ -25,7 +25,7 @@ from datetime import datetime, timezone
 
 from headrace.errors import EnvironmentFault
 from headrace.store import durable, json_files
-from headrace.store.durable import Replaced, Version
+from headrace.store.buckets.bucket import Replaced, Version
 from headrace.store.paths import ObjectPath
 
 RENEW = 5.0

@@ -17,9 +17,6 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
-
-import obstore
 
 from headrace.store import trees
 from headrace.store.paths import ObjectPath, StorePath
@@ -84,8 +81,5 @@ def _on_disk(folder: Path) -> Iterator[tuple[str, float]]:
 
 
 def _in_bucket(folder: ObjectPath) -> Iterator[tuple[str, float]]:
-    with folder.bucket.reached():
-        pages: Any = obstore.list(folder.bucket.client, folder.key or None)
-        found = [each for page in pages for each in page if each["path"] != folder.key]
-    for each in found:
-        yield each["path"].removeprefix(f"{folder.key}/"), each["last_modified"].timestamp()
+    for each in folder.bucket.below(folder.key):
+        yield each.key.removeprefix(f"{folder.key}/"), each.modified
