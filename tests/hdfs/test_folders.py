@@ -280,7 +280,7 @@ def test_name_service_is_found_in_hadoops_configuration(
 
 
 @pytest.mark.long  # two calls of the tool for administrators
-def test_safe_mode_is_told(cluster: HdfsCluster, root: ObjectPath) -> None:
+def test_safe_mode_is_reported(cluster: HdfsCluster, root: ObjectPath) -> None:
     cluster.administer("-safemode", "enter")
     try:
         with pytest.raises(EnvironmentFault, match=r"can only be read: .*; wait until"):

@@ -66,7 +66,7 @@ class HdfsFolder(Bucket):
 
     def check(self) -> None:
         """Refuse a folder that cannot be used for a run, with few tries."""
-        folder, probe = HdfsFolder(self.url, {**self.options, _ATTEMPTS: "1"}), f"_probe-{_unique()}"
+        folder, probe = HdfsFolder(self.url, {**self.options, _ATTEMPTS: "2"}), f"_probe-{_unique()}"
         folder.put(probe, b"", "create")
         try:
             folder.put(probe, b"", "create")
