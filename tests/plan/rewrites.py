@@ -34,6 +34,9 @@ ALIKE = (
     ("i not in (1, null)", "i not in (null, 1)"),
     ("transform(a, x -> x + i)", "transform(a, y -> y + i)"),
     ("transform(a, x -> aggregate(a, x, (acc, y) -> acc + y))", "transform(a, p -> aggregate(a, p, (q, r) -> q + r))"),
+    ("exists(a, X -> x > i)", "exists(a, y -> Y > i)"),
+    ("'it''s'", "'it\\'s'"),
+    ("b and i > 1", "i > 1 and b"),
     ("m.k", "m['k']"),
     ("t + interval 1 day", "t + interval 24 hours"),
     ("t + interval 2 minutes", "t + interval 120 seconds"),
@@ -314,6 +317,11 @@ UNIONS_UNCERTAIN = (
 )
 """Unions that are others at a closer look: in rows that are there twice, ties, types of columns, sums of fractions."""
 OTHERS = (
+    ("'it''s'", "'it' 's'"),
+    ("exists(a, I -> i > 1)", "exists(a, x -> i > 1)"),
+    ("j <> 0 and i / j > 1", "i / j > 1 and j <> 0"),
+    ("j = 0 or cast(s as int) > 1", "cast(s as int) > 1 or j = 0"),
+    ("b and s > 1", "s > 1 and b"),
     ("i - j", "j - i"),
     ("i + j + n", "i + (j + n)"),
     ("rand() between 0 and 1", "rand() >= 0 and rand() <= 1"),

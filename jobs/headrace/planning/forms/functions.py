@@ -1,4 +1,6 @@
-"""Names of Spark's functions that make one row of many, or many of one."""
+"""Spark's functions that make one row of many, or many of one, and those that may fail."""
+
+from sqlglot import exp
 
 # fmt: off
 AGGREGATES = frozenset(
@@ -28,3 +30,39 @@ GENERATORS = frozenset(
     )
 )
 """Functions that give several rows."""
+
+_NEVER_FAILING = frozenset(
+    (
+        "abs", "add_months", "array", "array_contains", "array_distinct", "array_except", "array_intersect",
+        "array_max", "array_min", "array_position", "array_size", "array_sort", "array_union", "arrays_overlap",
+        "ascii", "base64", "btrim", "cardinality", "char_length", "concat", "contains", "crc32", "date_add",
+        "date_diff", "date_format", "date_sub", "date_trunc", "dateadd", "datediff", "day", "dayofmonth",
+        "dayofweek", "dayofyear", "endswith", "equal_null", "exists", "exp", "filter", "flatten", "floor",
+        "forall", "get", "get_json_object", "greatest", "hash", "hex", "hour", "ifnull", "initcap", "instr",
+        "isnan", "isnotnull", "isnull", "last_day", "least", "left", "len", "length", "ln", "locate", "log10",
+        "lower", "lpad", "ltrim", "make_dt_interval", "make_interval", "map_contains_key", "map_keys",
+        "map_values", "md5", "minute", "month", "months_between", "named_struct", "nullif", "nullifzero", "nvl",
+        "nvl2", "quarter", "regexp_like", "repeat", "replace", "reverse", "right", "round", "rpad", "rtrim",
+        "second", "session_window", "sha1", "sha2", "sign", "size", "sort_array", "sqrt", "startswith",
+        "struct", "substr", "substring", "timestamp_micros", "timestamp_millis", "timestamp_seconds",
+        "timestampadd", "timestampdiff", "transform", "translate", "trim", "unix_date", "unix_micros",
+        "unix_millis", "unix_seconds", "upper", "weekday", "weekofyear", "window", "xxhash64", "year",
+        "zeroifnull",
+    )
+)
+"""Functions that give a value or null for any arguments of the right types."""
+# fmt: on
+
+_FAILING = (exp.Bracket, exp.Div, exp.IntDiv, exp.Mod)
+FAILS = "fails"
+"""Marks a cast or a comparison of types that not all values have in common."""
+
+
+def may_fail(tree: exp.Expr) -> bool:
+    """Whether an expression may raise an error for some row; numbers that are too large do not count."""
+    if "atom" in tree.meta:
+        return False
+    name = tree.name.lower() if isinstance(tree, exp.Anonymous) else ""
+    if name and name not in _NEVER_FAILING and not name.startswith("try_"):
+        return True
+    return isinstance(tree, _FAILING) or bool(tree.meta.get(FAILS)) or any(map(may_fail, tree.iter_expressions()))

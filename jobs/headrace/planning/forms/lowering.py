@@ -28,7 +28,7 @@ from headrace.planning.forms.scope import (
 )
 from headrace.planning.forms.scope import with_children as _with
 from headrace.planning.forms.steps import Form, Read, Step, pruned
-from headrace.planning.forms.terms import Atom, Term, term
+from headrace.planning.forms.terms import Atom, Term, guarded, term
 from headrace.planning.forms.types import TypeOf, of_atoms, type_of
 from headrace.project.flows import versions
 from headrace.project.model import LANDING_COLUMNS, Input, Model
@@ -302,7 +302,7 @@ class _Lowering:
             both = (replace(scope, sources=sources) for sources in (scope.sources[:-1], scope.sources[-1:]))
             left, right = (self._resolver.resolve(exp.Column(this=each.copy()), one) for one in both)
             found.append(exp.EQ(this=left, expression=right))
-        return [*{each.key: each for each in map(term, found)}.values()]
+        return guarded(found)
 
     def _lateral(self, step: Step, lateral: exp.Lateral, scope: Scope) -> tuple[Step, Scope]:
         alias = lateral.args.get("alias")
@@ -453,9 +453,8 @@ def _has(what: str, named: Named, others: list[exp.Expr]) -> bool:
 
 
 def _filtered(step: Step, conditions: list[exp.Expr]) -> Step:
-    narrowing = [each for each in map(term, conditions) if not (isinstance(each.tree, exp.Boolean) and each.tree.this)]
-    found = {each.key: each for each in (*step.filters, *narrowing)}
-    return replace(step, filters=tuple(found.values()))
+    narrowing = [each for each in conditions if not (isinstance(each, exp.Boolean) and each.this)]
+    return replace(step, filters=tuple(guarded(narrowing, step.filters)))
 
 
 def _is_equality(condition: Term, join: str) -> bool:

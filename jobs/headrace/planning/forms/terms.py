@@ -12,6 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from headrace.errors import Place
+from headrace.planning.forms.functions import may_fail
 
 EDITED = "*"
 """Marks a column of a table whose text makes it in another way than it did."""
@@ -78,6 +79,17 @@ class Term:
     def place(self) -> Place | None:
         """Where it is written."""
         return next((node.meta["place"] for node in every(self.tree) if "place" in node.meta), None)
+
+
+def guarded(conditions: Iterable[exp.Expr], before: Iterable[Term] = ()) -> list[Term]:
+    """Conditions as terms; one that may fail means something else where others are asked before it."""
+    found = {each.key: each for each in before}
+    for each in conditions:
+        made = term(each)
+        if may_fail(each):
+            made = replace(made, key=short(f"{made.key} after {sorted(found)}"))
+        found.setdefault(made.key, made)
+    return [*found.values()]
 
 
 def term(tree: exp.Expr) -> Term:
@@ -213,7 +225,7 @@ def key(node: exp.Expr) -> str:
     if node.meta.get("no_change"):
         return key(node.this)
     if isinstance(node, (exp.And, exp.Or)):
-        return f"{type(node).__name__}({', '.join(sorted({key(each) for each in _operands(node, type(node))}))})"
+        return f"{type(node).__name__}({', '.join(_in_one_order(node))})"
     if isinstance(node, exp.Interval):
         return f"Interval({node.meta.get('length') or _interval(node)})"
     if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
@@ -302,6 +314,13 @@ def _call(node: exp.Anonymous) -> str:
 def _interval(node: exp.Interval) -> str:
     found = length(node)
     return f"{found.seconds} {sorted(found.units)}" if found else f"{_one(node.this)} {_one(node.args.get('unit'))}"
+
+
+def _in_one_order(node: exp.Expr) -> Iterable[str]:
+    """The operands of AND or OR; one that may fail is asked only where those before it do not decide."""
+    operands = [*_operands(node, type(node))]
+    keys = dict.fromkeys(map(key, operands))
+    return keys if any(map(may_fail, operands)) else sorted(keys)
 
 
 def _operands(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from headrace.planning.forms import terms
 from headrace.planning.forms.durations import TypeOf
+from headrace.planning.forms.functions import may_fail
 
 _DENIED: tuple[tuple[type[exp.Binary], type[exp.Binary]], ...] = (
     (exp.GT, exp.LTE),
@@ -49,6 +50,8 @@ def _denied(node: exp.Not, type_of: TypeOf) -> exp.Expr:
 
 def _joined(node: exp.And | exp.Or, type_of: TypeOf) -> exp.Expr:
     """`a = 1 or a = 2` is `a in (1, 2)`, and `a <> 1 and a <> 2` is `a not in (1, 2)`."""
+    if may_fail(node):
+        return node
     found: dict[str, list[exp.Expr]] = {}
     others: list[exp.Expr] = []
     for part in _parts(node, type(node)):
