@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
+import pytest
 from filelock import FileLock
 from platformdirs import user_cache_path
 
@@ -64,7 +65,7 @@ class HdfsCluster:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[HdfsCluster]:
-    """Start a cluster that keeps its blocks in a folder; its log goes there, too."""
+    """Start a cluster that keeps its blocks in a folder; its log goes there, too. Skipped where no jar can be had."""
     details, log = folder / "cluster.json", folder / "hdfs.log"
     options = ["-format", "-writeDetails", str(details), "-D", "dfs.permissions.enabled=true"]
     with log.open("w") as output:
@@ -116,5 +117,5 @@ def _fetch(jars: list[Jar], folder: Path) -> None:
         trouble = ivy.download((jar.coordinate for jar in jars), sum(jar.size for jar in jars), staging, "HDFS jars")
         for jar in jars:
             if not jar.intact(staging):
-                raise RuntimeError(f"{jar.coordinate} could not be fetched: {trouble}")
+                pytest.skip(f"{jar.coordinate}, the cluster's jar, could not be fetched: {trouble}")
             (staging / jar.file_name).rename(folder / jar.file_name)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -37,7 +37,16 @@ LARGEST = 2_000
 
 
 class Client(Producer):
-    """The client's producer as a class whose methods can be made to fail."""
+    """The client's producer as a class whose methods can be made to fail.
+
+    One whose process died stays to the end of its test: dropped with rows on their way, it may end this process.
+    """
+
+    known: ClassVar[list[Client]] = []
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__(config)
+        self.known.append(self)
 
     def begin_transaction(self) -> None:
         super().begin_transaction()
@@ -105,8 +114,9 @@ class Press:
 
 
 @pytest.fixture
-def press(spark: SparkSession, cluster: Cluster, tmp_path: Path) -> Press:
-    return Press(spark, cluster, tmp_path)
+def press(spark: SparkSession, cluster: Cluster, tmp_path: Path) -> Iterator[Press]:
+    yield Press(spark, cluster, tmp_path)
+    Client.known.clear()
 
 
 def settle(made: Publisher, choice: Choice) -> None:

@@ -34,6 +34,9 @@ from headrace.tables.positions import Extent
 CHUNK_ROWS = 5_000
 CHUNK_BYTES = 16 << 20
 FEW_ROWS = 1_000
+_FAREWELL = 5.0
+"""Seconds for rows that are on their way: a client that is dropped with some may end the process (librdkafka 2.16)."""
+
 _MESSAGE = Row("topic", "key", "value")
 
 
@@ -126,6 +129,8 @@ class Publisher:
 
     def close(self) -> None:
         """Drop the producer; the next step opens another and reads the progress again."""
+        if self._producer is not None:
+            self._producer.flush(_FAREWELL)
         self._producer = None
 
     def open(self) -> None:
