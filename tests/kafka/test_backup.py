@@ -18,7 +18,7 @@ from tests.kafka.events import made, order, sale
 from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
 from tests.kafka.stage import Stage
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 HOUR_AGO = int(time.time() * 1000) - 3_600_000
 
@@ -57,7 +57,6 @@ def codes(refused: pytest.ExceptionInfo[InvalidProject]) -> set[str]:
     return {finding.code for finding in refused.value.findings}
 
 
-@pytest.mark.long
 def test_backup_is_restored_and_nothing_is_sent_twice(processed: Stage, tmp_path: Path) -> None:
     backup = str(tmp_path / "backup")
     assert processed.call("backup", backup).returncode == 0

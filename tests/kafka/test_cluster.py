@@ -16,7 +16,7 @@ from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
 from tests.kafka.spark_cluster import standalone, submit
 from tests.kafka.stage import PROJECT, Stage
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 OTHERS = ("customers", "warehouse-inventory", "shop-orders", "analyticsTopic", "metricsTopic", "logs")
 MINUTE = 60_000
@@ -63,7 +63,6 @@ def submitted(stage: Stage) -> Iterator[Stage]:
     yield stage
 
 
-@pytest.mark.long
 def test_cluster_gives_what_is_due(submitted: Stage) -> None:
     acked = [record for record in submitted.acked if record.topic in (ORDERS, MANUFACTURED, SALES)]
     assert outcome.found(submitted) == outcome.expected(acked)
