@@ -6,7 +6,6 @@ Every command is a process of its own. The tests follow one another.
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,33 +14,14 @@ import pytest
 
 from headrace.store.paths import path_of
 from tests.hdfs.cluster import HdfsCluster, serving
-from tests.kafka.cluster import Event
 from tests.kafka.events import made, order
-from tests.kafka.oracle import MANUFACTURED, ORDERS
 from tests.s3.project import Machine, Site, Store, site
+from tests.s3.story import RUN, TOPICS, continued, sent, shipped
 from tests.waiting import wait_for
 
 pytest.importorskip("hdfs_native", reason="hdfs-native is an extra, which is not installed here")
 
 pytestmark = [pytest.mark.long, pytest.mark.kafka, pytest.mark.spark]
-
-AT = 1_767_261_600_000
-"""When the calls were, in milliseconds."""
-
-HOUR = 3_600_000
-RUN = ("run", "--select", "shipping", "--select", "calls", "--available-now")
-
-
-def half(topic: str, what: str, at: int) -> Event:
-    return topic, None, json.dumps({"user1": "ann", "user2": "bob", "timestamp": AT + at, what: "x"})
-
-
-def shipped(machine: Machine) -> list[str]:
-    return sorted(row["order_id"] for row in machine.rows("show", "gold.shipment_ready"))
-
-
-def sent(started: Site) -> list[str]:
-    return sorted(str(record.key) for record in started.cluster.committed("shipping"))
 
 
 @pytest.fixture(scope="module")
@@ -53,23 +33,13 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsCluster]:
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory, hdfs: HdfsCluster) -> Iterator[Site]:
     with site(tmp_path_factory.mktemp("site"), Store(f"{hdfs.url}/lake/shop", {})) as found:
-        found.cluster.create({ORDERS: 1, MANUFACTURED: 1, "analyticsTopic": 1, "metricsTopic": 1})
+        found.cluster.create(TOPICS)
         yield found
 
 
 @pytest.fixture(scope="module")
 def moved(started: Site) -> Machine:
-    """A machine that has gone on with what another began, which has lost all that it had."""
-    first = started.machine("first")
-    started.cluster.send([order("a", 1, 2), made("a", 1), order("b", 1), made("b", 1)])
-    started.cluster.send([half("analyticsTopic", "analytics", 0)])
-    first.done(*RUN)
-    shutil.rmtree(first.folder)
-    started.cluster.send([made("a", 2), order("c", 3), made("c", 3), (ORDERS, "bad", "no json")])
-    started.cluster.send([half("metricsTopic", "metrics", 1000), half("metricsTopic", "metrics", HOUR)])
-    second = started.machine("second")
-    second.done(*RUN)
-    return second
+    return continued(started)
 
 
 def test_every_order_is_shipped_once(started: Site, moved: Machine) -> None:

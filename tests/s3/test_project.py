@@ -7,41 +7,22 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 
 import pytest
 
-from tests.kafka.cluster import Event
 from tests.kafka.events import made, order
-from tests.kafka.oracle import MANUFACTURED, ORDERS
 from tests.s3.project import Machine, Site, in_bucket, site
 from tests.s3.server import S3Server, serving
+from tests.s3.story import AT, RUN, TOPICS, continued, sent, shipped
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
-AT = 1_767_261_600_000
-"""When the calls were, in milliseconds."""
-
-HOUR = 3_600_000
-RUN = ("run", "--select", "shipping", "--select", "calls", "--available-now")
 MOST_REQUESTS = 15
 """Of a batch of shipping, which writes two tables."""
 
 OTHERS = re.compile(r"(HEAD|GET) .*/shipment_ready/_delta_log|calls|call_|status.json")
 """Requests of the publisher, of the other domain and of the runner, which come in between."""
-
-
-def half(topic: str, what: str, at: int) -> Event:
-    return topic, None, json.dumps({"user1": "ann", "user2": "bob", "timestamp": AT + at, what: "x"})
-
-
-def shipped(machine: Machine) -> list[str]:
-    return sorted(row["order_id"] for row in machine.rows("show", "gold.shipment_ready"))
-
-
-def sent(started: Site) -> list[str]:
-    return sorted(str(record.key) for record in started.cluster.committed("shipping"))
 
 
 def of_last_batch(requests: Sequence[str]) -> list[str]:
@@ -61,23 +42,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory, server: S3Server) -> Iterator[Site]:
     with site(tmp_path_factory.mktemp("site"), in_bucket(server)) as found:
-        found.cluster.create({ORDERS: 1, MANUFACTURED: 1, "analyticsTopic": 1, "metricsTopic": 1})
+        found.cluster.create(TOPICS)
         yield found
 
 
 @pytest.fixture(scope="module")
 def moved(started: Site) -> Machine:
-    """A machine that has gone on with what another began, which has lost all that it had."""
-    first = started.machine("first")
-    started.cluster.send([order("a", 1, 2), made("a", 1), order("b", 1), made("b", 1)])
-    started.cluster.send([half("analyticsTopic", "analytics", 0)])
-    first.done(*RUN)
-    shutil.rmtree(first.folder)
-    started.cluster.send([made("a", 2), order("c", 3), made("c", 3), (ORDERS, "bad", "no json")])
-    started.cluster.send([half("metricsTopic", "metrics", 1000), half("metricsTopic", "metrics", HOUR)])
-    second = started.machine("second")
-    second.done(*RUN)
-    return second
+    return continued(started)
 
 
 def test_every_order_is_shipped_once(started: Site, moved: Machine) -> None:

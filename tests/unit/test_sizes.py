@@ -180,7 +180,7 @@ def test_bound_beyond_memory_is_refused(expression: str) -> None:
         (f"select count(*) as n {FROM} group by window(t, '1 day', '1 hour')", []),
         ("select a from (values (1)) as t(a) lateral view stack(2000000000, a) s as b", ["not-allowed"]),
         ("select b from (values (1)) as t(a) lateral view stack(2, a, a) s as b", []),
-        # each column stands beside the others: it is not their product that counts
+        # columns do not multiply each other: the largest one counts
         (f"select {', '.join(f'lpad(a, 100) as a{i}' for i in range(9))} {FROM}", []),
         (f"select repeat('x', 10000) as a {FROM} group by repeat('x', 10000)", []),
         (

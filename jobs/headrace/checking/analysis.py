@@ -190,7 +190,7 @@ def _growing(model: Model, previous: StructType, schema: StructType) -> Iterator
 
 
 def _streaming(session: SparkSession, project: Project, model: Model, empty: _Empty) -> Iterator[Finding]:
-    """Let Spark's own checker check the model over streams; AnalysisException if its engine cannot run it."""
+    """Find streams that Spark would only wait for; AnalysisException if its own checker says that it cannot run it."""
 
     def moving(ref: Input) -> DataFrame:
         rows = empty.frame(ref, empty.schemas)

@@ -72,7 +72,7 @@ def may_multiply(text: str) -> bool:
 
 
 def faults(tree: exp.Expr, known: Mapping[str, Decimal] = NOTHING) -> Iterator[tuple[int, str]]:
-    """Find what is too large, or of a size that cannot be told, in a tree whose functions are names with arguments.
+    """Find what is too large, or of a size that cannot be computed, in a tree whose functions are names with arguments.
 
     Each has its offset in the text, and what to do. `known` is how much macros and views make.
     """
@@ -149,7 +149,7 @@ def _rows(part: exp.Expr) -> list[exp.Expr]:
 
 
 def _side_by_side(part: exp.Expr) -> list[exp.Expr]:
-    """What of a part of a select stands beside the others: columns, conditions, keys."""
+    """The parts of a select that do not multiply each other: columns, conditions, keys."""
     is_split = isinstance(part, (exp.From, exp.Join, exp.Lateral, exp.Group))
     return [each for each in (part.iter_expressions() if is_split else [part]) if each not in _rows(part)]
 
