@@ -116,7 +116,7 @@ POINTS = {
 }
 
 
-@pytest.mark.parametrize("point", one_of(4, POINTS))
+@pytest.mark.parametrize("point", one_of(8, POINTS))
 def test_batch_is_finished_after_a_crash(engine: Engine, monkeypatch: pytest.MonkeyPatch, point: str) -> None:
     number, last = list(POINTS).index(point), list(POINTS).index(point) - 1
     engine.land(

@@ -97,7 +97,7 @@ def lands(landing: LandingQuery) -> bool:
         return False
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", ["before", long("after")])
 def test_crash_at_the_commit_lands_all_once(pier: Pier, monkeypatch: pytest.MonkeyPatch, when: Any) -> None:
     pier.send(1, 2)
     with monkeypatch.context() as patch:
@@ -146,7 +146,7 @@ def test_topic_that_became_shorter_is_refused(pier: Pier, monkeypatch: pytest.Mo
     assert passes(refused.value) is False
 
 
-@pytest.mark.parametrize("lands_first", [False, True])
+@pytest.mark.parametrize("lands_first", [long(False), True])
 def test_tick_claims_no_time_after_kafka_was_asked(
     pier: Pier, monkeypatch: pytest.MonkeyPatch, lands_first: bool
 ) -> None:
@@ -238,7 +238,7 @@ def test_topic_that_is_gone_is_told_and_nobody_claims_to_be_up_to_date(pier: Pie
     assert pier.landed == [(0, 1), (0, 2)]
 
 
-@pytest.mark.parametrize("alive", [True, False])
+@pytest.mark.parametrize("alive", [True, long(False)])
 def test_topic_made_again_is_refused(pier: Pier, alive: bool) -> None:
     landing = pier.landing()
     pier.send(1, 2)
@@ -251,7 +251,7 @@ def test_topic_made_again_is_refused(pier: Pier, alive: bool) -> None:
     assert pier.landed == [(0, 1), (0, 2)]
 
 
-@pytest.mark.parametrize("records", [3, SMALL_BATCH_ROWS + 1])
+@pytest.mark.parametrize("records", [long(3), SMALL_BATCH_ROWS + 1])
 def test_topic_made_again_while_it_is_read_is_refused(
     pier: Pier, monkeypatch: pytest.MonkeyPatch, records: int
 ) -> None:
@@ -411,6 +411,7 @@ def test_large_batch_reaches_readers_as_it_was_read(pier: Pier):
     assert numbers[0].count() == SMALL_BATCH_ROWS + 1
 
 
+@pytest.mark.long
 def test_records_of_another_form_are_looked_at_one_by_one(pier: Pier):
     landing, many = pier.landing(), SMALL_BATCH_ROWS + 1
     for batch in range(2):
@@ -422,7 +423,7 @@ def test_records_of_another_form_are_looked_at_one_by_one(pier: Pier):
     assert rows.where("data.n = offset and data.n = key").count() == 2 * many
 
 
-@pytest.mark.parametrize("records", [0, 3, SMALL_BATCH_ROWS + 1])
+@pytest.mark.parametrize("records", [long(0), 3, long(SMALL_BATCH_ROWS + 1)])
 def test_rows_of_the_project_land_before_the_first_records(pier: Pier, records: int):
     seeds = (Seed(2, "7", json.dumps({"n": 7})), Seed(3, "bad", "{"))
     seeded = replace(pier, topic=replace(pier.topic, seeds=seeds))

@@ -20,6 +20,7 @@ MACROS = {
 }
 
 
+@pytest.mark.long
 def test_macros_reject_records_and_make_tombstones(stage: Stage, tmp_path: Path) -> None:
     project = sales(stage, tmp_path / "project", 2000)
     for name, text in MACROS.items():

@@ -26,7 +26,7 @@ from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable
 from tests.kafka.cluster import Cluster
 from tests.kafka.crash import Crash, Point
-from tests.long import one_of
+from tests.long import long, one_of
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.kafka
@@ -145,7 +145,7 @@ POINTS = {
 """The first transaction of a publisher has no rows: it records who publishes now."""
 
 
-@pytest.mark.parametrize("point", one_of(2, POINTS))
+@pytest.mark.parametrize("point", one_of(4, POINTS))
 def test_crash_repeats_and_loses_nothing(press: Press, monkeypatch: pytest.MonkeyPatch, point: str) -> None:
     monkeypatch.setattr(outlet, "Producer", Client)
     monkeypatch.setattr(publisher, "CHUNK_ROWS", 2)
@@ -173,7 +173,7 @@ def test_failed_publisher_goes_on_itself(press: Press, monkeypatch: pytest.Monke
     assert press.seen == ["a", "b"]
 
 
-@pytest.mark.parametrize("size", [LARGEST + 1, 2_000_000], ids=["for the topic", "for the client"])
+@pytest.mark.parametrize("size", [LARGEST + 1, long(2_000_000)], ids=["for the topic", "for the client"])
 def test_row_too_large_is_set_aside(press: Press, size: int) -> None:
     press.add("a", "x" * size, "b", "c", "d")
     press.add("e")
@@ -227,7 +227,7 @@ def test_progress_that_is_lost_with_an_answer_is_asked_for(press: Press, monkeyp
         made.step()
 
 
-@pytest.mark.parametrize("start", [None, "earliest", "latest"])
+@pytest.mark.parametrize("start", [None, long("earliest"), long("latest")])
 def test_progress_that_was_deleted_is_missed_by_the_next_run(
     press: Press, start: Literal["earliest", "latest"] | None
 ) -> None:
@@ -300,7 +300,7 @@ def test_older_copy_of_the_table_is_refused(press: Press) -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "seen"), [("again", ["a", "b", "c", "b", "c", "d"]), ("skip", ["a", "b", "c", "d"])]
+    ("choice", "seen"), [long("again", ["a", "b", "c", "b", "c", "d"]), ("skip", ["a", "b", "c", "d"])]
 )
 def test_older_copy_goes_on_as_chosen(press: Press, choice: Choice, seen: list[str]) -> None:
     press.add("a")
@@ -325,7 +325,7 @@ def test_table_of_another_data_directory_is_refused(press: Press) -> None:
     exhaust(press.publisher(replaced=(press.former,)))
 
 
-@pytest.mark.parametrize(("choice", "seen"), [("again", ["a", "z", "b"]), ("skip", ["a", "b"])])
+@pytest.mark.parametrize(("choice", "seen"), [("again", ["a", "z", "b"]), long("skip", ["a", "b"])])
 def test_table_of_another_data_directory_goes_on_as_chosen(press: Press, choice: Choice, seen: list[str]) -> None:
     press.add("a")
     exhaust(press.publisher())
@@ -364,7 +364,7 @@ def test_table_with_history_asks_what_becomes_of_it(press: Press) -> None:
         press.publisher("late").open()
 
 
-@pytest.mark.parametrize(("start", "due"), [("earliest", ["a", "b"]), ("latest", ["b"])])
+@pytest.mark.parametrize(("start", "due"), [("earliest", ["a", "b"]), long("latest", ["b"])])
 def test_history_is_sent_as_declared(press: Press, start: Literal["earliest", "latest"], due: list[str]) -> None:
     press.add("a")
     press.publisher("late", start).open()

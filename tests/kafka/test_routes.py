@@ -21,6 +21,7 @@ from headrace.tables.delta import CommitTable
 from tests.kafka.cluster import Cluster
 from tests.kafka.crash import Crash, Point
 from tests.kafka.test_publisher import Client, exhaust
+from tests.long import long
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.kafka
@@ -119,7 +120,7 @@ def test_topic_that_the_broker_refuses_is_set_aside(office: Office) -> None:
     assert (office.set_aside, office.seen("there")) == ([("0", "refused_topic")], ["1"])
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", ["before", long("after")])
 def test_crash_repeats_no_row_and_no_note(office: Office, monkeypatch: pytest.MonkeyPatch, when: Any) -> None:
     monkeypatch.setattr(outlet, "Producer", Client)
     monkeypatch.setattr(publisher, "CHUNK_ROWS", 2)

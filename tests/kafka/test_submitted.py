@@ -31,8 +31,9 @@ def submitted(stage: Stage) -> Iterator[tuple[Runner, psutil.Process]]:
     runner = Runner(together, {**stage.environ, **SUBMITTER}, stage.folder, stage.data_dir)
     try:
         runner.heard(" started ")
-        children = psutil.Process(runner.process.pid).children()
-        (python,) = (child for child in children if str(JOB) in child.cmdline())
+        found = psutil.process_iter(["cmdline", "ppid"])
+        ours = (each for each in found if each.info["ppid"] == runner.process.pid)
+        (python,) = (each for each in ours if str(JOB) in (each.info["cmdline"] or []))
         yield runner, python
     finally:
         runner.close()

@@ -139,6 +139,7 @@ def test_key_is_sent_once_whatever_its_row_has_become(spark: SparkSession, clust
     assert news.seen == [("p", "old"), ("q", "old"), ("r", "new")]
 
 
+@pytest.mark.long
 def test_last_message_of_each_key_comes_true(spark: SparkSession, cluster: Cluster, tmp_path: Path) -> None:
     news = News(spark, cluster, tmp_path, {"materialized": "upsert", "unique_key": ("name",)})
     news.write(news.path, [("same", "1"), ("other", "1")], [("same", "2"), ("gone", "1")])

@@ -24,6 +24,7 @@ def test_others_start_without_a_query_whose_table_cannot_be_opened(stage: Stage)
     assert ([row["key"] for row in stage.rows("bronze.orders")], sent(stage)) == (["o"], [("p", 9000)])
 
 
+@pytest.mark.long
 def test_others_start_without_a_landing_whose_table_cannot_be_opened(stage: Stage) -> None:
     DeltaTable(Layout(stage.data_dir).landing("shipping")).alter.set_table_properties(
         {"delta.enableChangeDataFeed": "true"}

@@ -18,7 +18,7 @@ from deltalake import DeltaTable
 
 from tests.s3.server import S3Server, serving
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 JOB = Path(__file__).with_name("spark_job.py")
 

@@ -215,7 +215,7 @@ def _parts(project: Project) -> list[list[str]]:
     return [names for found in parts.values() for names in found]
 
 
-@pytest.mark.parametrize("shape", one_of(12, PASSES))
+@pytest.mark.parametrize("shape", one_of(24, PASSES))
 def test_what_passes_the_check_starts(passed: Judged, results: Mapping[str, Rows], shape: str) -> None:
     name = named(shape)
     assert passed.codes.get(name, []) == []
@@ -223,6 +223,6 @@ def test_what_passes_the_check_starts(passed: Judged, results: Mapping[str, Rows
     assert (rows.failure, rows.rows != Counter()) == (None, not PASSES[shape].get("empty", False))
 
 
-@pytest.mark.parametrize("shape", one_of(6, REFUSED))
+@pytest.mark.parametrize("shape", one_of(12, REFUSED))
 def test_what_cannot_run_is_refused(refused: Judged, shape: str) -> None:
     assert {*refused.codes.get(named(shape), [])} == {REFUSED[shape]["code"]}

@@ -126,7 +126,7 @@ def test_cases_have_names_of_their_own():
     assert len({case.name for case in CASES}) == len(CASES)
 
 
-@pytest.mark.parametrize("case", one_of(3, CASES), ids=lambda case: f"{case.reason or 'usable'}-{case.name}")
+@pytest.mark.parametrize("case", one_of(6, CASES), ids=lambda case: f"{case.reason or 'usable'}-{case.name}")
 def test_record_by_hand(judged: Mapping[str, Verdict], case: Case):
     verdict = judged[case.name]
     assert (verdict.reason, verdict.data) == (case.reason, case.data)

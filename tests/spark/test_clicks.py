@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 
 from headrace.project import loader
 from headrace.testing.runs.trial import Models
+from tests.long import long
 from tests.spark import clicks_oracle as oracle
 from tests.spark.clicks_oracle import Event
 
@@ -52,7 +53,7 @@ def in_order(rows: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in rows.orderBy("_arrival").select(*columns).collect()]
 
 
-@pytest.mark.parametrize("window", [None, 20], ids=["all views", "views in a window"])
+@pytest.mark.parametrize("window", [long(None), 20], ids=["all views", "views in a window"])
 def test_rows_are_those_of_plain_python(models: Models, window: int | None) -> None:
     chance = random.Random(f"clicks {window}")
     batches = cut([*islice(oracle.load(chance.randrange(10**6)), 400)], sorted(chance.sample(range(1, 400), 4)))

@@ -32,7 +32,7 @@ def case(model: str, name: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", one_of(3, SHIPMENTS))
+@pytest.mark.parametrize("name", one_of(6, SHIPMENTS))
 def test_shipments_of_both_forms_agree(examples: Models, name: str) -> None:
     due = case("shipment_ready", name)
     found = examples.rows("gold.shipment_ready", due["given"])
@@ -40,7 +40,7 @@ def test_shipments_of_both_forms_agree(examples: Models, name: str) -> None:
     assert sorted(row.order_id for row in found.collect()) == sorted(wanted)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", one_of(2, CALLS))
 def test_calls_of_both_forms_agree(examples: Models, name: str) -> None:
     due = case("calls", name)
     rows = examples.rows("gold.calls", due["given"]).drop("pair").collect()

@@ -16,7 +16,7 @@ from headrace.testing.cases.case import Batch
 from headrace.testing.cases.landing import land
 from headrace.testing.runs.disk import Crash, Fuse, Process, land_batch
 from headrace.testing.runs.sandbox import Sandbox
-from tests.long import one_of
+from tests.long import long, one_of
 
 pytestmark = pytest.mark.spark
 
@@ -95,7 +95,7 @@ def stage(sandbox: Sandbox, tmp_path: Path) -> Stage:
     return Stage(sandbox, tmp_path)
 
 
-@pytest.mark.parametrize("starts_anew", [False, True])
+@pytest.mark.parametrize("starts_anew", [long(False), True])
 def test_rows_find_what_was_known(stage: Stage, starts_anew: bool) -> None:
     process = stage.process()
     process.create_tables()
@@ -108,7 +108,7 @@ def test_rows_find_what_was_known(stage: Stage, starts_anew: bool) -> None:
     assert stage.rows() == PRICED
 
 
-@pytest.mark.parametrize("point", one_of(8, range(POINTS)))
+@pytest.mark.parametrize("point", one_of(16, range(POINTS)))
 def test_run_that_dies_finds_the_same(stage: Stage, point: int) -> None:
     process = stage.process(Fuse(point))
     process.create_tables()

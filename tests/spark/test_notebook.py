@@ -51,7 +51,7 @@ def opened(sandbox: Sandbox) -> Iterator[Notebook]:
     notebook._CURRENT.reset(token)
 
 
-@pytest.mark.parametrize("model", one_of(15, PROJECT.models), ids=lambda model: model.table)
+@pytest.mark.parametrize("model", one_of(30, PROJECT.models), ids=lambda model: model.table)
 def test_text_of_every_model_runs_as_it_stands(opened: Notebook, sandbox: Sandbox, model: Model) -> None:
     found = opened.sql(model.text)
     assert found.columns == sandbox.schemas(PROJECT)[model.table].names

@@ -92,7 +92,7 @@ def in_no_order(found: DataFrame) -> list[str]:
     return sorted(str(row) for row in found.collect())
 
 
-@pytest.mark.parametrize("text", one_of(3, SHAPES))
+@pytest.mark.parametrize("text", one_of(6, SHAPES))
 def test_rows_are_those_that_spark_finds_and_no_job_runs(batches: DriverBatches, text: str) -> None:
     chance = random.Random(text)
     for _ in range(4):

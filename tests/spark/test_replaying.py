@@ -21,6 +21,7 @@ from headrace.testing.cases.case import Batch
 from headrace.testing.cases.landing import land
 from headrace.testing.runs.disk import Crash, Process, land_batch
 from headrace.testing.runs.sandbox import Sandbox
+from tests.long import long
 
 pytestmark = pytest.mark.spark
 
@@ -93,7 +94,7 @@ def test_models_see_replayed_rows_as_new_arrivals(sandbox: Sandbox, layout: Layo
     assert sorted(row.id for row in rows) == ["o1", "o2", "o3"]
 
 
-@pytest.mark.parametrize("after_commit", [False, True])
+@pytest.mark.parametrize("after_commit", [long(False), True])
 def test_replay_that_dies_neither_loses_nor_doubles(
     sandbox: Sandbox, layout: Layout, mended: Project, monkeypatch: pytest.MonkeyPatch, after_commit: bool
 ) -> None:

@@ -41,7 +41,7 @@ def landed(sandbox: Sandbox, made: Upgrade) -> Landed:
     return land(sandbox.judge, made.new, given(corpus.scenario("fold/another-amount"), made.new))
 
 
-@pytest.mark.parametrize("name", one_of(6, TRUTHS))
+@pytest.mark.parametrize("name", one_of(12, TRUTHS))
 def test_truth_is_found(sandbox: Sandbox, tmp_path: Path, name: str) -> None:
     made = tried(sandbox, tmp_path, name)
     found = made.judge([[batch] for batch in landed(sandbox, made).batches], 2)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from sqlglot import exp
+from sqlglot.parsers import databricks
 
-from headrace.errors import InvalidProject
+from headrace.errors import EnvironmentFault, InvalidProject
 from headrace.project.sql import dialect
 
 
@@ -118,3 +119,9 @@ def test_error_stands_where_it_is(text, expected):
 def test_misspelt_keyword_suggests_the_right_one(text, word):
     with pytest.raises(InvalidProject, match=f"Did you mean {word}"):
         dialect.parse(text, "m.sql")
+
+
+def test_compiled_sqlglot_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(databricks, "__file__", "sqlglot/parsers/databricks.cpython-311-x86_64-linux-gnu.so")
+    with pytest.raises(EnvironmentFault, match="pip uninstall sqlglotc"):
+        dialect.parse("select 1", "m.sql")

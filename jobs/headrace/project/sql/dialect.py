@@ -15,9 +15,10 @@ from typing import ClassVar
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import ParseError, SqlglotError, TokenError
+from sqlglot.parsers import databricks
 from sqlglot.parsers.databricks import DatabricksParser
 
-from headrace.errors import Finding, InvalidProject, Place, did_you_mean
+from headrace.errors import EnvironmentFault, Finding, InvalidProject, Place, did_you_mean
 from headrace.project.files import place_at
 from headrace.project.sql import typos
 
@@ -133,9 +134,11 @@ class _AsWritten(_Parser):
 def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written: bool = False) -> Statement:
     """Parse the one statement of a text, which starts with one of the words `starts`; else raise InvalidProject.
 
-    With `as_written`, two functions have the same node type only if they certainly mean the same.
+    With `as_written`, two functions have the same node type only if they certainly mean the same. Raises
+    EnvironmentFault where sqlglot is installed in its compiled form.
     """
     tokens: tuple[Token, ...] = ()
+    _refuse_compiled()
     refuse_long(text, path)
     try:
         tokens = _whole_texts(_DIALECT.tokenize(text), text)
@@ -166,6 +169,13 @@ def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written
     if found := [*_late_watermarks(statement)]:
         raise InvalidProject(found)
     return statement
+
+
+def _refuse_compiled() -> None:
+    """The parsers here extend sqlglot's, and classes that are compiled cannot be extended."""
+    if not str(databricks.__file__).endswith(".py"):
+        message = "this Python has sqlglot in its compiled form (`sqlglot[c]`), which headrace cannot extend;"
+        raise EnvironmentFault(f"{message} give headrace an environment of its own, or run `pip uninstall sqlglotc`")
 
 
 def refuse_long(text: str, path: str, tokens: int = 0) -> None:
