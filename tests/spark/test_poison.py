@@ -76,6 +76,14 @@ select
 from lines
 left join before on lines.n = before.n
 """,
+    "sql/gold/r/letters.sql": """/*
+Whether texts are made of two letters: one row per line.
+
+query: r
+on_error: dead_letter
+*/
+select data.n as n, data.text rlike '^(a|b)*$' as fits, _arrival from stream bronze.lines
+""",
     "sql/gold/r/strict.sql": """/*
 Prices of single pieces, all or none: one row per line.
 */
@@ -134,6 +142,13 @@ def test_row_that_stops_a_query_is_reported(models: Models) -> None:
     assert "sql/gold/r/strict.sql:5:5: gold.strict: [DIVIDE_BY_ZERO]" in message
     assert "in `data.total / data.n`, at topic lines, partition 0, offset 3, key k0" in message
     assert "on_error: dead_letter" in message
+
+
+def test_text_that_is_too_long_for_a_pattern_is_set_aside(models: Models) -> None:
+    given = [{"lines": [line(1, text="ab"), line(2, text="a" * 200_000), line(3, text="c")]}]
+    outcome = models.outcome(["gold.letters"], given)
+    assert _tuples(outcome.rows(models.project.model("gold.letters")), "n", "fits") == [(1, True), (3, False)]
+    assert [(row["test"], json.loads(row["row"])["offset"]) for row in outcome.failed] == [("too_long_for_pattern", 1)]
 
 
 @pytest.mark.long

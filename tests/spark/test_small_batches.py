@@ -200,3 +200,10 @@ def test_build_that_fails_it_runs_jobs_and_says_so_once(
         "headrace: small batches run as Spark jobs, which is slower: NoSuchMethodError: cloned"
     ]
     implementations._trouble.cache_clear()
+
+
+def test_text_that_overflows_javas_stack_is_an_error_and_no_silence(batches: SmallBatches) -> None:
+    rows = batches.fill("texts", [("a" * 200_000,)], StructType().add("text", "string")).frame
+    with pytest.raises(Exception, match="StackOverflowError"):
+        batches.compute("matches", lambda: rows.selectExpr("text rlike '^(a|b)*$' as matches"), rows)
+    assert in_order(numbers(batches, "others", 1, 2)) == [1, 2]

@@ -19,7 +19,7 @@ from headrace.project.literals import quoted
 from headrace.project.model import Model
 from headrace.project.sql import dialect
 from headrace.project.statement import bind
-from headrace.spark.spark_errors import full_text
+from headrace.spark.spark_errors import full_text, with_causes
 
 MOST = 500
 """So many rows in one batch are no exception: the model must be fixed."""
@@ -28,6 +28,9 @@ Arrival = tuple[int, str, int, int]
 """Landing batch, topic, partition, offset."""
 
 _VALUE_ERROR = re.compile(r"\[(?P<code>[A-Z0-9_.]+)\] (?P<text>.*?)\s*SQLSTATE: 22\w{3}", re.DOTALL)
+_OVERFLOW = re.compile(r"java\.lang\.StackOverflowError\s+at (?:java\.base/)?java\.util\.regex\.")
+"""A regular expression that takes Java's stack for each round of a repetition, over a text of too many rounds."""
+
 _CLAUSE = re.compile(
     r"== SQL[^\n]*?\(line (?P<line>\d+), position (?P<at>\d+)\) ==\n(?P<text>[^\n]*)\n *(?P<marks>\^+)"
 )
@@ -48,6 +51,9 @@ class Fault:
     def reason(self) -> str:
         """What stands in place of a test in `bronze.failed_rows`."""
         return self.code.split(".")[0].lower()
+
+
+_OVERFLOWN = Fault("TOO_LONG_FOR_PATTERN", "a text is too long for a regular expression that repeats a group")
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,7 @@ def fault_of(error: BaseException) -> Fault | None:
     text = full_text(error)
     found = _VALUE_ERROR.search(text)
     if found is None:
-        return None
+        return _OVERFLOWN if _OVERFLOW.search(with_causes(error)) else None
     message = " ".join(f"[{found['code']}] {found['text']}".split())
     clause = _CLAUSE.search(text)
     if clause is None:

@@ -113,6 +113,8 @@ _LOCAL: Mapping[str, str] = {
     "spark.driver.bindAddress": "127.0.0.1",
     # Whoever is on this machine reaches Spark's ports too; they answer only who knows a secret of this process.
     "spark.authenticate": "true",
+    # A task whose stack overflows fails, and with it its query; by itself Spark would end the JVM. Full memory ends it.
+    "spark.executor.killOnFatalError.depth": "0",
     "spark.driver.memory": "1500m",
     # By itself Spark takes 16 MB at once for each sort and hash table, of a row or two, and 4 MB for each stage's plan.
     # They are full of zeros, and go at once where only full collections free them: a third of all that was allocated.

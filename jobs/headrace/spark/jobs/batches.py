@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.spark.columns import nullable
@@ -19,8 +19,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+_EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
+_ROWS_WHILE_PLANNING = "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation"
+"""It computes rows from Arrow while Spark plans. Where Java's stack overflows there, Spark never answers."""
+
+
 class JobBatches(SmallBatches):
     """Nothing is kept between batches."""
+
+    def __init__(self, session: SparkSession) -> None:
+        super().__init__(session)
+        excluded = session.conf.get(_EXCLUDED_RULES, "") or ""
+        session.conf.set(_EXCLUDED_RULES, ",".join(filter(None, (*excluded.split(","), _ROWS_WHILE_PLANNING))))
 
     def compute_few(self, name: str, make: Callable[[], DataFrame], *leaves: DataFrame) -> Materialized:
         frame = make()
