@@ -153,7 +153,7 @@ class _Lowering:
         scope = replace(scope, aliases={name.lower(): each for name, each in named if name})
         resolved = [(name, self._resolver.resolve(each, scope)) for name, each in named]
         having = self._conditions(tree.args.get("having"), scope)
-        if tree.args.get("group") or _has("aggregate", resolved, having):
+        if tree.args.get("group") or tree.args.get("having") or _has("aggregate", resolved, []):
             step, resolved, having = self._grouped(step, tree.args.get("group"), scope, resolved, having)
         step = _filtered(step, having)
         step, resolved, qualify = self._over(step, resolved, self._conditions(tree.args.get("qualify"), scope))
@@ -301,7 +301,7 @@ class _Lowering:
         for each in join.args.get("using") or ():
             both = (replace(scope, sources=sources) for sources in (scope.sources[:-1], scope.sources[-1:]))
             left, right = (self._resolver.resolve(exp.Column(this=each.copy()), one) for one in both)
-            found.append(exp.EQ(this=left, expression=right))
+            found.append(self._resolver.equality(left, right))
         return guarded(found)
 
     def _lateral(self, step: Step, lateral: exp.Lateral, scope: Scope) -> tuple[Step, Scope]:

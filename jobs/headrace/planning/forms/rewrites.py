@@ -12,11 +12,7 @@ from sqlglot.optimizer.simplify import Simplifier
 
 from headrace.planning.forms import terms, truths
 from headrace.planning.forms.durations import TypeOf
-from headrace.planning.forms.functions import FAILS
-
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
-_WIDENING = ("tinyint", "smallint", "int", "bigint", "float", "double")
-"""Types of numbers, each of which has all values of those before it, if not exactly."""
+from headrace.planning.forms.functions import noted
 
 NO_CHANGE = "no_change"
 """Marks a cast to the type that a value has anyway."""
@@ -34,19 +30,21 @@ _REPEATABLE = (
 
 def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     """A resolved node, whose parts are in one form already."""
+    return noted(_rewritten(node, type_of), type_of)
+
+
+def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     for kind, rewrite in _REWRITES:
         if isinstance(node, kind):
-            return _noted(rewrite(node), node)
+            return _described(rewrite(node), node)
     if isinstance(node, (exp.Not, exp.Connector, exp.In)):
-        return _noted(truths.in_one_form(node, type_of), node)
+        return _described(truths.in_one_form(node, type_of), node)
     if isinstance(node, exp.Cast) and type(node) in (exp.Cast, exp.TryCast):
         node.meta[NO_CHANGE] = _changes_nothing(node, type_of)
-    if type(node) is exp.Cast or isinstance(node, _COMPARISONS):
-        node.meta[FAILS] = _may_fail(node, type_of)
     return node
 
 
-def _noted(made: exp.Expr, node: exp.Expr) -> exp.Expr:
+def _described(made: exp.Expr, node: exp.Expr) -> exp.Expr:
     if made is not node:
         made.meta.update({**node.meta, **made.meta})
     return made
@@ -56,18 +54,6 @@ def _changes_nothing(cast: exp.Cast, type_of: TypeOf) -> bool:
     """A cast to the very type; fields of a struct could get other names, so only simple types count."""
     is_simple = "<" not in cast.to.sql(dialect="databricks")
     return is_simple and _is_repeatable(cast.this) and type_of(cast.this) == type_of(cast)
-
-
-def _may_fail(node: exp.Expr, type_of: TypeOf) -> bool:
-    """Whether not all values have the type that they are cast to, or compared with."""
-    if isinstance(node, exp.Cast):
-        known, to = type_of(node.this), type_of(node)
-        widens = known in _WIDENING and to in _WIDENING and _WIDENING.index(known) <= _WIDENING.index(to)
-        return not (widens or to in ("string", known) or {known, to} == {"date", "timestamp"})
-    types = {
-        type_of(each) for each in node.iter_expressions() if not isinstance(each, exp.Literal) or not each.is_string
-    }
-    return "string" in types and not types <= {"string", "void", None}
 
 
 def _is_repeatable(tree: exp.Expr) -> bool:

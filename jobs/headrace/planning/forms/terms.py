@@ -278,14 +278,22 @@ def _length(text: str) -> Length | None:
 def _plain(node: exp.Expr) -> str:
     name = type(node).__name__
     args = {part: value for part, value in node.args.items() if value not in (None, False, [])}
-    if name in _MIRRORED:
+    swaps = _may_be_swapped(node)
+    if name in _MIRRORED and swaps:
         name, args = _MIRRORED[name], {"this": args["expression"], "expression": args["this"]}
     if isinstance(node, exp.In) and all(isinstance(each, (exp.Literal, exp.Null)) for each in node.expressions):
         args["expressions"] = sorted(node.expressions, key=key)
     parts = [f"{part}={_one(value)}" for part, value in args.items()]
-    if isinstance(node, _SWAPPABLE):
+    if isinstance(node, _SWAPPABLE) and swaps:
         parts = sorted(_one(value) for value in args.values())
     return f"{name}({', '.join(parts)})"
+
+
+def _may_be_swapped(node: exp.Expr) -> bool:
+    """Whether both sides are always asked: Spark asks the second only if the first is not null."""
+    sides = [each.unnest() for each in node.iter_expressions()]
+    never_null = isinstance(node, exp.NullSafeEQ) or any(isinstance(each, exp.Literal) for each in sides)
+    return never_null or not any(map(may_fail, sides))
 
 
 def _one(value: Any) -> str:

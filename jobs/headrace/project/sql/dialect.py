@@ -128,6 +128,14 @@ class _AsWritten(_Parser):
     FUNCTION_PARSERS: ClassVar = {
         name: read for name, read in DatabricksParser.FUNCTION_PARSERS.items() if name in _SPELLED
     }
+    UNARY_PARSERS: ClassVar = {**DatabricksParser.UNARY_PARSERS, TokenType.PLUS: lambda self: _plus(self)}
+
+
+def _plus(parser: DatabricksParser) -> exp.Expr:
+    """A plus before a value, which sqlglot drops: it makes a number of a text."""
+    value = parser._parse_unary()
+    is_number = isinstance(value, exp.Literal) and not value.is_string
+    return value if value is not None and is_number else exp.Anonymous(this="positive", expressions=[value])
 
 
 def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written: bool = False) -> Statement:
