@@ -425,6 +425,7 @@ TYPED = (
     ("to_date(t)", "date"),
     ("date_add(date(t), 1)", "date"),
     ("trunc(t, 'month')", "date"),
+    ("abs(n)", "bigint"),
     ("sqrt(n)", "double"),
     ("power(i, 2)", "double"),
     ("year(t)", "int"),
@@ -452,7 +453,7 @@ AGGREGATED_TYPED = (
     ("corr(i, j)", "double"),
 )
 UNTYPED = (
-    *("concat(a, a)", "e / 2", "greatest(n, d)", "avg(e)", "date(t) + interval 1 hour"),
+    *("abs(s)", "concat(a, a)", "e / 2", "greatest(n, d)", "avg(e)", "date(t) + interval 1 hour"),
     *("datediff(hour, t, t)", "date_add(hour, 1, t)", "9223372036854775808", "-2147483648"),
     *("upper(s collate utf8_lcase)", "concat(s, s collate unicode)", "initcap(s collate unicode_ci)"),
 )
