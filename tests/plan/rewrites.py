@@ -46,6 +46,18 @@ ALIKE = (
     ("struct(i)", "struct((i))"),
     ("t + interval 1 day", "t + interval 24 hours"),
     ("t + interval 2 minutes", "t + interval 120 seconds"),
+    ("t + interval 1 week", "t + interval 7 days"),
+    ("date(t) + interval 1 week", "date(t) + interval 7 days"),
+    ("len(s)", "length(s)"),
+    ("char_length(s)", "character_length(s)"),
+    ("sum(i) over (order by j)", "sum(i) over (order by j range between unbounded preceding and current row)"),
+    ("sum(i) over (order by j)", "sum(i) over (order by j RANGE UNBOUNDED PRECEDING)"),
+    ("last(i) over (order by j, n)", "last(i) over (order by j, n range unbounded preceding)"),
+    (
+        "sum(i) over (partition by j)",
+        "sum(i) over (partition by j rows between unbounded preceding and unbounded following)",
+    ),
+    ("sum(i) over (order by n rows 1 preceding)", "sum(i) over (order by n rows between 1 preceding and CURRENT ROW)"),
     ("t - t > interval 1 minute", "t - t > interval 60 seconds"),
     ("not (i > j)", "i <= j"),
     ("not (d >= i)", "d < i"),
@@ -235,6 +247,7 @@ QUERIES_REFUSED = (
     "select s = s like 'a' as v from p",
     "select s = x between 1 and 2 as v from p",
     "select x between 1 and k = 2 as v from p",
+    "select cast('2026-01-01' as timestamp without time zone) as v from p",
 )
 """Queries that Spark reads in another way than sqlglot does."""
 _UNITED = "select k, x as v, _arrival from p union all select k, y as v, _arrival from q"
@@ -393,6 +406,9 @@ OTHERS = (
         "cast(interval 1 hour + interval 2 hours as string)",
         "cast(interval 60 minutes + interval 120 minutes as string)",
     ),
+    ("date(t) + interval 1 week", "date(t) + interval 168 hours"),
+    ("sum(i) over (order by j)", "sum(i) over (order by j rows unbounded preceding)"),
+    ("sum(i) over (order by j)", "sum(i) over (order by j rows between unbounded preceding and unbounded following)"),
     ("sum(i)", "sum(distinct i)"),
     ("count(i)", "count(1)"),
     ("count(distinct 1)", "count(1)"),

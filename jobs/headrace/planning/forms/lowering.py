@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -35,6 +36,7 @@ from headrace.project.model import LANDING_COLUMNS, Input, Model
 from headrace.project.sql.selects import conjuncts
 
 _MOST_STEPS = 300
+_WITHOUT_ZONE = re.compile(r"without\s+time\s+zone", re.IGNORECASE)
 
 # Parts of a node that are understood; any other could change the query's meaning.
 _SELECT = (
@@ -128,6 +130,8 @@ class _Lowering:
 
     def _model_rows(self, model: Model, moves: bool) -> Rows:
         statement = parsed(model.text, model.path)
+        if _WITHOUT_ZONE.search(statement.text):
+            raise NotUnderstood("`timestamp without time zone`", Place(statement.path))  # sqlglot drops the zone
         self._clauses |= {statement.place(clause[0].start) for clause in statement.left_out}
         return self._query(statement.tree, Scope(File(statement, model.inputs, moves)))
 

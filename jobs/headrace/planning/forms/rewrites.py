@@ -17,6 +17,7 @@ from headrace.planning.forms.functions import noted
 NO_CHANGE = "no_change"
 """Marks a cast to the type that a value has anyway."""
 
+_UNBOUNDED = {"start": "unbounded", "start_side": "preceding"}
 _SYNONYMS = {
     "array_agg": "collect_list", "every": "bool_and", "first_value": "first", "last_value": "last",
     "mean": "avg", "some": "bool_or", "std": "stddev_samp", "stddev": "stddev_samp", "variance": "var_samp",
@@ -108,6 +109,23 @@ def _is_same_length(length: exp.Expr, slide: exp.Expr) -> bool:
     return are_texts and terms.seconds(length.name) == terms.seconds(slide.name)
 
 
+def _window(node: exp.Expr) -> exp.Expr:
+    """A window without the frame that it has anyway: up to the current row if it has an order, else the whole."""
+    whole = {"kind": "rows", **_UNBOUNDED, "end": "unbounded", "end_side": "following"}
+    usual = {"kind": "range", **_UNBOUNDED, "end": "current row"} if node.args.get("order") else whole
+    spec = node.args.get("spec")
+    if spec is None or {part: value for part, value in spec.args.items() if value} != usual:
+        return node
+    return exp.Window(**{part: value for part, value in node.args.items() if part != "spec"})
+
+
+def _frame(node: exp.Expr) -> exp.Expr:
+    """Words without case; a frame ends at the current row unless it says where."""
+    given = {part: value for part, value in node.args.items() if value}
+    words = {part: value.lower() for part, value in given.items() if isinstance(value, str)}
+    return exp.WindowSpec(**{"end": "current row", **given, **words})
+
+
 def _lambda(node: exp.Expr) -> exp.Expr:
     """A function of values whose arguments have numbers, counted from inside: their names mean nothing."""
     depth = 1 + max((each.meta["depth"] for each in node.find_all(exp.Lambda) if "depth" in each.meta), default=0)
@@ -147,5 +165,7 @@ _REWRITES: tuple[tuple[type[exp.Expr], Callable[[exp.Expr], exp.Expr]], ...] = (
     (exp.If, _conditional),
     (exp.Case, _case),
     (exp.Lambda, _lambda),
+    (exp.WindowSpec, _frame),
+    (exp.Window, _window),
     (exp.Anonymous, _call),
 )

@@ -21,7 +21,10 @@ _LONG = 300
 _SWAPPABLE = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.Add, exp.Mul)
 _MIRRORED = {"GT": "LT", "GTE": "LTE"}
 WINDOWS = ("window", "session_window")
-_SECONDS = {"microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "minute": 60, "hour": 3600, "day": 86400}
+_SECONDS = {
+    **{"microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "minute": 60, "hour": 3600},
+    **{"day": 86400, "week": 7 * 86400},
+}
 
 
 @dataclass(frozen=True)
@@ -272,7 +275,7 @@ def _length(text: str) -> Length | None:
     if not words or not plain or len(numbers) != len(units):
         return None
     total = sum(float(number) * _SECONDS[unit] for number, unit in zip(numbers, units, strict=True))
-    return Length(f"{total:.6f}", frozenset(units))
+    return Length(f"{total:.6f}", frozenset("day" if each == "week" else each for each in units))
 
 
 def _plain(node: exp.Expr) -> str:
