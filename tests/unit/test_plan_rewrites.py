@@ -12,6 +12,7 @@ import pytest
 from headrace.planning.declared import Declared
 from headrace.planning.forms import normal, unions
 from headrace.planning.forms.lowering import lower
+from headrace.planning.forms.scope import NotUnderstood
 from headrace.planning.forms.terms import Atom, Term
 from headrace.planning.forms.types import of_atoms, type_of
 from headrace.project.sql import sqltext
@@ -26,6 +27,8 @@ from tests.plan.rewrites import (
     QUERIED,
     QUERIES_ALIKE,
     QUERIES_OTHER,
+    QUERIES_REFUSED,
+    QUERIES_UNCERTAIN,
     TABLES,
     TOPICS,
     TYPED,
@@ -99,9 +102,15 @@ def test_queries_with_the_same_rows_are_the_same(one: str, other: str, sided: Si
     assert normal.same(sided(one), sided(other))
 
 
-@pytest.mark.parametrize(("one", "other"), [*QUERIES_OTHER, *UNIONS_OTHER, *UNIONS_UNCERTAIN])
+@pytest.mark.parametrize(("one", "other"), [*QUERIES_OTHER, *QUERIES_UNCERTAIN, *UNIONS_OTHER, *UNIONS_UNCERTAIN])
 def test_queries_with_other_rows_are_others(one: str, other: str, sided: Sided) -> None:
     assert not normal.same(sided(one), sided(other))
+
+
+@pytest.mark.parametrize("query", QUERIES_REFUSED)
+def test_what_spark_may_read_otherwise_is_not_judged(query: str, sided: Sided) -> None:
+    with pytest.raises(NotUnderstood):
+        sided(query)
 
 
 @pytest.mark.parametrize(("one", "other"), OTHERS)

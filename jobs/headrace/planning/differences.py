@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from headrace.errors import Place
 from headrace.planning.forms.columns import DELAY
+from headrace.planning.forms.functions import FAILS
 from headrace.planning.forms.scope import with_children
 from headrace.planning.forms.steps import MADE, Form, Step
 from headrace.planning.forms.terms import WINDOWS, Term, atoms, every, in_order, key, outside_queries
@@ -104,7 +105,7 @@ def is_folded(sides: Sides, table: str, columns: Collection[str]) -> bool:
 def may_fail(sides: Sides, columns: Collection[str]) -> bool:
     """Whether some columns are made by expressions that can raise an error, which `on_error` may let drop a row."""
     terms = [form.columns[name] for form in (sides.old, sides.new) for name in columns if name in form.columns]
-    return any(not isinstance(node, _NEVER_FAIL) for term in terms for node in every(term.tree))
+    return any(not isinstance(node, _NEVER_FAIL) or node.meta.get(FAILS) for term in terms for node in every(term.tree))
 
 
 def _filters_of(form: Form, other: Form) -> list[tuple[Step, Term]]:

@@ -21,6 +21,9 @@ _NAMES = Parser.TABLE_ALIAS_TOKENS - {TokenType.NULL, TokenType.TRUE, TokenType.
 _BEFORE, _AFTER = (TokenType.L_PAREN, TokenType.COMMA), (TokenType.R_PAREN, TokenType.COMMA)
 """What stands around an argument that is only a name."""
 
+_BEFORE_NAMES = (TokenType.ALIAS, TokenType.DOT, TokenType.COLON)
+"""What is followed by a name; `:` also is what follows the name of a field in a type."""
+
 Span = tuple[Place, Place]
 """The first and the last word of some text."""
 
@@ -99,7 +102,8 @@ def _is_name(before: Token | None, token: Token, after: Token | None) -> bool:
     if token.token_type is TokenType.VAR:
         return ahead is not TokenType.L_PAREN
     is_alone = behind in _BEFORE and ahead in _AFTER
-    return token.token_type in _NAMES and (is_alone or behind in (TokenType.ALIAS, TokenType.DOT))
+    is_named = behind in _BEFORE_NAMES or ahead is TokenType.COLON
+    return token.token_type in _NAMES and (is_alone or is_named)
 
 
 def _stretches(old: Statement, new: Statement) -> Iterator[Stretch]:

@@ -22,6 +22,9 @@ def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
         if length is None:
             continue
         others = [other for other in parts if other is not each]
-        is_free = isinstance(node, _COMPARED) or any(type_of(other) == "timestamp" for other in others)
+        types = {type_of(other) for other in others}
+        is_free = isinstance(node, _COMPARED) or "timestamp" in types
+        if not is_free and types != {"date"}:
+            continue  # perhaps another interval: the result has the units of both
         each.meta["length"] = f"{length.seconds} {'days' if length.units == {'day'} and not is_free else 'seconds'}"
     return node

@@ -1,5 +1,9 @@
 """Spark's functions that make one row of many, or many of one, and those that may fail."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
 from sqlglot import exp
 
 # fmt: off
@@ -51,18 +55,109 @@ _NEVER_FAILING = frozenset(
     )
 )
 """Functions that give a value or null for any arguments of the right types."""
+
+_CONVERTING = frozenset(
+    (
+        "abs", "add_months", "date_add", "date_diff", "date_format", "date_sub", "date_trunc", "dateadd", "datediff",
+        "day", "dayofmonth", "dayofweek", "dayofyear", "exp", "floor", "hour", "isnan", "last_day", "ln", "log10",
+        "make_dt_interval", "make_interval", "minute", "month", "months_between", "nullifzero", "quarter", "round",
+        "second", "sign", "sqrt", "timestamp_micros", "timestamp_millis", "timestamp_seconds", "timestampadd",
+        "timestampdiff", "unix_date", "unix_micros", "unix_millis", "unix_seconds", "weekday", "weekofyear", "year",
+        "zeroifnull",
+    )
+)
+"""Those of them that read a text as a number or a time, which not every text is."""
+
+_MIXING = frozenset(("array", "array_contains", "equal_null", "greatest", "ifnull", "least", "nullif", "nvl", "nvl2"))
+"""Those that make texts and other values one type."""
 # fmt: on
 
 _FAILING = (exp.Bracket, exp.Div, exp.IntDiv, exp.Mod)
+_DIVISIONS = (exp.Div, exp.IntDiv, exp.Mod)
+_ARITHMETIC = (
+    *(exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot),
+    *(exp.BitwiseLeftShift, exp.BitwiseRightShift, *_DIVISIONS),
+)
+_CONVERTING_NODES = (*_ARITHMETIC, exp.Abs, exp.Ceil, exp.Floor, exp.Extract)
+_MIXING_NODES = (
+    *(exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In),
+    *(exp.Case, exp.Coalesce),
+)
+_PATTERNS = (exp.Like, exp.ILike, exp.RegexpLike)
+_WIDENING = ("tinyint", "smallint", "int", "bigint", "float", "double")
+"""Types of numbers, each of which has all values of those before it, if not exactly."""
+
 FAILS = "fails"
-"""Marks a cast or a comparison of types that not all values have in common."""
+"""Notes whether a node itself may raise an error, whatever may be below it."""
+
+
+def noted(tree: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> exp.Expr:
+    """The tree, whose nodes know whether they may raise an error for some row."""
+    if "atom" not in tree.meta and FAILS not in tree.meta:
+        for each in tree.iter_expressions():
+            noted(each, type_of)
+        tree.meta[FAILS] = _fails(tree, type_of)
+    return tree
 
 
 def may_fail(tree: exp.Expr) -> bool:
     """Whether an expression may raise an error for some row; numbers that are too large do not count."""
     if "atom" in tree.meta:
         return False
-    name = tree.name.lower() if isinstance(tree, exp.Anonymous) else ""
-    if name and name not in _NEVER_FAILING and not name.startswith("try_"):
-        return True
-    return isinstance(tree, _FAILING) or bool(tree.meta.get(FAILS)) or any(map(may_fail, tree.iter_expressions()))
+    fails = tree.meta.get(FAILS)
+    return (isinstance(tree, _FAILING) or _is_unknown(tree) if fails is None else bool(fails)) or any(
+        map(may_fail, tree.iter_expressions())
+    )
+
+
+def _fails(node: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> bool:
+    if type(node) is exp.Cast:
+        return _is_narrowing(type_of(node.this), type_of(node))
+    name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
+    values = [each for each in _values(node) if not (isinstance(each, exp.Literal) and each.is_string)]
+    texts = [each for each in values if _may_be_text(each, type_of)]
+    if name in _CONVERTING or isinstance(node, _CONVERTING_NODES):
+        return bool(texts) or (isinstance(node, _DIVISIONS) and not _is_number(node.expression))
+    if name in _MIXING or isinstance(node, _MIXING_NODES):
+        return bool(texts) and any(_is_no_text(type_of(each)) for each in values)
+    if isinstance(node, _PATTERNS) or name == "regexp_like":
+        return not isinstance([*node.iter_expressions()][1].unnest(), exp.Literal)
+    return isinstance(node, exp.Bracket) or _is_unknown(node)
+
+
+def _values(node: exp.Expr) -> Iterator[exp.Expr]:
+    """What a node makes one type of, or compares; a CASE gives one of several values."""
+    for each in node.iter_expressions():
+        inner = each.unnest()
+        yield from [inner.args["true"]] if isinstance(inner, exp.If) and isinstance(node, exp.Case) else [inner]
+
+
+def _is_unknown(node: exp.Expr) -> bool:
+    name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
+    return bool(name) and name not in _NEVER_FAILING and not name.startswith("try_")
+
+
+def _is_narrowing(known: str | None, to: str | None) -> bool:
+    """Whether not all values of a type are some of another one."""
+    widens = known in _WIDENING and to in _WIDENING and _WIDENING.index(known) <= _WIDENING.index(to)
+    return not (widens or to in ("string", known) or {known, to} == {"date", "timestamp"})
+
+
+def _may_be_text(tree: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> bool:
+    """Whether a value may be a text; the types of stored columns are known once a query has run."""
+    known, atom = type_of(tree), tree.meta.get("atom")
+    if known is not None:
+        return known == "string"
+    if atom is not None:
+        return any(_may_be_text(each.unnest(), type_of) for each in atom.made_of)
+    return not isinstance(tree, (*_ARITHMETIC, exp.Interval, exp.Literal, exp.Sum, exp.Predicate))
+
+
+def _is_no_text(known: str | None) -> bool:
+    """Whether values are of a type that Spark makes of texts."""
+    return known not in (None, "string", "void") and not str(known).startswith(("struct<", "array<", "map<"))
+
+
+def _is_number(tree: exp.Expr) -> bool:
+    """Whether a divisor is a number that is not zero."""
+    return isinstance(tree, exp.Literal) and not tree.is_string and any(digit in "123456789" for digit in tree.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -35,6 +36,7 @@ from headrace.project.model import LANDING_COLUMNS, Input, Model
 from headrace.project.sql.selects import conjuncts
 
 _MOST_STEPS = 300
+_WITHOUT_ZONE = re.compile(r"without\s+time\s+zone", re.IGNORECASE)
 
 # Parts of a node that are understood; any other could change the query's meaning.
 _SELECT = (
@@ -128,6 +130,8 @@ class _Lowering:
 
     def _model_rows(self, model: Model, moves: bool) -> Rows:
         statement = parsed(model.text, model.path)
+        if _WITHOUT_ZONE.search(statement.text):
+            raise NotUnderstood("`timestamp without time zone`", Place(statement.path))  # sqlglot drops the zone
         self._clauses |= {statement.place(clause[0].start) for clause in statement.left_out}
         return self._query(statement.tree, Scope(File(statement, model.inputs, moves)))
 
@@ -153,7 +157,7 @@ class _Lowering:
         scope = replace(scope, aliases={name.lower(): each for name, each in named if name})
         resolved = [(name, self._resolver.resolve(each, scope)) for name, each in named]
         having = self._conditions(tree.args.get("having"), scope)
-        if tree.args.get("group") or _has("aggregate", resolved, having):
+        if tree.args.get("group") or tree.args.get("having") or _has("aggregate", resolved, []):
             step, resolved, having = self._grouped(step, tree.args.get("group"), scope, resolved, having)
         step = _filtered(step, having)
         step, resolved, qualify = self._over(step, resolved, self._conditions(tree.args.get("qualify"), scope))
@@ -301,7 +305,7 @@ class _Lowering:
         for each in join.args.get("using") or ():
             both = (replace(scope, sources=sources) for sources in (scope.sources[:-1], scope.sources[-1:]))
             left, right = (self._resolver.resolve(exp.Column(this=each.copy()), one) for one in both)
-            found.append(exp.EQ(this=left, expression=right))
+            found.append(self._resolver.equality(left, right))
         return guarded(found)
 
     def _lateral(self, step: Step, lateral: exp.Lateral, scope: Scope) -> tuple[Step, Scope]:

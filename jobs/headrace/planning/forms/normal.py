@@ -31,6 +31,11 @@ _NAME = re.compile(r"[\w']+")
 _INNER = ("inner", "cross")
 _OF_EACH_ROW = ("left", "left semi", "left anti", "semi", "anti")
 
+_WRAPPERS = (exp.Filter, exp.Distinct)
+_COMMUTATIVE = (exp.Count, exp.Min, exp.Max, exp.Sum, exp.ArgMax, exp.ArgMin)
+_UNORDERED = ("approx_count_distinct", "avg", "bit_and", "bit_or", "bit_xor", "bool_and", "bool_or", "try_sum")
+"""Aggregates that are the same in whatever order they get their rows, apart from the last digits of fractions."""
+
 _MOVABLE = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Cast, exp.DataType, exp.Dot),
     *(exp.DataTypeParam, exp.Predicate, exp.Connector, exp.Not, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div),
@@ -59,13 +64,35 @@ def same(old: Side, new: Side) -> bool:
     enough, they are numbered by what each of them does in the query. That takes the time of many forms, so it is not
     asked of texts that do not even consist of the same words.
     """
+    goes_by_order = any(_goes_by_order(each.form) for each in (old, new))
     if _words(old.form) == _words(new.form):
-        return True
-    if _letters(old.form) != _letters(new.form):
+        return not goes_by_order or _scanned(old.form) == _scanned(new.form)
+    if goes_by_order or _letters(old.form) != _letters(new.form):
         return False
     sorts = all(each.is_free(each.form) for each in (old, new))
     one, other = partial(old.lowered, sorts), partial(new.lowered, sorts)
     return _words(one(_numbers(one))) == _words(other(_numbers(other)))
+
+
+def _goes_by_order(form: Form) -> bool:
+    """Whether an aggregate depends on the order of its rows, which joins in another order may change."""
+    return any(not _is_commutative(made) for made in _aggregates(form))
+
+
+def _aggregates(form: Form) -> Iterator[exp.Expr]:
+    found = (atom for step in form.root.every() for each in step.parts.get("aggregates", ()) for atom in each.atoms)
+    yield from (made for atom in found for made in atom.made_of)
+
+
+def _is_commutative(made: exp.Expr) -> bool:
+    """Whether an aggregate is the same in whatever order; one that picks a row does so by `_arrival`."""
+    while isinstance(made, _WRAPPERS):
+        made = made.this
+    return isinstance(made, _COMMUTATIVE) or (isinstance(made, exp.Anonymous) and made.name.lower() in _UNORDERED)
+
+
+def _scanned(form: Form) -> list[str]:
+    return [step.name for step in form.scans]
 
 
 def _letters(form: Form) -> Counter[str]:

@@ -12,15 +12,12 @@ from sqlglot.optimizer.simplify import Simplifier
 
 from headrace.planning.forms import terms, truths
 from headrace.planning.forms.durations import TypeOf
-from headrace.planning.forms.functions import FAILS
-
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
-_WIDENING = ("tinyint", "smallint", "int", "bigint", "float", "double")
-"""Types of numbers, each of which has all values of those before it, if not exactly."""
+from headrace.planning.forms.functions import noted
 
 NO_CHANGE = "no_change"
 """Marks a cast to the type that a value has anyway."""
 
+_UNBOUNDED = {"start": "unbounded", "start_side": "preceding"}
 _SYNONYMS = {
     "array_agg": "collect_list", "every": "bool_and", "first_value": "first", "last_value": "last",
     "mean": "avg", "some": "bool_or", "std": "stddev_samp", "stddev": "stddev_samp", "variance": "var_samp",
@@ -34,19 +31,21 @@ _REPEATABLE = (
 
 def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     """A resolved node, whose parts are in one form already."""
+    return noted(_rewritten(node, type_of), type_of)
+
+
+def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     for kind, rewrite in _REWRITES:
         if isinstance(node, kind):
-            return _noted(rewrite(node), node)
+            return _described(rewrite(node), node)
     if isinstance(node, (exp.Not, exp.Connector, exp.In)):
-        return _noted(truths.in_one_form(node, type_of), node)
+        return _described(truths.in_one_form(node, type_of), node)
     if isinstance(node, exp.Cast) and type(node) in (exp.Cast, exp.TryCast):
         node.meta[NO_CHANGE] = _changes_nothing(node, type_of)
-    if type(node) is exp.Cast or isinstance(node, _COMPARISONS):
-        node.meta[FAILS] = _may_fail(node, type_of)
     return node
 
 
-def _noted(made: exp.Expr, node: exp.Expr) -> exp.Expr:
+def _described(made: exp.Expr, node: exp.Expr) -> exp.Expr:
     if made is not node:
         made.meta.update({**node.meta, **made.meta})
     return made
@@ -56,18 +55,6 @@ def _changes_nothing(cast: exp.Cast, type_of: TypeOf) -> bool:
     """A cast to the very type; fields of a struct could get other names, so only simple types count."""
     is_simple = "<" not in cast.to.sql(dialect="databricks")
     return is_simple and _is_repeatable(cast.this) and type_of(cast.this) == type_of(cast)
-
-
-def _may_fail(node: exp.Expr, type_of: TypeOf) -> bool:
-    """Whether not all values have the type that they are cast to, or compared with."""
-    if isinstance(node, exp.Cast):
-        known, to = type_of(node.this), type_of(node)
-        widens = known in _WIDENING and to in _WIDENING and _WIDENING.index(known) <= _WIDENING.index(to)
-        return not (widens or to in ("string", known) or {known, to} == {"date", "timestamp"})
-    types = {
-        type_of(each) for each in node.iter_expressions() if not isinstance(each, exp.Literal) or not each.is_string
-    }
-    return "string" in types and not types <= {"string", "void", None}
 
 
 def _is_repeatable(tree: exp.Expr) -> bool:
@@ -122,6 +109,23 @@ def _is_same_length(length: exp.Expr, slide: exp.Expr) -> bool:
     return are_texts and terms.seconds(length.name) == terms.seconds(slide.name)
 
 
+def _window(node: exp.Expr) -> exp.Expr:
+    """A window without the frame that it has anyway: up to the current row if it has an order, else the whole."""
+    whole = {"kind": "rows", **_UNBOUNDED, "end": "unbounded", "end_side": "following"}
+    usual = {"kind": "range", **_UNBOUNDED, "end": "current row"} if node.args.get("order") else whole
+    spec = node.args.get("spec")
+    if spec is None or {part: value for part, value in spec.args.items() if value} != usual:
+        return node
+    return exp.Window(**{part: value for part, value in node.args.items() if part != "spec"})
+
+
+def _frame(node: exp.Expr) -> exp.Expr:
+    """Words without case; a frame ends at the current row unless it says where."""
+    given = {part: value for part, value in node.args.items() if value}
+    words = {part: value.lower() for part, value in given.items() if isinstance(value, str)}
+    return exp.WindowSpec(**{"end": "current row", **given, **words})
+
+
 def _lambda(node: exp.Expr) -> exp.Expr:
     """A function of values whose arguments have numbers, counted from inside: their names mean nothing."""
     depth = 1 + max((each.meta["depth"] for each in node.find_all(exp.Lambda) if "depth" in each.meta), default=0)
@@ -161,5 +165,7 @@ _REWRITES: tuple[tuple[type[exp.Expr], Callable[[exp.Expr], exp.Expr]], ...] = (
     (exp.If, _conditional),
     (exp.Case, _case),
     (exp.Lambda, _lambda),
+    (exp.WindowSpec, _frame),
+    (exp.Window, _window),
     (exp.Anonymous, _call),
 )

@@ -16,7 +16,7 @@ from headrace.planning.forms.durations import TypeOf
 from headrace.planning.forms.steps import Step
 from headrace.planning.forms.terms import Atom, short
 from headrace.project.model import Input
-from headrace.project.sql import dialect
+from headrace.project.sql import dialect, precedence
 from headrace.project.sql.dialect import Statement
 
 Columns = Mapping[str, exp.Expr]
@@ -90,6 +90,8 @@ class Resolver:
             return copied(node)
         if isinstance(node, (exp.Star, exp.Column)) and node.is_star and not isinstance(node.parent, exp.Count):
             raise scope.unsupported(node, "`*` as an argument")
+        if not precedence.is_certain(node):
+            raise scope.unsupported(node, "an operator in another one without brackets")
         if isinstance(node, exp.Column):
             return self._column(node, scope)
         if isinstance(node, exp.Placeholder):
@@ -104,6 +106,10 @@ class Resolver:
         made = with_children(placed(node, scope.file.statement), lambda child: self.resolve(child, scope))
         made = members.named(durations.in_one_form(variables.listed(made), self._type), self._declared, self._type)
         return rewrites.in_one_form(made, self._type)
+
+    def equality(self, one: exp.Expr, other: exp.Expr) -> exp.Expr:
+        """Two resolved expressions as USING compares them."""
+        return rewrites.in_one_form(exp.EQ(this=one, expression=other), self._type)
 
     def _column(self, node: exp.Column, scope: Scope) -> exp.Expr:
         first, *rest = (part for part in node.parts if isinstance(part, exp.Identifier))
@@ -281,10 +287,29 @@ def _with_names(node: exp.Expr, scope: Scope) -> exp.Expr:
         if each.is_star:
             fields += [_field(name, tree) for name, tree in starred(each, scope)]
         else:
-            fields.append(_field(each.name, each) if isinstance(each, exp.Column) else each)
+            fields.append(_named_field(each))
     made = type(node)(**{**node.args, "expressions": fields})
     made.meta.update(node.meta)
     return made
+
+
+def _named_field(node: exp.Expr) -> exp.Expr:
+    """A field with its name. sqlglot numbers each that no alias names, also members, and columns in brackets."""
+    is_numbered = isinstance(node, exp.PropertyEQ) and "start" not in node.this.meta
+    value = node.expression if is_numbered else node
+    name = _last_name(value.unnest())
+    return _field(name, value) if name else node
+
+
+def _last_name(node: exp.Expr) -> str:
+    """The name that Spark takes for a field from a column, a member or an entry; none from any other expression."""
+    if isinstance(node, (exp.Column, exp.Identifier)):  # an argument of a lambda is only a name
+        return node.name
+    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
+        return node.expression.name
+    if isinstance(node, exp.Bracket) and len(node.expressions) == 1 and node.expressions[0].is_string:
+        return str(node.expressions[0].name)
+    return ""
 
 
 def _field(name: str, value: exp.Expr) -> exp.Expr:

@@ -21,7 +21,10 @@ _LONG = 300
 _SWAPPABLE = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.Add, exp.Mul)
 _MIRRORED = {"GT": "LT", "GTE": "LTE"}
 WINDOWS = ("window", "session_window")
-_SECONDS = {"microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "minute": 60, "hour": 3600, "day": 86400}
+_SECONDS = {
+    **{"microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "minute": 60, "hour": 3600},
+    **{"day": 86400, "week": 7 * 86400},
+}
 
 
 @dataclass(frozen=True)
@@ -272,20 +275,28 @@ def _length(text: str) -> Length | None:
     if not words or not plain or len(numbers) != len(units):
         return None
     total = sum(float(number) * _SECONDS[unit] for number, unit in zip(numbers, units, strict=True))
-    return Length(f"{total:.6f}", frozenset(units))
+    return Length(f"{total:.6f}", frozenset("day" if each == "week" else each for each in units))
 
 
 def _plain(node: exp.Expr) -> str:
     name = type(node).__name__
     args = {part: value for part, value in node.args.items() if value not in (None, False, [])}
-    if name in _MIRRORED:
+    swaps = _may_be_swapped(node)
+    if name in _MIRRORED and swaps:
         name, args = _MIRRORED[name], {"this": args["expression"], "expression": args["this"]}
     if isinstance(node, exp.In) and all(isinstance(each, (exp.Literal, exp.Null)) for each in node.expressions):
         args["expressions"] = sorted(node.expressions, key=key)
     parts = [f"{part}={_one(value)}" for part, value in args.items()]
-    if isinstance(node, _SWAPPABLE):
+    if isinstance(node, _SWAPPABLE) and swaps:
         parts = sorted(_one(value) for value in args.values())
     return f"{name}({', '.join(parts)})"
+
+
+def _may_be_swapped(node: exp.Expr) -> bool:
+    """Whether both sides are always asked: Spark asks the second only if the first is not null."""
+    sides = [each.unnest() for each in node.iter_expressions()]
+    never_null = isinstance(node, exp.NullSafeEQ) or any(isinstance(each, exp.Literal) for each in sides)
+    return never_null or not any(map(may_fail, sides))
 
 
 def _one(value: Any) -> str:

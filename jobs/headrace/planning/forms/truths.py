@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from headrace.planning.forms import terms
 from headrace.planning.forms.durations import TypeOf
-from headrace.planning.forms.functions import may_fail
+from headrace.planning.forms.functions import may_fail, noted
 
 _DENIED: tuple[tuple[type[exp.Binary], type[exp.Binary]], ...] = (
     (exp.GT, exp.LTE),
@@ -37,7 +37,7 @@ def _denied(node: exp.Not, type_of: TypeOf) -> exp.Expr:
     inner = node.this.unnest()
     for kind, opposite in _DENIED:
         if type(inner) is kind:
-            return opposite(this=inner.this, expression=inner.expression)
+            return noted(opposite(this=inner.this, expression=inner.expression), type_of)
     if isinstance(inner, exp.Not):
         found: exp.Expr = inner.this.unnest()
         return found if type_of(found) == "boolean" else node
@@ -50,7 +50,7 @@ def _denied(node: exp.Not, type_of: TypeOf) -> exp.Expr:
 
 def _joined(node: exp.And | exp.Or, type_of: TypeOf) -> exp.Expr:
     """`a = 1 or a = 2` is `a in (1, 2)`, and `a <> 1 and a <> 2` is `a not in (1, 2)`."""
-    if may_fail(node):
+    if any(map(may_fail, node.iter_expressions())):
         return node
     found: dict[str, list[exp.Expr]] = {}
     others: list[exp.Expr] = []
@@ -103,8 +103,8 @@ def _membership(of: exp.Expr, values: Sequence[exp.Expr], type_of: TypeOf) -> ex
     if not fits or not all(each.is_string or each.name.isdecimal() for each in literals):
         return None
     if len(literals) == 1:
-        return exp.EQ(this=of, expression=literals[0])
-    return exp.In(this=of, expressions=literals)
+        return noted(exp.EQ(this=of, expression=literals[0]), type_of)
+    return noted(exp.In(this=of, expressions=literals), type_of)
 
 
 def _is_repeatable(tree: exp.Expr) -> bool:

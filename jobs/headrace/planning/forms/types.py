@@ -46,7 +46,7 @@ _WITH_UNITS = ("date_add", "datediff")
 
 CERTAIN = frozenset(_TYPES_OF_CALLS.keys() - {"current_date", "current_timestamp", "now"})
 """Functions that give the same value for the same arguments."""
-_WRAPPERS = (exp.Window, exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.ArgMax, exp.ArgMin, exp.Abs)
+_WRAPPERS = (exp.Window, exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.ArgMax, exp.ArgMin)
 
 
 def canonical(type_: str) -> str:
@@ -92,6 +92,8 @@ def type_of(tree: exp.Expr, column: TypeOf) -> str | None:
         return "int"
     if isinstance(tree, (*_OF_ARGUMENT, *_WRAPPERS)):
         return type_of(tree.this, column)
+    if isinstance(tree, exp.Abs):  # of a text it is a number
+        return found if (found := type_of(tree.this, column)) in _NUMBERS else None
     if isinstance(tree, exp.Dot):
         return _member(type_of(tree.this, column), tree.expression.name)
     return _computed(tree, column)

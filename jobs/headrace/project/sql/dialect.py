@@ -46,9 +46,9 @@ UNITS = frozenset((*_UNIT_NAMES, *(f"{name}S" for name in _UNIT_NAMES)))
 
 # fmt: off
 _MEANT = frozenset((
-    "ABS", "ARRAY_JOIN", "ARRAYS_ZIP", "COALESCE", "CONCAT", "CONCAT_WS", "COUNT", "COUNT_IF", "DENSE_RANK", "IF",
-    "IFNULL", "LAG", "LCASE", "LEAD", "LENGTH", "LOWER", "MAX", "MIN", "NAMED_STRUCT", "NVL", "RANK", "ROW_NUMBER",
-    "SIZE", "STRUCT", "SUM", "TO_JSON", "UCASE", "UPPER",
+    "ABS", "ARRAYS_ZIP", "ARRAY_JOIN", "CHARACTER_LENGTH", "CHAR_LENGTH", "COALESCE", "CONCAT", "CONCAT_WS", "COUNT",
+    "COUNT_IF", "DENSE_RANK", "IF", "IFNULL", "LAG", "LCASE", "LEAD", "LEN", "LENGTH", "LOWER", "MAX", "MIN",
+    "NAMED_STRUCT", "NVL", "RANK", "ROW_NUMBER", "SIZE", "STRUCT", "SUM", "TO_JSON", "UCASE", "UPPER",
 ))
 """Functions of which sqlglot may make more than a name and arguments."""
 
@@ -129,6 +129,14 @@ class _AsWritten(_Parser):
     FUNCTION_PARSERS: ClassVar = {
         name: read for name, read in DatabricksParser.FUNCTION_PARSERS.items() if name in _SPELLED
     }
+    UNARY_PARSERS: ClassVar = {**DatabricksParser.UNARY_PARSERS, TokenType.PLUS: lambda self: _plus(self)}
+
+
+def _plus(parser: DatabricksParser) -> exp.Expr:
+    """A plus before a value, which sqlglot drops: it makes a number of a text."""
+    value = parser._parse_unary()
+    is_number = isinstance(value, exp.Literal) and not value.is_string
+    return value if value is not None and is_number else exp.Anonymous(this="positive", expressions=[value])
 
 
 def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written: bool = False) -> Statement:

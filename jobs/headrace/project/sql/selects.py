@@ -113,4 +113,4 @@ def looks_ahead(window: exp.Window) -> bool:
     """Return whether a window has rows in view that come after the row it stands at."""
     spec = window.args.get("spec")
     call = window.this.this if isinstance(window.this, (exp.IgnoreNulls, exp.RespectNulls)) else window.this
-    return isinstance(call, exp.Lead) or (spec is not None and spec.args.get("end_side") == "FOLLOWING")
+    return isinstance(call, exp.Lead) or (spec is not None and spec.text("end_side").upper() == "FOLLOWING")
