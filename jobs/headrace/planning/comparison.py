@@ -69,7 +69,7 @@ class Comparison:
         waiting = [*tables]
         while waiting:
             table = waiting.pop()
-            reasons = () if table in self._rests else tuple(self._resting(self.new.by_table[table], unsteady))
+            reasons = () if table in self._rests else tuple(self._resting(self.new.by_table[table], unsteady, found))
             if reasons:
                 self._rests.add(table)
                 found[table] = replace(found[table], reasons=(*found[table].reasons, *reasons))
@@ -158,7 +158,7 @@ class Comparison:
             return None
         return outcome.columns
 
-    def _resting(self, model: Model, unsteady: Mapping[str, Columns]) -> Iterator[Reason]:
+    def _resting(self, model: Model, unsteady: Mapping[str, Columns], found: Mapping[str, Outcome]) -> Iterator[Reason]:
         """Rows that a model reads, and that are not as if the new text had always run."""
         for read in graph.reads(model, self.new.by_table):
             outcome = self._edited(read.table)
@@ -176,7 +176,7 @@ class Comparison:
                 continue  # what streams in from now on is right
             used = {column for each in self._reads(model) if each.table == read.table for column in each.columns}
             if columns is None or used & columns or not self._reads(model):
-                reasons = self._edited(read.table).reasons
+                reasons = found.get(read.table, outcome).reasons
                 place = max(reasons, key=lambda each: each.verdict).place if reasons else read.place
                 yield Reason(Verdict.FORWARD, place, self._old_rows(read.table, place, model))
 

@@ -111,6 +111,10 @@ class Edits:
             if self._old.value(name) != self._new.value(name):
                 place = self._new.places.get(f"vars.{name}", Place("manifest.yml"))
                 yield Edit(Stretch.at(place), new.table, key, name, f"the variable {name}")
+        if old is not None and _topic_of(old) != _topic_of(new) and "publish.topic" in new.header_places:
+            place = new.header_places["publish.topic"]
+            through = "" if place.path == new.path else "the name that the target has for its topic"
+            yield Edit(Stretch.at(place), new.table, "publish", through=through)
         for key in _of_folders(old, new) if old else ():
             place = next(self._in_manifest(key, new), Place("manifest.yml"))
             yield Edit(Stretch.at(place), new.table, column=key, through=f"`+{key}` of its folder")
@@ -125,7 +129,9 @@ class Edits:
     def _in_macros(self, texts: list[str], table: str) -> Iterator[Edit]:
         for new in named_in(texts, self._new.macros):
             old = self._old.macro_texts.get(new.name)
-            if old is not None and old.text != new.text:
+            if old is None:
+                yield Edit(Stretch.at(Place(new.path, 1)), table, through=f"the macro {new.name}")
+            elif old.text != new.text:
                 yield from _in_macro(old, new, table)
 
     def _in_manifest(self, key: str, model: Model) -> Iterator[Place]:
@@ -193,6 +199,10 @@ def _of_folders(old: Model, new: Model) -> list[str]:
     names = (each.name for each in fields(Model) if each.name in Settings.model_fields)
     edited = [name for name in names if getattr(old, name) != getattr(new, name)]
     return [name for name in edited if name not in {**old.header_places, **new.header_places}]
+
+
+def _topic_of(model: Model) -> str | None:
+    return model.publish.topic if model.publish else None
 
 
 def _line(ref: Input) -> str:
