@@ -347,6 +347,62 @@ def test_rows_that_will_leave_a_source_are_announced(live: Live) -> None:
     assert "a rebuild" in entries["bronze.a"].first.message
 
 
+SOURCES = "sql/bronze/s.yml"
+
+
+def test_source_that_lands_elsewhere_is_a_mix_until_it_has_started_there(live: Live) -> None:
+    edited = live.edited(SOURCES, "landing: s", "landing: other")
+    found = live.plan(edited)
+    assert [verdicts(found)[name] for name in ("bronze.a", "silver.totals")] == ["MIX", "MIX"]
+    assert {each.place.line for entry in found.entries for each in entry.reasons if entry.name == "bronze.a"} == {1}
+    live.start(edited)  # the progress of the former landing is still there
+    assert set(verdicts(live.plan(edited)).values()) == {"SAME", "ORPHAN"}
+
+
+def test_time_that_passes_otherwise_goes_forward_where_watermarks_wait(tmp_path: Path) -> None:
+    counts = """/*
+Counts: one row per minute.
+
+materialized: append
+*/
+select window.start as started_at, count(*) as n from stream silver.a watermark at delay of interval 1 minute
+group by window(at, '1 minute')
+"""
+    live = Live(tmp_path, {**FILES, "sql/gold/s/counts.sql": counts})
+    live.start()
+    slower = live.edited(SOURCES, "  a:\n", "  a:\n    idle_after: 60\n")
+    all_slower = live.edited("manifest.yml", "vars: {", "vars: {idle_tick: 60, ")
+    written = live.edited(SOURCES, "  a:\n", "  a:\n    idle_after: 5\n")
+    names = ("bronze.a", "gold.counts", "silver.totals")
+    found = [[verdicts(live.plan(each))[name] for name in names] for each in (slower, all_slower, written)]
+    assert found == [["FORWARD", "FORWARD", "SAME"]] * 2 + [["SAME"] * 3]
+
+
+def _with_conf(live: Live, entry: str) -> Project:
+    return live._load({**FILES, "conf/test.yml": f"kafka: {{bootstrap: embedded}}\nspark: {{conf: {{{entry}}}}}\n"})
+
+
+def test_setting_that_may_give_a_column_another_type_is_left_to_spark(tmp_path: Path) -> None:
+    files = {**FILES, NEWS_FILE: NEWS.replace("select id, total,", "select id, '1' + total as total,")}
+    live = Live(tmp_path, files)
+    live.start()
+    edited = live._load({**files, "conf/test.yml": "spark: {conf: {spark.sql.ansi.enabled: false}}\n"})
+    known = {**SCHEMAS, **with_total("double")}
+    found = [verdicts(live.plan(edited, **types))["gold.news"] for types in ({}, SCHEMAS, known)]
+    assert found == ["UNDECIDED", "FORWARD", "RESET"]
+
+
+def test_setting_leaves_columns_of_a_certain_type_as_they_are(live: Live) -> None:
+    entries = ("spark.sql.ansi.enabled: false", "spark.sql.session.timeZone: Asia/Tokyo")
+    assert {verdicts(live.plan(_with_conf(live, each)))["gold.news"] for each in entries} == {"FORWARD"}
+
+
+def test_aborted_records_that_land_are_told(live: Live) -> None:
+    conf = "kafka: {bootstrap: embedded, options: {isolation.level: read_uncommitted}}\n"
+    found = live.entry("bronze.a", live._load({**FILES, "conf/test.yml": conf}))
+    assert (found.verdict, found.first and found.first.place) == ("FORWARD", Place("conf/test.yml", 1, 40))
+
+
 def test_other_topic_of_a_source_is_a_mix_of_the_source(live: Live) -> None:
     edited = live.edited("sql/bronze/s.yml", "  a:\n", "  a:\n    topic: elsewhere\n")
     found = verdicts(live.plan(edited))

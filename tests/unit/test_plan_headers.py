@@ -19,7 +19,7 @@ TESTS = "tests: {columns: {id: [not_null]}, rows: {small: {expression: total < 1
         (KEY, f"{KEY}extra_columns: refuse\ncolumns: {{id: string, total: bigint}}\n", "SAME"),
         (KEY, f"{KEY}tags: [money]\nowner: ada\n", "SAME"),
         (KEY, "unique_key: [id, _arrival]\n", "RESET"),
-        (KEY, f"{KEY}max_state_bytes: 5000\n", "KEEP"),
+        (KEY, f"{KEY}max_state_bytes: 5000\n", "FORWARD"),
         (KEY, f"{KEY}max_state_bytes: 5000000\n", "FORWARD"),
         ("[not_null]", "[not_null, unique]", "KEEP"),
         ("small:", "tiny:", "KEEP"),
@@ -54,3 +54,21 @@ def test_another_column_that_is_sent_is_reported(tmp_path: Path) -> None:
     live = Live(tmp_path, {**FILES, NEWS_FILE: NEWS.replace("{total: total}", "{json: id}")})
     live.start()
     assert live.entry("gold.news", live.edited(NEWS_FILE, "{json: id}", "{json: total}")).verdict == "KEEP"
+
+
+def test_another_topic_leaves_readers_of_the_rows_alone(tmp_path: Path) -> None:
+    reader = (
+        "/*\nSums of news: one row per change.\n\nmaterialized: append\n*/\nselect id, _arrival from stream gold.news\n"
+    )
+    live = Live(tmp_path, {**FILES, "sql/gold/s/sums.sql": reader})
+    live.start()
+    edited = live.edited(NEWS_FILE, "topic: news", "topic: others")
+    assert [live.entry(name, edited).verdict for name in ("gold.news", "gold.sums")] == ["FORWARD", "SAME"]
+
+
+def test_layout_of_a_macro_in_a_rule_does_not_matter(tmp_path: Path) -> None:
+    live = Live(tmp_path, {**FILES, TOTALS_FILE: TOTALS.replace(KEY, f"{KEY}delete_when: twice(total) > 9\n")})
+    live.start()
+    macro = live.edited("macros/twice.sql", "return v * 2", "return -- both\n v * 2")
+    other = live.edited("macros/twice.sql", "return v * 2", "return v * 3")
+    assert [live.entry("silver.totals", each).verdict for each in (macro, other)] == ["SAME", "MIX"]

@@ -11,6 +11,7 @@ from headrace.planning.plan import Entry
 from tests.plan.live import FILES, NEWS, NEWS_FILE, TOTALS, TOTALS_FILE, Live
 
 VIEW, MANIFEST, MACRO, SOURCES = "sql/silver/s/a.sql", "manifest.yml", "macros/twice.sql", "sql/bronze/s.yml"
+KEY = "unique_key: id\n"
 BIG = NEWS.replace("total > 10", "twice(total) > :least")
 
 
@@ -87,3 +88,45 @@ def test_edit_of_a_source_stands_at_its_key(live: Live) -> None:
     old, new = "    event_time: at\n  b:", "    event_time: at\n    reject: {odd: x = 1}\n  b:"
     found = entry(live, "bronze.a", {SOURCES: (old, new)})
     assert placed(found, "as it was judged") == f"{SOURCES}:7"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("x: bigint, y: bigint, at: timestamp}", "x: bigint not null, y: bigint, at: timestamp}", 5),
+        ("    event_time: at\n  b:", "  b:", 5),
+        ("    event_time: at\n  b:", "    event_time: at\n    idle_after: 60\n  b:", 7),
+    ],
+)
+def test_reason_stands_where_a_source_was_edited(live: Live, old: str, new: str, line: int) -> None:
+    text = FILES[SOURCES].replace(old, new, 1)
+    reasons = entry(live, "bronze.a", {SOURCES: (FILES[SOURCES], text)}).reasons
+    assert (SOURCES, line) in {(each.place.path, each.place.line) for each in reasons}
+    assert all(each.place.line > 4 for each in reasons)  # below the line of the source itself
+
+
+def test_name_that_a_target_has_for_a_topic_stands_in_conf(live: Live) -> None:
+    conf = "kafka: {bootstrap: embedded, topics: {a: real_a, news: real_news}}\n"
+    edited = live._load({**FILES, NEWS_FILE: BIG, "conf/test.yml": conf})
+    found = [live.entry("bronze.a", edited), live.entry("gold.news", edited)]
+    assert [placed(each, word) for each, word in zip(found, ("two topics", "were sent"), strict=True)] == [
+        "conf/test.yml:1"
+    ] * 2
+
+
+def test_readers_of_readers_are_told_where_the_edit_is(tmp_path: Path) -> None:
+    reader = (
+        "/*\nNews again: one row per change.\n\nmaterialized: append\n*/\nselect id, _arrival from stream gold.news\n"
+    )
+    live = Live(tmp_path, {**FILES, "sql/gold/s/again.sql": reader})
+    live.start()
+    first = live.entry("gold.again", live.edited(TOTALS_FILE, KEY, f"{KEY}delete_when: total > 9\n")).first
+    assert first is not None
+    assert (first.place.path, first.place.line) == (TOTALS_FILE, 6)
+
+
+def test_macro_that_takes_the_name_of_a_function_is_blamed(live: Live) -> None:
+    text = "create temporary function coalesce(v bigint) returns bigint return v\n"
+    first = live.entry("silver.totals", live._load({**FILES, NEWS_FILE: BIG, "macros/coalesce.sql": text})).first
+    assert first is not None
+    assert (first.verdict.name, str(first.place)) == ("RESET", "macros/coalesce.sql:1:1")

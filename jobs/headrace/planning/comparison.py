@@ -69,7 +69,7 @@ class Comparison:
         waiting = [*tables]
         while waiting:
             table = waiting.pop()
-            reasons = () if table in self._rests else tuple(self._resting(self.new.by_table[table], unsteady))
+            reasons = () if table in self._rests else tuple(self._resting(self.new.by_table[table], unsteady, found))
             if reasons:
                 self._rests.add(table)
                 found[table] = replace(found[table], reasons=(*found[table].reasons, *reasons))
@@ -83,7 +83,9 @@ class Comparison:
             old, new = self.old.by_table.get(table), self.new.by_table.get(table)
             is_same = old is None or new is None or self._untouched.is_untouched(table)
             found = Outcome() if is_same or old is None or new is None else self._placed(old, new)
-            self._outcomes[table] = found if old is None or new is None else self._under_settings(new, found)
+            if old is not None and new is not None:
+                found = self._under_settings(new, self._with_other_ticks(new, found))
+            self._outcomes[table] = found
         return self._outcomes[table]
 
     def _placed(self, old: Model, new: Model) -> Outcome:
@@ -94,7 +96,7 @@ class Comparison:
 
     def _edited_at(self, table: str, column: str | None) -> frozenset[Place]:
         """Where a column of a table, or what decides its rows, was edited."""
-        if table in self.new.topics:
+        if self.new.landing(table):
             return frozenset(each.place for each in self._edits.of(table))
         reasons = self._edited(table).reasons
         named = [each for each in reasons if column is not None and column in each.columns]
@@ -103,13 +105,42 @@ class Comparison:
 
     def _under_settings(self, model: Model, outcome: Outcome) -> Outcome:
         """The outcome with what other settings of Spark do: any expression may then have another value."""
-        reasons = [*sql_settings.reasons(self.old.settings, self.new.settings, Verdict.KEEP)]
+        reasons = [*self._setting_reasons()]
         if not reasons:
             return outcome
-        keeps = model.materialized == "upsert" or model.once_per
+        keeps = model.materialized == "upsert" or model.once_per or settings.sets_repeats_aside(model)
         verdict = Verdict.MIX if self._has_state(model) else Verdict.FORWARD if keeps else Verdict.KEEP
-        found = (*outcome.reasons, *(replace(each, verdict=verdict) for each in reasons))
-        return replace(outcome, reasons=found, columns=frozenset(model.output_columns or ()), rows=True)
+        found = [*outcome.reasons, *(replace(each, verdict=verdict) for each in reasons)]
+        found += self._types_under_settings(model, reasons)
+        return replace(outcome, reasons=tuple(found), columns=frozenset(model.output_columns or ()), rows=True)
+
+    def _types_under_settings(self, model: Model, reasons: Collection[Reason]) -> Iterator[Reason]:
+        """The columns that other settings give another type, or perhaps do; only Spark knows how far these reach."""
+        typing = [each for each in reasons if each.evidence.key not in sql_settings.OF_VALUES]
+        before, after = _types(self.old, model.table), _types(self.new, model.table)
+        certain = self._certain(model, {each.evidence.key for each in typing}) if typing else {}
+        for name in before if typing else ():
+            yield from _type_reasons(name, before[name], after.get(name) or certain.get(name), typing[0].place)
+
+    def _certain(self, model: Model, keys: Collection[str]) -> Mapping[str, str]:
+        """The types that columns have under any settings; a time may be of two types, by one setting."""
+        try:
+            columns = self._form(model).columns
+        except NotUnderstood:
+            return {}
+        types = {name: type_of(term.tree, of_atoms(self._old_type)) for name, term in columns.items()}
+        unsure = "timestamp" if sql_settings.TYPE_OF_TIMES in keys else None
+        return {name: type_ for name, type_ in types.items() if type_ and (unsure is None or unsure not in type_)}
+
+    def _with_other_ticks(self, model: Model, outcome: Outcome) -> Outcome:
+        """The outcome with what it means for watermarks that time passes at other moments for what is streamed."""
+        streamed = {read.table for read in graph.reads(model, self.new.by_table) if read.stream}
+        tables = sorted(streamed) if model.run == "streaming" else ()
+        found = [each for table in tables for each in settings.idle_reasons(self.old, self.new, table)]
+        if not found:
+            return outcome
+        moved = (self._places.moved(each, model.table) for each in found)
+        return replace(outcome, reasons=(*outcome.reasons, *stored.worst_of_each(moved)), rows=True)
 
     def _has_state(self, model: Model) -> bool:
         """Whether earlier rows go into new ones."""
@@ -122,11 +153,12 @@ class Comparison:
 
     def _unsteady(self, outcome: Outcome) -> Columns:
         """The columns whose stored values follow two rules; None for all."""
-        if outcome.rows or any(reason.verdict > Verdict.KEEP for reason in outcome.reasons if not reason.columns):
+        others = (each for each in outcome.reasons if not each.columns and _is_of_rows(each))
+        if outcome.rows or any(each.verdict > Verdict.KEEP for each in others):
             return None
         return outcome.columns
 
-    def _resting(self, model: Model, unsteady: Mapping[str, Columns]) -> Iterator[Reason]:
+    def _resting(self, model: Model, unsteady: Mapping[str, Columns], found: Mapping[str, Outcome]) -> Iterator[Reason]:
         """Rows that a model reads, and that are not as if the new text had always run."""
         for read in graph.reads(model, self.new.by_table):
             outcome = self._edited(read.table)
@@ -139,11 +171,12 @@ class Comparison:
             )
             if columns == frozenset() or read.table == model.table:
                 continue
-            if read.stream and (is_bronze or (outcome.verdict <= Verdict.KEEP and read.table not in self._rests)):
+            verdict = worst(tuple(filter(_is_of_rows, outcome.reasons)))
+            if read.stream and (is_bronze or (verdict <= Verdict.KEEP and read.table not in self._rests)):
                 continue  # what streams in from now on is right
             used = {column for each in self._reads(model) if each.table == read.table for column in each.columns}
             if columns is None or used & columns or not self._reads(model):
-                reasons = self._edited(read.table).reasons
+                reasons = found.get(read.table, outcome).reasons
                 place = max(reasons, key=lambda each: each.verdict).place if reasons else read.place
                 yield Reason(Verdict.FORWARD, place, self._old_rows(read.table, place, model))
 
@@ -193,11 +226,11 @@ class Comparison:
         judged = {} if shape and differences.has_same_branches(sides) else columns
         found += stored.row_reasons(kept, sides, judged, shape)
         found += stored.rule_reasons(kept, old, judged)
-        found += self._sources(sides) if shape else ()
+        found += self._sources(new, sides) if shape else ()
         found += self._stored_columns(kept, stored_as, sides, columns)
         fresh = sides.new.columns.keys() - sides.old.columns.keys()
         edited = frozenset(sides.new.columns if shape else {*columns, *fresh})
-        rows = bool(shape) or any(each.verdict > Verdict.KEEP for each in (*headers, *state))
+        rows = bool(shape) or any(each.verdict > Verdict.KEEP and _is_of_rows(each) for each in (*headers, *state))
         rows |= settings.makes_other_rows(old, new)
         rows |= stored.has_other_rows(old, new, sides, columns)
         return Outcome(tuple(found), edited, rows, sides.old, sides.new)
@@ -227,13 +260,25 @@ class Comparison:
 
     # what an edit means for the stored table
 
-    def _sources(self, sides: Sides) -> Iterator[Reason]:
-        """A stream that was not read has a past, which comes with the next batches."""
-        known = {self._source(self.old, read.table) for read in sides.old.reads if read.stream}
+    def _sources(self, model: Model, sides: Sides) -> Iterator[Reason]:
+        """A stream that was not read has a past, which comes with the next batches.
+
+        In the place of another one it may bring rows that the table has; only a key keeps these from being twice there.
+        """
+        old, new = ([read.table for read in form.reads if read.stream] for form in (sides.old, sides.new))
+        known, now = (
+            {self._source(of, table) for table in tables} for of, tables in ((self.old, old), (self.new, new))
+        )
+        is_kept_once = Kept(model, frozenset(), False).depends_on_past
+        had = frozenset[str]().union(*(self.old.kafka_topics(table) or () for table in old if known - now))
         for read in sides.new.reads:
             if read.stream and self._source(self.new, read.table) not in known:
-                message = f"{read.table} was not streamed before: its rows come from the first on"
-                yield Reason(Verdict.FORWARD, read.place, message, evidence=Evidence(at=(read.place,)))
+                again = not is_kept_once and not had.isdisjoint(self.new.kafka_topics(read.table) or ())
+                what = "its rows come from the first on"
+                what += ", also those that have come another way before" if again else ""
+                message = f"{read.table} was not streamed before: {what}"
+                verdict = Verdict.MIX if again else Verdict.FORWARD
+                yield Reason(verdict, read.place, message, evidence=Evidence(at=(read.place,)))
 
     def _source(self, declared: Declared, table: str) -> str:
         landing = declared.landing(table)
@@ -316,13 +361,28 @@ class Comparison:
         return upstream.rows if column is None else column in upstream.columns
 
     def _edited(self, table: str) -> Outcome:
+        if table in self.new.clocks:
+            return self._clock(table)
         if table not in self.new.topics:
             return self._own(table) if table in self.new.by_table else Outcome()
         if table not in self.old.topics:
             return Outcome(rows=True)
         (_, old), (_, new) = self.old.topics[table], self.new.topics[table]
         columns = settings.edited_topic_columns(old, new)
-        return Outcome(tuple(settings.topic_reasons(old, new)), columns, settings.has_other_rows(old, new))
+        reasons = [self._places.moved(each, table) for each in settings.topic_reasons(old, new)]
+        reasons += self._setting_reasons()
+        rows = settings.has_other_rows(old, new) or any(self._setting_reasons())
+        return Outcome(tuple(reasons), columns, rows)
+
+    def _setting_reasons(self) -> Iterator[Reason]:
+        return sql_settings.reasons(self.old.settings, self.new.settings, Verdict.KEEP)
+
+    def _clock(self, table: str) -> Outcome:
+        """What edits of its topics mean for the clock of a landing."""
+        if table not in self.old.clocks:
+            return Outcome(rows=True)
+        columns = settings.edited_clock_columns(self.old.clocks[table], self.new.clocks[table])
+        return Outcome((), columns, settings.has_other_batches(self.old, self.new, table))
 
     def _state_readers(self, model: Model) -> tuple[str, ...]:
         """The models of a query that look up this one's rows from before the batch, and that it is derived from."""
@@ -358,6 +418,11 @@ class Comparison:
                 waiting += fresh
             self._made_of[table] = frozenset(found)
         return self._made_of[table]
+
+
+def _is_of_rows(reason: Reason) -> bool:
+    """Whether it is about the rows of a table, and not only about where they are sent."""
+    return reason.evidence.key != "publish"
 
 
 def _type_reasons(name: str, was: str | None, now: str | None, place: Place) -> Iterator[Reason]:

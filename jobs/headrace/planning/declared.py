@@ -17,6 +17,7 @@ from headrace.planning import sql_settings
 from headrace.planning.sql_settings import Setting
 from headrace.project import graph
 from headrace.project.model import SNAPSHOT_AT, Landing, Macro, Model, Project, Topic
+from headrace.project.rules.duration_rules import IDLE_TICK
 from headrace.store import durable, json_files
 from headrace.store.layout import Layout
 
@@ -64,6 +65,16 @@ class Declared:
     def value(self, name: str) -> str:
         """The value of a variable as text that differs where the type does: `2`, `2.0` and `true` are three values."""
         return json.dumps(self.vars.get(name))
+
+    def idle(self, table: str) -> Mapping[str, tuple[float | str | None, float | str | None]]:
+        """When time passes by itself for a source, or for each of a clock: after how long, and how often then."""
+        found = self.landing(table)
+        topics = [self.topics[table][1]] if table in self.topics else found.topics if found else ()
+        often = self._number(self.vars.get(IDLE_TICK, 5))
+        return {
+            topic.name: (often if topic.idle_after is None else self._number(topic.idle_after), often)
+            for topic in topics
+        }
 
     @cached_property
     def topics(self) -> Mapping[str, tuple[Landing, Topic]]:

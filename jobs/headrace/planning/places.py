@@ -104,7 +104,7 @@ def _distance(one: Place, other: Place) -> tuple[int, int]:
 def _of_key(key: str, edits: Sequence[Edit], old: Model | None, new: Model | None) -> list[Edit]:
     """The edits within a key of a header, of what it names, or of a setting of that name."""
     if key == "judged":
-        return [each for each in edits if each.column not in ("topic", "event_time", "seed")]
+        return [each for each in edits if each.column not in ("topic", "event_time", "seed", "idle_after")]
     named = [each for each in edits if each.column == key]
     if old is None or new is None:
         return named

@@ -81,21 +81,36 @@ class _Planner:
         for landing in self._project.landings:
             record = self._records.get(landing.query)
             for topic in landing.topics:
-                name, place = f"bronze.{topic.name}", topic.place
-                known = self._old(record).topics.get(name) if record else None
-                reasons = tuple(self._topic_reasons(self._old(record), name)) if record and known else ()
-                reasons += tuple(settings.landing_reasons(known[0], landing)) if known else ()
-                before = self._old(record).settings if record and known else None
-                reasons += tuple(sql_settings.reasons(before, self._new.settings, Verdict.FORWARD))
-                if known and known[0].name != landing.name:
-                    message = f"it landed with {known[0].name}: what landed there is read no more"
-                    reasons = (*reasons, Reason(Verdict.MIX, place, message))
-                verdict = worst(reasons).name if known else NEW
-                yield Entry(name, place.path, landing.query, verdict, reasons, "", *self._reached(name))
+                name = f"bronze.{topic.name}"
+                found = self._source(record, name)
+                verdict = NEW if found is None else worst(found).name
+                yield Entry(name, topic.place.path, landing.query, verdict, found or (), "", *self._reached(name))
+
+    def _source(self, record: Record | None, name: str) -> tuple[Reason, ...] | None:
+        """What edits mean for a source; None if it has never landed."""
+        old = self._old(record) if record else None
+        if old is None or name not in old.topics:
+            return tuple(self._moved_source(name)) or None
+        before, after = old.topics[name][0], self._new.topics[name][0]
+        moved = () if before.name == after.name else self._moved_source(name)
+        reasons = (*self._topic_reasons(old, name), *settings.landing_reasons(before, after), *moved)
+        return (*reasons, *sql_settings.reasons(old.settings, self._new.settings, Verdict.FORWARD))
+
+    def _moved_source(self, name: str) -> Iterator[Reason]:
+        """A source whose rows are in the table of another landing."""
+        landing, _ = self._new.topics[name]
+        for query, record in self._records.items():
+            old = self._old(record)
+            before = old.topics[name][0] if name in old.topics else None
+            if before is not None and before.query == query and before.name != landing.name:
+                message = f"it landed with {before.name}: what landed there is read no more"
+                place = Edits(old, self._new).of(name)[-1].place
+                yield Reason(Verdict.MIX, place, message)
 
     def _topic_reasons(self, old: Declared, name: str) -> Iterator[Reason]:
         places = Places(Edits(old, self._new), lambda *_: ())
-        for reason in settings.topic_reasons(old.topics[name][1], self._new.topics[name][1]):
+        found = settings.topic_reasons(old.topics[name][1], self._new.topics[name][1])
+        for reason in (*found, *settings.idle_reasons(old, self._new, name)):
             yield places.moved(reason, name)
 
     def models(self) -> Iterator[Entry]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import reduce
+
+from sqlglot import exp
 
 from headrace.errors import InvalidProject, Place
+from headrace.planning import stretches
 from headrace.planning.declared import Declared
 from headrace.planning.forms import terms
 from headrace.planning.verdict import Evidence, Reason, Verdict
 from headrace.project import seed_changes
 from headrace.project.declarations import event_times
+from headrace.project.declarations.event_times import SqlTime
 from headrace.project.declarations.macros import named_in
-from headrace.project.model import DataTest, Landing, Model, Publish, Topic
+from headrace.project.model import DataTest, Landing, Macro, Model, Publish, Topic
 from headrace.project.seed_changes import SeedChanges
 from headrace.project.sql import dialect, expressions
 
@@ -81,11 +86,13 @@ def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bo
         message = "rows that failed and were set aside stay out" if stayed_out else "rows that fail are set aside"
         verdict = Verdict.FORWARD if stayed_out else Verdict.KEEP
         yield _header(verdict, new, "on_error", message, old.on_error, new.on_error)
-    if old.max_state_bytes != new.max_state_bytes:
-        verdict = Verdict.FORWARD if old.max_state_bytes < new.max_state_bytes else Verdict.KEEP
+    if _limit(old) != _limit(new):
+        is_higher = old.max_state_bytes < new.max_state_bytes
         message = "keys that had grown too large and were set aside stay out"
+        if not is_higher:
+            message = "changes of keys whose rows were larger before are still taken, up to the first that is too large"
         sizes = (_text(old.max_state_bytes), _text(new.max_state_bytes))
-        yield _header(verdict, new, "max_state_bytes", message, *sizes)
+        yield _header(Verdict.FORWARD, new, "max_state_bytes", message, *sizes)
     if old.keep != new.keep:
         message = _leaving(new.keep, "whoever looks them up later finds none")
         yield _header(Verdict.KEEP, new, "keep", message, _text(old.keep), _text(new.keep))
@@ -95,7 +102,12 @@ def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bo
 
 def makes_other_rows(old: Model, new: Model) -> bool:
     """Whether other rows come from now on, whatever the query says."""
-    return (old.every, old.max_state_bytes) != (new.every, new.max_state_bytes)
+    return (old.every, _limit(old)) != (new.every, _limit(new))
+
+
+def _limit(model: Model) -> int | None:
+    """How large a current row may be; only those that a micro-batch query keeps have a limit."""
+    return model.max_state_bytes if (model.materialized, model.run) == ("upsert", "micro_batch") else None
 
 
 def landing_reasons(old: Landing, new: Landing) -> Iterator[Reason]:
@@ -123,10 +135,14 @@ def topic_reasons(old: Topic, new: Topic) -> Iterator[Reason]:
     if old.topic != new.topic:
         message = f"{new.name} would hold the rows of two topics, and only those of {new.topic} could be read"
         yield Reason(Verdict.MIX, place, message, old.topic, new.topic, evidence=Evidence(key="topic"))
-    if _judged(old) != _judged(new):
+    if _used(old) != _used(new):
         message = "what landed stays used or rejected as it was judged then"
         before, after = _described(_judging(old), _judging(new))
         yield Reason(Verdict.FORWARD, place, message, before, after, evidence=Evidence(key="judged"))
+    elif _named_rules(old) != _named_rules(new):
+        message = "what is rejected has another reason from now on; what was keeps its own"
+        before, after = _described(_judging(old), _judging(new))
+        yield Reason(Verdict.KEEP, place, message, before, after, evidence=Evidence(key="judged"))
     if _timed(old) != _timed(new):
         message = "what landed keeps the event time that it got then"
         before, after = _text(event_times.describe(old)), _text(event_times.describe(new))
@@ -163,20 +179,20 @@ def _values(topic: Topic) -> dict[str, list[str | None]]:
 
 
 def edited_topic_columns(old: Topic, new: Topic) -> frozenset[str]:
-    """Columns of a source whose meaning is another: fields of other types, the event time."""
+    """Columns of a source whose meaning is another: fields of other types or in another order, the event time."""
+    time = {"event_time"} if _timed(old) != _timed(new) else set()
     if old.scalar != new.scalar or bool(old.fields) != bool(new.fields):
-        return frozenset({"data"})
+        return frozenset({"data", *time})
     types = ({field.name: field.type for field in old.fields}, {field.name: field.type for field in new.fields})
     names = types[0].keys() | types[1].keys()
     members = {f"data.{name}" for name in names if types[0].get(name) != types[1].get(name)}
-    whole = {"data"} if members else set()
-    time = {"event_time"} if _timed(old) != _timed(new) else set()
+    whole = {"data"} if members or [*types[0]] != [*types[1]] else set()
     return frozenset(members | whole | time)
 
 
 def has_other_rows(old: Topic, new: Topic) -> bool:
     """Whether records are used that were not, or the other way round."""
-    return old.topic != new.topic or _judged(old) != _judged(new) or _has_other_seeds(old, new)
+    return old.topic != new.topic or _used(old) != _used(new) or _has_other_seeds(old, new)
 
 
 def is_same_source(old: tuple[Landing, Topic] | None, new: tuple[Landing, Topic] | None) -> bool:
@@ -187,14 +203,62 @@ def is_same_source(old: tuple[Landing, Topic] | None, new: tuple[Landing, Topic]
     return is_alike and not has_other_rows(old[1], new[1])
 
 
-def _timed(topic: Topic) -> tuple[object, ...]:
-    macros = named_in([topic.event_time], topic.macros) if topic.event_time else ()
-    return topic.event_time, topic.event_time_unit, [macro.text for macro in macros]
+def is_same_clock(old: Declared, new: Declared, table: str) -> bool:
+    """Whether a landing's clock shows the same times at the same moments."""
+    before, after = old.clocks.get(table), new.clocks.get(table)
+    if before is None or after is None:
+        return before is after
+    return not edited_clock_columns(before, after) and not has_other_batches(old, new, table)
 
 
-def _judged(topic: Topic) -> tuple[object, ...]:
-    macros = tuple(macro.text for macro in topic.macros)
-    return topic.fields, topic.scalar, topic.reject, macros, topic.null_key, topic.null_value
+def idle_reasons(old: Declared, new: Declared, table: str) -> Iterator[Reason]:
+    """What it means that time passes at other moments for a source from which nothing comes."""
+    if table in old.topics and old.idle(table) != new.idle(table):
+        was, now = (
+            ", ".join(f"{each} s" for each in declared.idle(table)[new.topics[table][1].name])
+            for declared in (old, new)
+        )
+        message = "while nothing comes, time passes at other moments from now on; what came too late before stays out"
+        yield Reason(
+            Verdict.FORWARD, new.topics[table][1].place, message, was, now, evidence=Evidence(key="idle_after")
+        )
+
+
+def edited_clock_columns(old: Landing, new: Landing) -> frozenset[str]:
+    """Columns of a landing's clock whose meaning is another: it shows the newest event time of all that landed."""
+    times = [[(topic.topic, _timed(topic), _used(topic)) for topic in _by_topic(each)] for each in (old, new)]
+    return frozenset({"event_time"}) if times[0] != times[1] else frozenset()
+
+
+def has_other_batches(old: Declared, new: Declared, table: str) -> bool:
+    """Whether a clock has other rows: other topics land together, or time passes at other moments."""
+    before, after = (_by_topic(declared.clocks[table]) for declared in (old, new))
+    same_topics = [topic.topic for topic in before] == [topic.topic for topic in after]
+    return not same_topics or old.idle(table) != new.idle(table)
+
+
+def _by_topic(landing: Landing) -> list[Topic]:
+    return sorted(landing.topics, key=lambda topic: topic.topic)
+
+
+def _timed(topic: Topic) -> object:
+    """What its event time is made of; the types of fields say how these are read."""
+    found = event_times.of(topic)
+    if not isinstance(found, SqlTime):
+        return found
+    inner = [event_times.within(topic, path) for path in expressions.paths_of(found.text)]
+    types = [event_times.type_of(topic, path) if path else topic.ddl for path in inner if path is not None]
+    return _in_one_form(found.text, topic.macros), types
+
+
+def _used(topic: Topic) -> tuple[object, ...]:
+    """What decides which records are used: each condition rejects on its own, whatever it is called."""
+    rules = frozenset(_in_one_form(text, topic.macros) for _, text in topic.reject)
+    return frozenset(topic.fields), topic.scalar, rules, topic.null_key, topic.null_value
+
+
+def _named_rules(topic: Topic) -> list[tuple[str, str]]:
+    return [(reason, _in_one_form(text, topic.macros)) for reason, text in topic.reject]
 
 
 def _judging(topic: Topic) -> Mapping[str, str]:
@@ -261,13 +325,30 @@ def _sets_aside(model: Model, declared: Declared) -> list[tuple[object, ...]]:
 
 def _expression(text: str | None, declared: Declared) -> str:
     """An expression of a header, with the macros that it may call, in one form."""
-    if text is None:
-        return ""
-    macros = [macro.text for macro in named_in([text], declared.macros)]
+    return "" if text is None else _in_one_form(text, declared.macros)
+
+
+def _in_one_form(text: str, macros: Sequence[Macro]) -> str:
+    """An expression with those of some macros that it calls; how they are laid out does not count."""
+    called = (word for macro in named_in([text], macros) for word in stretches.words_of(macro))
     try:
-        return " ".join([terms.key(dialect.parse(f"select {text}", "", as_written=True).tree.expressions[0]), *macros])
+        tree = dialect.parse(f"select {text}", "", as_written=True).tree
+        return " ".join([terms.key(tree.expressions[0].transform(_with_members)), *called])
     except InvalidProject:
-        return " ".join([text, *macros])
+        return " ".join([text, *called])
+
+
+def _with_members(node: exp.Expr) -> exp.Expr:
+    """A dotted name as a column and its members: one may be an entry of a map, whose case counts."""
+    if isinstance(node, exp.Column) and len(node.parts) > 1:
+        first, *rest = node.parts
+        column: exp.Expr = exp.Column(this=first.copy())
+        return reduce(lambda base, name: exp.Dot(this=base, expression=name.copy()), rest, column)
+    if isinstance(node, exp.Bracket) and len(node.expressions) == 1:
+        (index,) = node.expressions
+        if isinstance(index, exp.Literal) and index.is_string:
+            return exp.Dot(this=node.this, expression=exp.Identifier(this=index.name))
+    return node
 
 
 def rule_columns(old: Model, new: Model, rule: str) -> frozenset[str]:
@@ -298,6 +379,11 @@ def deciding_columns(old: Model, new: Model) -> frozenset[str]:
 
 def _aside(model: Model) -> list[DataTest]:
     return [test for test in model.tests if test.on_failure == "dead_letter"]
+
+
+def sets_repeats_aside(model: Model) -> bool:
+    """Whether a test keeps rows out because of earlier ones, as `once_per` does."""
+    return any(test.kind == "unique" for test in _aside(model))
 
 
 def looked_into(model: Model) -> frozenset[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from headrace.errors import Place
-from headrace.planning.verdict import Reason, Verdict
+from headrace.planning.verdict import Evidence, Reason, Verdict
 from headrace.project import secret_values
 from headrace.project.model import Target
 
@@ -21,15 +21,28 @@ _ONLY_SPEED = (
 _ELSEWHERE = ("catalog", "catalogImplementation", "extensions", "hive", "streaming", "thriftServer", "warehouse")
 """Those of services, and of the streaming engine, which records in a checkpoint what its state depends on."""
 
+TYPE_OF_TIMES = "spark.sql.timestampType"
+
+_ABORTED = "kafka.options.isolation.level"
+"""Whether records of transactions that were aborted land."""
+
 _DEFAULTS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.storeAssignmentPolicy": "ANSI",
-    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    TYPE_OF_TIMES: "TIMESTAMP_LTZ",
     "spark.sql.mapKeyDedupPolicy": "EXCEPTION",
+    _ABORTED: "read_committed",
 }
 """Values that mean the same as no entry."""
+
+
+OF_VALUES = (
+    *("spark.sql.caseSensitive", "spark.sql.mapKeyDedupPolicy", "spark.sql.session.timeZone"),
+    *("spark.sql.storeAssignmentPolicy", "spark.sql.legacy.timeParserPolicy", _ABORTED),
+)
+"""Those that leave every type as it is; any other may give a column another one."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +57,13 @@ class Setting:
 def of(target: Target) -> tuple[Setting, ...]:
     """The settings of a target that can change the meaning of its SQL; for an unknown one that is assumed."""
     secrets = secret_values.of(target)
+    levels = {_ABORTED: target.kafka.options.get("isolation.level", "read_committed")}
+    named = {key: (f"spark.conf.{key}", value) for key, value in target.spark_conf.items() if _may_change_meaning(key)}
+    named |= {key: (key, value) for key, value in levels.items()}
     return tuple(
-        Setting(key, value, target.places.get(f"spark.conf.{key}", Place(f"conf/{target.name}.yml")))
-        for key, value in sorted(target.spark_conf.items())
-        if _may_change_meaning(key) and value not in secrets and not _is_default(key, value)
+        Setting(key, value, target.places.get(at, Place(f"conf/{target.name}.yml")))
+        for key, (at, value) in sorted(named.items())
+        if value not in secrets and not _is_default(key, value)
     )
 
 
@@ -61,8 +77,9 @@ def reasons(old: tuple[Setting, ...] | None, new: tuple[Setting, ...] | None, ve
         was, now = before.get(key), after.get(key)
         if was != now:
             then, today = (each.value if each else "not set" for each in (was, now))
-            message = f"{key} is {today} and was {then}: any SQL may mean something else"
-            yield Reason(verdict, (now or before[key]).place, message, then, today)
+            what = "other records land" if key == _ABORTED else "any SQL may mean something else"
+            message = f"{key} is {today} and was {then}: {what}"
+            yield Reason(verdict, (now or before[key]).place, message, then, today, evidence=Evidence(key=key))
 
 
 def _by_key(settings: tuple[Setting, ...]) -> Mapping[str, Setting]:

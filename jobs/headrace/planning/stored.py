@@ -23,7 +23,8 @@ class Kept:
     @property
     def depends_on_past(self) -> bool:
         """Whether another row is written, or none, because of an earlier one."""
-        return self.reads_back or bool(self.model.once_per) or self.model.materialized == "upsert"
+        keeps_one = bool(self.model.once_per) or settings.sets_repeats_aside(self.model)
+        return self.reads_back or keeps_one or self.model.materialized == "upsert"
 
 
 def row_reasons(kept: Kept, sides: Sides, columns: Mapping[str, Reason], shape: Sequence[Reason]) -> Iterator[Reason]:

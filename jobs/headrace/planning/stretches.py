@@ -90,6 +90,14 @@ def words(statement: Statement) -> list[str]:
     return [_word(statement.text[each.start : each.end + 1], before, each, after) for before, each, after in around]
 
 
+def words_of(macro: Macro) -> list[str]:
+    """The words of a macro in one form; its text, if sqlglot cannot read it."""
+    try:
+        return words(parsed_macro(macro.text, macro.path))
+    except InvalidProject:
+        return [macro.text]
+
+
 def _word(written: str, before: Token | None, token: Token, after: Token | None) -> str:
     """A token in one form; what is quoted is read without its quotes. It may be of several words, as GROUP BY."""
     plain = " ".join(written.lower().split())

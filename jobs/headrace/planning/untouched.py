@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from headrace.errors import InvalidProject
 from headrace.planning import stretches
 from headrace.planning.declared import Declared
-from headrace.planning.forms.scope import parsed, parsed_macro
-from headrace.planning.settings import is_same_source, looked_into, model_reasons
+from headrace.planning.forms.scope import parsed
+from headrace.planning.settings import is_same_clock, is_same_source, looked_into, model_reasons
 from headrace.project import graph
 from headrace.project.declarations.macros import named_in
 from headrace.project.model import Model
@@ -42,6 +41,8 @@ class Untouched:
             found |= dict.fromkeys(fresh)
 
     def _has_same_text(self, table: str) -> bool:
+        if table in {*self.old.clocks, *self.new.clocks}:
+            return is_same_clock(self.old, self.new, table)
         if table.startswith("bronze."):
             return is_same_source(self.old.topics.get(table), self.new.topics.get(table))
         old, new = self.old.by_table.get(table), self.new.by_table.get(table)
@@ -98,9 +99,5 @@ def words(declared: Declared, model: Model) -> list[object]:
     """
     models = [model, *graph.views(model, declared.by_table)]
     words: list[object] = [stretches.words(parsed(each.text, each.path)) for each in models]
-    macros = named_in([each.text for each in models], declared.macros)
-    try:
-        words += [stretches.words(parsed_macro(each.text, each.path)) for each in macros]
-    except InvalidProject:
-        words += [each.text for each in macros]
+    words += map(stretches.words_of, named_in([each.text for each in models], declared.macros))
     return [*words, *sorted((name, declared.value(name)) for each in models for name in each.parameters)]

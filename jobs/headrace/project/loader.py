@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import ParamSpec, TypeVar
 
-from headrace.errors import Finding, InvalidProject
+from headrace.errors import Finding, InvalidProject, Place
 from headrace.project import files, graph
 from headrace.project.declarations import landings, macros, manifest, misplaced_yaml, modelfile, target
 from headrace.project.declarations.macros import MacroFile
@@ -17,7 +17,7 @@ from headrace.project.declarations.modelfile import Location
 from headrace.project.declarations.settings import Settings
 from headrace.project.flows import as_of, versions
 from headrace.project.flows.draft import Draft
-from headrace.project.model import Kafka, Landing, Model, Project, Target
+from headrace.project.model import Landing, Model, Project, Target, Topic
 from headrace.project.rules import checks, conf_rules
 from headrace.project.rules.cost_rules import copies
 
@@ -77,22 +77,34 @@ def _for_target(draft: Draft, described: Manifest, chosen: Target) -> Draft:
     places = {**described.places, **chosen.places}
     return replace(
         draft,
-        landings=tuple(_landed(landing, chosen.kafka) for landing in draft.landings),
-        files=tuple(replace(file, model=_published(file.model, chosen.kafka)) for file in draft.files),
+        landings=tuple(_landed(landing, chosen) for landing in draft.landings),
+        files=tuple(replace(file, model=_published(file.model, chosen)) for file in draft.files),
         vars={**described.vars, **chosen.vars},
         var_places={key.removeprefix("vars."): place for key, place in places.items() if key.startswith("vars.")},
     )
 
 
-def _landed(landing: Landing, kafka: Kafka) -> Landing:
-    return replace(landing, topics=tuple(replace(topic, topic=kafka.named(topic.topic)) for topic in landing.topics))
+def _landed(landing: Landing, target: Target) -> Landing:
+    return replace(landing, topics=tuple(_named(topic, target) for topic in landing.topics))
 
 
-def _published(model: Model, kafka: Kafka) -> Model:
+def _named(topic: Topic, target: Target) -> Topic:
+    places = {**topic.places, **_named_at("topic", topic.topic, target)}
+    return replace(topic, topic=target.kafka.named(topic.topic), places=places)
+
+
+def _published(model: Model, target: Target) -> Model:
     publish = model.publish
     if publish is None or publish.topic is None:
         return model
-    return replace(model, publish=replace(publish, topic=kafka.named(publish.topic)))
+    places = {**model.header_places, **_named_at("publish.topic", publish.topic, target)}
+    return replace(model, publish=replace(publish, topic=target.kafka.named(publish.topic)), header_places=places)
+
+
+def _named_at(key: str, topic: str, target: Target) -> dict[str, Place]:
+    """Where a target gives a topic its name in the cluster, in the place of a key of the project's files."""
+    place = target.places.get(f"kafka.topics.{topic}")
+    return {key: place} if place else {}
 
 
 def _project(root: Path, described: Manifest, chosen: Target, draft: Draft) -> Project:

@@ -194,7 +194,7 @@ def _as_topic(document: Document, name: str, shape: TopicShape, start: str | int
         partitions=shape.partitions,
         idle_after=shape.idle_after,
         places={
-            **{key: document.value_place(*at, key) for key in shape.model_fields_set},
+            **{key: document.value_place(*at, key) for key in document.value["topics"][name]},
             **{f"schema.{field}": document.key_place(*at, "schema", field) for field in shape.body.fields_},
             **{f"reject.{reason}": document.value_place(*at, "reject", reason) for reason in shape.reject},
         },

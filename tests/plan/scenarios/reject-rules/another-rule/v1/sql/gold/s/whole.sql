@@ -1,0 +1,7 @@
+/*
+Amounts: one row per record.
+
+materialized: append
+once_per: id
+*/
+select key as id, data.x as x, _arrival from stream bronze.a

@@ -1,0 +1,6 @@
+/*
+Amounts: one row per amount.
+
+materialized: append
+*/
+select id, x, _arrival from stream silver.a

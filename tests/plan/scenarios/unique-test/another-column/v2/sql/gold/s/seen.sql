@@ -1,0 +1,7 @@
+/*
+Ids that were seen: one row per id.
+
+materialized: append
+tests: {columns: {id: [{unique: {on_failure: dead_letter}}]}}
+*/
+select id, x, y + 1 as y, _arrival from stream silver.a where x > 4
