@@ -12,8 +12,9 @@ from deltalake import DeltaTable
 from headrace.store import delta_tables, durable, maintenance, parquet
 from headrace.store.commits import entry_path
 from headrace.store.history import History
-from headrace.store.maintenance import Maintenance, Policy
+from headrace.store.maintenance import SMALL, Maintenance, Policy, groups
 from headrace.store.removal import data_files
+from headrace.store.removal.data_files import ActiveFile
 from headrace.tables.delta import ReplacedTable
 from tests.long import one_of
 from tests.unit.plain_rows import ROWS, Plain
@@ -54,6 +55,19 @@ def test_log_and_files_stay_few_and_no_row_is_lost(table: SyntheticTable) -> Non
     assert len(table.files) < 60
     assert len(table.log) < 90
     assert sum(file.stat().st_size for file in table.log) < 200_000
+
+
+def test_row_is_written_again_a_few_times_however_many_passes_follow() -> None:
+    stored, written, most = list[ActiveFile](), 0, 0
+    for number in range(1000):
+        stored.append(ActiveFile(f"{number}", 30_000, number, number))
+        for group in groups([each for each in stored if each.size < SMALL]):
+            at, size = stored.index(group[0]), sum(each.size for each in group)
+            assert stored[at : at + len(group)] == group
+            stored[at : at + len(group)] = [ActiveFile(group[-1].name, size, group[0].first, group[-1].last)]
+            written, most = written + size, max(most, len(stored))
+    rows = 1000 * 30_000
+    assert (sum(each.size for each in stored), written < 10 * rows, most < 15) == (rows, True, True)
 
 
 def test_rows_are_those_that_were_committed(table: SyntheticTable) -> None:
@@ -240,7 +254,7 @@ def test_files_of_a_version_that_is_read_stay(table: SyntheticTable) -> None:
     assert len(table.files) < 100
 
 
-@pytest.mark.parametrize(("large", "copies"), [(0, 2), (1 << 20, 40)], ids=["large", "small"])
+@pytest.mark.parametrize(("large", "copies"), [(0, 2), (5_000, 12), (1 << 20, 40)], ids=["large", "middle", "small"])
 def test_few_copies_of_large_rows_that_are_replaced_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int, copies: int
 ) -> None:
