@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +15,7 @@ from headrace.store.commits import entry_path
 from headrace.store.history import History
 from headrace.store.maintenance import SMALL, Maintenance, Policy, groups
 from headrace.store.removal import data_files
-from headrace.store.removal.data_files import ActiveFile
+from headrace.store.removal.data_files import ActiveFile, Removals
 from headrace.tables.delta import ReplacedTable
 from tests.long import one_of
 from tests.unit.plain_rows import ROWS, Plain
@@ -110,6 +111,21 @@ def test_replaced_files_stay_for_a_while(table: SyntheticTable) -> None:
     Maintenance(table.path, AT_ONCE).step()
     assert not (table.path / "batch-0").exists()
     assert (table.path / "batch-99/part-0.parquet").exists()
+
+
+def test_notes_of_an_older_version_are_taken_over(tmp_path: Path) -> None:
+    table = SyntheticTable.at(tmp_path / "t")
+    for name in ("old", "young", "read"):
+        (table.path / name).write_text("")
+    notes = [{"at": 10.0, "files": ["old"]}, {"at": 30.0, "files": ["young"], "version": 1}]
+    durable.write(
+        table.path / "_history" / "removed.json", json.dumps([*notes, {**notes[0], "files": ["read"], "version": 9}])
+    )
+    removals = Removals(table.path / "_history" / "removed")
+    assert removals.names == {"old", "young", "read"}
+    assert [removals.remove(table.path, 20.0, bound=5) for _ in range(2)] == [1, 0]
+    assert removals.names == {"young", "read"}
+    assert not (table.path / "old").exists() and (table.path / "young").exists() and (table.path / "read").exists()
 
 
 STEPS = [

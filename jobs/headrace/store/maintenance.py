@@ -112,7 +112,7 @@ class Maintenance:
     def __init__(self, path: StorePath, policy: Policy) -> None:
         self.path = path
         self._policy = policy
-        self._removals = Removals(path / "_history" / "removed.json")
+        self._removals = Removals(path / "_history" / "removed")
         self._passed = -1
         self._ages: Ages | None = None
         self._looked: Instant | None = None
