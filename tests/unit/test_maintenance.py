@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 from headrace.store import delta_tables, durable, maintenance, parquet
 from headrace.store.commits import entry_path
 from headrace.store.history import History
-from headrace.store.maintenance import SMALL, Maintenance, Policy, groups
+from headrace.store.maintenance import MANY, SMALL, Maintenance, Policy, groups
 from headrace.store.removal import data_files
 from headrace.store.removal.data_files import ActiveFile, Removals
 from headrace.tables.delta import ReplacedTable
@@ -69,6 +69,11 @@ def test_row_is_written_again_a_few_times_however_many_passes_follow() -> None:
             written, most = written + size, max(most, len(stored))
     rows = 1000 * 30_000
     assert (sum(each.size for each in stored), written < 10 * rows, most < 15) == (rows, True, True)
+
+
+def test_no_more_rows_are_made_one_than_memory_holds() -> None:
+    files = [ActiveFile(f"{number}", 1_000, number, number, MANY // 3 + 1) for number in range(10)]
+    assert [[each.name for each in group] for group in groups(files)] == [[*"789"], [*"456"], [*"123"]]
 
 
 def test_rows_are_those_that_were_committed(table: SyntheticTable) -> None:

@@ -60,6 +60,9 @@ WORTH = 80
 SMALL = 8 << 20
 """Bytes: files below are made one, up to about this size."""
 
+MANY = 500_000
+"""Rows: as many are in memory when files are made one, however few bytes they take on disk."""
+
 LARGE = 1 << 20
 """Bytes: commits that together leave more behind are worth a pass."""
 
@@ -269,7 +272,7 @@ class Maintenance:
         small = [
             each
             for each in active_files(table)
-            if each.size < SMALL and (each.name in known or 0 <= each.last <= batch)
+            if each.size < SMALL and each.rows < MANY and (each.name in known or 0 <= each.last <= batch)
         ]
         in_order = sorted(small, key=lambda each: (each.first, each.name))
         ages = self._ages if self._policy.keep is not None else None
@@ -330,13 +333,13 @@ def groups(small: Sequence[ActiveFile], most: float = 2.0) -> Iterator[Sequence[
     A file joins those after it once it has no more than `most` times their size. So a row is written again a few times,
     not by every pass, and what was replaced and stays for its readers is little beside the rows.
     """
-    group, size = list[ActiveFile](), 0
+    group, size, rows = list[ActiveFile](), 0, 0
     for each in reversed(small):
-        if size >= SMALL or (group and each.size > most * size):
+        if size >= SMALL or rows >= MANY or (group and each.size > most * size):
             yield from [group[::-1]] if len(group) > 1 else []
-            group, size = [], 0
+            group, size, rows = [], 0, 0
         group.append(each)
-        size += each.size
+        size, rows = size + each.size, rows + each.rows
     yield from [group[::-1]] if len(group) > 1 else []
 
 

@@ -23,22 +23,23 @@ _FORGET = "remove it: the files that it lists stay where they are, and nobody re
 
 @dataclass(frozen=True)
 class ActiveFile:
-    """A data file of the newest version: its name as the log has it, and the batches of its rows if they are known."""
+    """A data file of the newest version: its name as the log has it, and its rows and their batches if known."""
 
     name: str
     size: int
     first: int = -1
     last: int = -1
+    rows: int = 0
 
 
 def active_files(table: DeltaTable) -> Iterator[ActiveFile]:
     """The data files of the version as of which a table was opened."""
     found = pa.table(table.get_add_actions(flatten=True))
     names = found.column("path").to_pylist()
-    sizes = found.column("size_bytes").to_pylist()
+    sizes, rows = (found.column(name).to_pylist() for name in ("size_bytes", "num_records"))
     for number, (name, size) in enumerate(zip(names, sizes, strict=True)):
         first, last = (_stat(found, which, number) for which in ("min", "max"))
-        yield ActiveFile(name, size, first, last)
+        yield ActiveFile(name, size, first, last, rows[number] or 0)
 
 
 def _stat(found: pa.Table, which: str, number: int) -> int:
