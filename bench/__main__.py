@@ -39,7 +39,7 @@ def measurements(folder: Path, quick: bool) -> dict[str, Callable[[], Figures]]:
         "join": lambda: streams.join(folder, 500_000 // share),
         "history": lambda: history.history(folder, 100_000 // share),
         "disk": lambda: disk.disk(folder, 10_800 // share),
-        "restart": lambda: restart.restart(folder, 1_000_000 // share),
+        "restart": lambda: restart.restart(folder, 1_000_000 // share, 100_000 // share),
         "state": lambda: scenarios.state(folder, 1_000_000 // share),
     }
 
