@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import analyst, five, history, restart, scenarios, streams
+from bench import analyst, disk, five, history, restart, scenarios, streams
 from bench.scenarios import HANDWRITTEN, HEADRACE, Figures, repeated
 
 RESULTS = Path(__file__).parent / "results"
@@ -38,7 +38,8 @@ def measurements(folder: Path, quick: bool) -> dict[str, Callable[[], Figures]]:
         "window": lambda: streams.window(folder, 500_000 // share),
         "join": lambda: streams.join(folder, 500_000 // share),
         "history": lambda: history.history(folder, 100_000 // share),
-        "restart": lambda: restart.restart(folder, 1_000_000 // share),
+        "disk": lambda: disk.disk(folder, 10_800 // share),
+        "restart": lambda: restart.restart(folder, 1_000_000 // share, 100_000 // share),
         "state": lambda: scenarios.state(folder, 1_000_000 // share),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any, cast
@@ -12,8 +13,9 @@ from deltalake import DeltaTable
 from headrace.store import delta_tables, durable, maintenance, parquet
 from headrace.store.commits import entry_path
 from headrace.store.history import History
-from headrace.store.maintenance import Maintenance, Policy
+from headrace.store.maintenance import MANY, SMALL, Maintenance, Policy, groups
 from headrace.store.removal import data_files
+from headrace.store.removal.data_files import ActiveFile, Removals
 from headrace.tables.delta import ReplacedTable
 from tests.long import one_of
 from tests.unit.plain_rows import ROWS, Plain
@@ -56,6 +58,24 @@ def test_log_and_files_stay_few_and_no_row_is_lost(table: SyntheticTable) -> Non
     assert sum(file.stat().st_size for file in table.log) < 200_000
 
 
+def test_row_is_written_again_a_few_times_however_many_passes_follow() -> None:
+    stored, written, most = list[ActiveFile](), 0, 0
+    for number in range(1000):
+        stored.append(ActiveFile(f"{number}", 30_000, number, number))
+        for group in groups([each for each in stored if each.size < SMALL]):
+            at, size = stored.index(group[0]), sum(each.size for each in group)
+            assert stored[at : at + len(group)] == group
+            stored[at : at + len(group)] = [ActiveFile(group[-1].name, size, group[0].first, group[-1].last)]
+            written, most = written + size, max(most, len(stored))
+    rows = 1000 * 30_000
+    assert (sum(each.size for each in stored), written < 10 * rows, most < 15) == (rows, True, True)
+
+
+def test_no_more_rows_are_made_one_than_memory_holds() -> None:
+    files = [ActiveFile(f"{number}", 1_000, number, number, MANY // 3 + 1) for number in range(10)]
+    assert [[each.name for each in group] for group in groups(files)] == [[*"789"], [*"456"], [*"123"]]
+
+
 def test_rows_are_those_that_were_committed(table: SyntheticTable) -> None:
     table.append(100)
     Maintenance(table.path, AT_ONCE).step()
@@ -96,6 +116,21 @@ def test_replaced_files_stay_for_a_while(table: SyntheticTable) -> None:
     Maintenance(table.path, AT_ONCE).step()
     assert not (table.path / "batch-0").exists()
     assert (table.path / "batch-99/part-0.parquet").exists()
+
+
+def test_notes_of_an_older_version_are_taken_over(tmp_path: Path) -> None:
+    table = SyntheticTable.at(tmp_path / "t")
+    for name in ("old", "young", "read"):
+        (table.path / name).write_text("")
+    notes = [{"at": 10.0, "files": ["old"]}, {"at": 30.0, "files": ["young"], "version": 1}]
+    durable.write(
+        table.path / "_history" / "removed.json", json.dumps([*notes, {**notes[0], "files": ["read"], "version": 9}])
+    )
+    removals = Removals(table.path / "_history" / "removed")
+    assert removals.names == {"old", "young", "read"}
+    assert [removals.remove(table.path, 20.0, bound=5) for _ in range(2)] == [1, 0]
+    assert removals.names == {"young", "read"}
+    assert not (table.path / "old").exists() and (table.path / "young").exists() and (table.path / "read").exists()
 
 
 STEPS = [
@@ -240,7 +275,7 @@ def test_files_of_a_version_that_is_read_stay(table: SyntheticTable) -> None:
     assert len(table.files) < 100
 
 
-@pytest.mark.parametrize(("large", "copies"), [(0, 2), (1 << 20, 40)], ids=["large", "small"])
+@pytest.mark.parametrize(("large", "copies"), [(0, 2), (5_000, 12), (1 << 20, 40)], ids=["large", "middle", "small"])
 def test_few_copies_of_large_rows_that_are_replaced_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int, copies: int
 ) -> None:

@@ -11,7 +11,9 @@ from headrace.queries.storing import CURRENT_SECONDS, LARGE, StoringTimes
     ("took", "size", "pause"),
     [
         (0, 0, CURRENT_SECONDS),
-        (1, LARGE, CURRENT_SECONDS),
+        (1, LARGE // 20, CURRENT_SECONDS),
+        (1, LARGE // 4, 150),
+        (1, LARGE, 600),
         (10, 0, 190),
         (60, 0, 1140),
         (1, LARGE + 1, 600),

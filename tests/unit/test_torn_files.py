@@ -139,8 +139,8 @@ REFUSED = [
     Kind("ages of rows", after("_history/*", lambda root: retention.write(root, Ages())), retention.read),
     Kind(
         "files to remove",
-        after("r.json", lambda root: Removals(root / "r.json").add(["f"], 0, 1)),
-        lambda root: Removals(root / "r.json").remove(root, 1, None),
+        after("r/*", lambda root: Removals(root / "r").add(["f"], 0, 1)),
+        lambda root: Removals(root / "r").remove(root, 1, None),
     ),
     Kind(
         "inputs", after("inputs/*", lambda root: InputLog(root).record(Inputs(1))), lambda root: InputLog(root).newest()

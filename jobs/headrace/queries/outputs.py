@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.functions import lit
 from pyspark.sql.types import StructType
 
+from headrace.project.declarations.macros import named_in
 from headrace.project.model import Macro, Model
 from headrace.queries.refused_changes import is_whole
 from headrace.queries.sources import stored
@@ -127,7 +128,7 @@ class UpsertOutput:
         self._session = batches.session
         self._closed = None
         if model.close_when:
-            called = [macro.text for macro in macros]
+            called = [macro.text for macro in named_in([model.close_when], tuple(macros))]
             self._closed = KeyIndex(batches, model.table, model.unique_key, _closing(model), called)
 
     def create(self) -> None:

@@ -15,7 +15,7 @@ CURRENT_SHARE = 0.05
 """The largest part of the time that storing takes."""
 
 LARGE = 8 << 20
-"""Bytes: rows that take more are not stored again as long as those that were replaced last stay for their readers."""
+"""Bytes: what the rows take that were replaced and stay for their readers; of larger ones, a single copy stays."""
 
 
 class StoringTimes:
@@ -38,8 +38,8 @@ class StoringTimes:
     @property
     def is_due(self) -> bool:
         """Whether the pause after the last time is over."""
-        stay = self._keep_history if self.bytes > LARGE else 0.0
-        pause = max(CURRENT_SECONDS, self._took * (1 / CURRENT_SHARE - 1), stay)
+        room = self._keep_history * min(self.bytes / LARGE, 1.0)
+        pause = max(CURRENT_SECONDS, self._took * (1 / CURRENT_SHARE - 1), room)
         return self._clock() - self._ended >= pause
 
     @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timezone
 
 from headrace.project.model import Model, Project
@@ -21,6 +22,9 @@ from headrace.store.paths import StorePath
 from headrace.store.removal import drafts
 
 ROUND_SECONDS = 60.0
+
+CURRENT_ROWS = Policy(0.0, kept=20, worth=20, is_replaced=True)
+"""How the current rows of an upsert are kept, but for their `keep_history`."""
 
 Bounds = Callable[[], Mapping[StorePath, int]]
 Needed = tuple[int | None, int | None]
@@ -41,7 +45,7 @@ def tables(project: Project, layout: Layout) -> Iterator[tuple[str, StorePath, P
 
 def _tables_of(model: Model, layout: Layout, seconds: float) -> Iterator[tuple[str, StorePath, Policy]]:
     if model.materialized == "upsert":
-        yield model.table, layout.table(model.table), Policy(seconds, kept=20, worth=20, is_replaced=True)
+        yield model.table, layout.table(model.table), replace(CURRENT_ROWS, keep_history=seconds)
         yield f"changes of {model.table}", layout.changes(model.table), Policy(seconds)
     else:
         yield model.table, layout.table(model.table), Policy(seconds, model.keep)

@@ -3,7 +3,7 @@
 A pass takes the commits that are neither among the newest `KEPT` nor wanted by a reader of the log itself, and
 
 1. notes them in the table's history, so their entries are not needed any more;
-2. makes one file of their small ones, in arrival order, by a commit that changes no rows (`dataChange: false`);
+2. makes one file of small neighbours of about the same size, by a commit that changes no rows (`dataChange: false`);
 3. writes a checkpoint of the log;
 4. removes what comes before the newest checkpoint that no reader of the log is behind;
 5. removes files that were replaced longer ago than `keep_history`, once no reader needs a version that has them.
@@ -20,6 +20,7 @@ at the same time takes the next version, and a foreign change in between ends th
 from __future__ import annotations
 
 import json
+import math
 import time
 import uuid
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -59,8 +60,11 @@ WORTH = 80
 SMALL = 8 << 20
 """Bytes: files below are made one, up to about this size."""
 
+MANY = 500_000
+"""Rows: as many are in memory when files are made one, however few bytes they take on disk."""
+
 LARGE = 1 << 20
-"""Bytes: a commit that leaves more behind is worth a pass of its own."""
+"""Bytes: commits that together leave more behind are worth a pass."""
 
 _JUMP = 10.0
 """Seconds by which a clock does not go wrong by itself from one look to the next."""
@@ -94,7 +98,7 @@ class Policy:
 
     `whole_markers` keeps all that commits say of themselves. `keep` is how many seconds rows stay, None for all time.
     `is_replaced` says that a commit leaves behind all that was there, and that nobody reads commit by commit: then the
-    newest one stays, and each is worth a pass if it is large.
+    newest ones stay, and are worth a pass once they are so many or take `LARGE` bytes.
     """
 
     keep_history: float
@@ -111,7 +115,7 @@ class Maintenance:
     def __init__(self, path: StorePath, policy: Policy) -> None:
         self.path = path
         self._policy = policy
-        self._removals = Removals(path / "_history" / "removed.json")
+        self._removals = Removals(path / "_history" / "removed")
         self._passed = -1
         self._ages: Ages | None = None
         self._looked: Instant | None = None
@@ -155,7 +159,9 @@ class Maintenance:
     def _maintain(self, bound: int | None, worth: int | None) -> Upkeep | None:
         newest, history = newest_version(self.path), History(self.path)
         old, policy = max(self._passed, history.upto), self._policy
-        kept, enough = (1, 1) if policy.is_replaced and self._is_large(newest) else (policy.kept, policy.worth)
+        kept, enough = policy.kept, policy.worth
+        if policy.is_replaced:
+            kept, enough = (max(min(number, self._copies(newest)), 1) for number in (kept, enough))
         upto = newest - kept if bound is None else min(newest - kept, bound - 1)
         enough = enough if worth is None else worth
         if upto - old >= max(enough, 1) and is_table(self.path):
@@ -164,8 +170,10 @@ class Maintenance:
         self._remove_replaced(bound)
         return None
 
-    def _is_large(self, version: int) -> bool:
-        return version >= 0 and commit_of(version, actions_of(self.path, version)).bytes > LARGE
+    def _copies(self, version: int) -> int:
+        """How many commits as large as a version are worth a pass."""
+        size = commit_of(version, actions_of(self.path, version)).bytes if version >= 0 else 0
+        return LARGE // max(size, 1)
 
     def _remove_replaced(self, bound: int | None) -> int:
         return self._removals.remove(self.path, time.time() - self._policy.keep_history, bound)
@@ -254,19 +262,24 @@ class Maintenance:
         return ((version, actions_of(self.path, version)) for version in range(first, upto + 1))
 
     def _compact(self, commits: Sequence[Commit]) -> int:
-        """Make one file of small ones that no later commit has added; the number of files that went."""
+        """Make one file of small ones that no later commit has added; the number of files that went.
+
+        Where rows leave by their age, those of an earlier period get no more neighbours, and are made one at once.
+        """
         batch = max((commit.batch for commit in commits), default=-1)
         known = {name for commit in commits for name in commit.files}
         table = open_table(self.path)
         small = [
             each
             for each in active_files(table)
-            if each.size < SMALL and (each.name in known or 0 <= each.last <= batch)
+            if each.size < SMALL and each.rows < MANY and (each.name in known or 0 <= each.last <= batch)
         ]
         in_order = sorted(small, key=lambda each: (each.first, each.name))
         ages = self._ages if self._policy.keep is not None else None
         same_age = groupby(in_order, key=lambda each: ages.period(each.last) if ages else 0)
-        return sum(self._replace(group, table.version()) for _, some in same_age for group in groups(some))
+        periods = [[*some] for _, some in same_age]
+        found = [*chain(*(groups(some, math.inf) for some in periods[:-1]), *map(groups, periods[-1:]))]
+        return sum(self._replace(group, table.version()) for group in found)
 
     def _replace(self, group: Sequence[ActiveFile], read: int) -> int:
         """Make one file of those that were read as of a version."""
@@ -314,16 +327,20 @@ def _version(file: StorePath) -> int:
     return int(file.name.split(".")[0])
 
 
-def groups(small: Iterable[ActiveFile]) -> Iterator[Sequence[ActiveFile]]:
-    """Neighbouring files that together have about the size of one; a single one stays as it is."""
-    group: list[ActiveFile] = []
-    for each in small:
+def groups(small: Sequence[ActiveFile], most: float = 2.0) -> Iterator[Sequence[ActiveFile]]:
+    """Neighbouring files that are to be one, the newest first; a single one stays as it is.
+
+    A file joins those after it once it has no more than `most` times their size. So a row is written again a few times,
+    not by every pass, and what was replaced and stays for its readers is little beside the rows.
+    """
+    group, size, rows = list[ActiveFile](), 0, 0
+    for each in reversed(small):
+        if size >= SMALL or rows >= MANY or (group and each.size > most * size):
+            yield from [group[::-1]] if len(group) > 1 else []
+            group, size, rows = [], 0, 0
         group.append(each)
-        if sum(one.size for one in group) >= SMALL:
-            yield group
-            group = []
-    if len(group) > 1:
-        yield group
+        size, rows = size + each.size, rows + each.rows
+    yield from [group[::-1]] if len(group) > 1 else []
 
 
 def _commit(path: StorePath, added: DataFile | None, removed: Sequence[ActiveFile], read: int) -> int | None:

@@ -42,6 +42,7 @@ from headrace.store.history import History
 from headrace.store.parquet import BATCH_COLUMNS
 from headrace.store.paths import ObjectPath, StorePath, spark_uri
 from headrace.store.removal import drafts
+from headrace.store.removal.data_files import ActiveFile, active_files
 from headrace.tables import foreign
 from headrace.tables.checksum import Checksum
 from headrace.tables.foreign import WRITER_VERSION
@@ -277,9 +278,17 @@ class CommitTable:
     def between(self, session: SparkSession, after: int, before: int) -> DataFrame:
         """All rows of the batches after one and before another; the table has the column `_batch`."""
         commits = self._between(after, before)
-        if len(commits) > CHECKPOINT_INTERVAL:
-            return self.snapshot(session).where((F.col("_batch") > after) & (F.col("_batch") < before))
-        return self.rows(session, *commits)
+        if len(commits) <= CHECKPOINT_INTERVAL:
+            return self.rows(session, *commits)
+        files = [f"{spark_uri(self.path)}/{unquote(each.name)}" for each in self._holding(after, before)]
+        rows = session.read.schema(self.schema).parquet(*files) if files else self.no_rows(session)
+        return rows.where((F.col("_batch") > after) & (F.col("_batch") < before))
+
+    def _holding(self, after: int, before: int) -> Iterator[ActiveFile]:
+        """The files that may hold rows of batches after one and before another; Spark takes seconds to find them."""
+        for each in active_files(open_table(self.path)):
+            if each.last < 0 or (each.last > after and each.first < before):
+                yield each
 
     def has_between(self, after: int, before: int) -> bool:
         """Whether there are rows of batches after one and before another."""

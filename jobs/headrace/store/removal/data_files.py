@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -22,22 +23,23 @@ _FORGET = "remove it: the files that it lists stay where they are, and nobody re
 
 @dataclass(frozen=True)
 class ActiveFile:
-    """A data file of the newest version: its name as the log has it, and the batches of its rows if they are known."""
+    """A data file of the newest version: its name as the log has it, and its rows and their batches if known."""
 
     name: str
     size: int
     first: int = -1
     last: int = -1
+    rows: int = 0
 
 
 def active_files(table: DeltaTable) -> Iterator[ActiveFile]:
     """The data files of the version as of which a table was opened."""
     found = pa.table(table.get_add_actions(flatten=True))
     names = found.column("path").to_pylist()
-    sizes = found.column("size_bytes").to_pylist()
+    sizes, rows = (found.column(name).to_pylist() for name in ("size_bytes", "num_records"))
     for number, (name, size) in enumerate(zip(names, sizes, strict=True)):
         first, last = (_stat(found, which, number) for which in ("min", "max"))
-        yield ActiveFile(name, size, first, last)
+        yield ActiveFile(name, size, first, last, rows[number] or 0)
 
 
 def _stat(found: pa.Table, which: str, number: int) -> int:
@@ -51,26 +53,30 @@ def _stat(found: pa.Table, which: str, number: int) -> int:
 class Removals:
     """Files that were replaced, when and by which version: noted before they are, and removed once nobody reads them.
 
-    A reader of an older version still finds them, so they stay until there is none.
+    A reader of an older version still finds them, so they stay until there is none. Each note is a file named after its
+    time: where they stay for days, no pass reads or writes all of them.
     """
 
-    def __init__(self, note: StorePath) -> None:
-        self._note = note
+    def __init__(self, folder: StorePath) -> None:
+        self._folder = folder
+        self._last: tuple[StorePath, _Note] | None = None
 
     @property
     def names(self) -> set[str]:
         """All that are noted."""
-        return {name for each in self._read() for name in each["files"]}
+        return {name for file in self._files() for name in _read(file).files}
 
     def add(self, names: Sequence[str], at: float, version: int) -> None:
         """Note files, as the log names them, that are about to be replaced or were, by this version at the latest."""
         if names:
-            self._write([*self._read(), {"at": at, "version": version, "files": [*names]}])
+            file = self._folder / f"{int(at * 1000):015}-{uuid.uuid4().hex}.json"
+            self._write(file, _Note(at, tuple(names), version))
 
     def made(self, version: int) -> None:
         """Note by which version the files that were added last have been replaced."""
-        *others, last = self._read()
-        self._write([*others, {**last, "version": version}])
+        if self._last is not None:
+            file, note = self._last
+            self._write(file, replace(note, version=version))
 
     def add_removed(self, actions: Iterable[Mapping[str, Any]], version: int) -> None:
         """Note what commits of others than this maintenance have removed, up to a version."""
@@ -83,29 +89,47 @@ class Removals:
 
         `bound` is the first version that a reader needs; None if nobody needs an older one than the newest.
         """
-        noted = self._read()
-        due = [each for each in noted if each["at"] <= before and (bound is None or each.get("version", -1) <= bound)]
-        names = {name for each in due for name in each["files"]}
+        old = ((file, _read(file)) for file in self._files() if file.name[:15] <= f"{int(before * 1000):015}")
+        due = {file: note for file, note in old if bound is None or note.version <= bound}
+        names = {name for note in due.values() for name in note.files}
         if not names:
             return 0
         gone = names - {each.name for each in active_files(open_table(table))}
         for name in sorted(gone):
             _delete(table, unquote(name))
-        self._write([each for each in noted if each not in due])
+        for file in due:
+            file.unlink(missing_ok=True)
         return len(gone)
 
-    def _read(self) -> list[dict[str, Any]]:
-        try:
-            return json_files.read(self._note, lambda found: [_noted(**each) for each in found], _FORGET)
-        except FileNotFoundError:
-            return []
+    def _files(self) -> list[StorePath]:
+        """The notes, oldest first; those of older versions of headrace, which are in one file, are taken over."""
+        former = self._folder.parent / f"{self._folder.name}.json"
+        with suppress(FileNotFoundError):
+            for note in json_files.read(former, lambda found: [_noted(**each) for each in found], _FORGET):
+                self.add(note.files, note.at, note.version)
+            former.unlink(missing_ok=True)
+        return sorted(self._folder.glob("*.json"), key=lambda file: file.name)
 
-    def _write(self, noted: Sequence[Mapping[str, Any]]) -> None:
-        durable.write(self._note, json.dumps(noted))
+    def _write(self, file: StorePath, note: _Note) -> None:
+        durable.write(file, json.dumps(asdict(note)))
+        self._last = (file, note)
 
 
-def _noted(at: float, files: list[str], version: int = -1) -> dict[str, Any]:
-    return {"at": at, "version": version, "files": files}
+@dataclass(frozen=True)
+class _Note:
+    """Files that were replaced at a time, in seconds since 1970, by a version at the latest."""
+
+    at: float
+    files: tuple[str, ...]
+    version: int
+
+
+def _read(file: StorePath) -> _Note:
+    return json_files.read(file, lambda found: _noted(**found), _FORGET)
+
+
+def _noted(at: float, files: Sequence[str], version: int = -1) -> _Note:
+    return _Note(at, tuple(files), version)
 
 
 def _delete(table: StorePath, name: str) -> None:
