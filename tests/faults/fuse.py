@@ -13,8 +13,8 @@ from confluent_kafka import Producer
 from headrace.publishing import outlet
 from tests.kafka.crash import Crash
 
-FILE_CALLS = ("link", "rename", "replace", "unlink")
-"""Each of them is what makes a write, or the end of one, seen by others."""
+FILE_CALLS = ("link", "rename", "replace", "unlink", "mkdir", "rmdir", "utime")
+"""Each of them is what makes a write, or the end of one, seen by others; `utime` ends the copy of a file."""
 
 
 @dataclass
@@ -27,12 +27,14 @@ class Fuse:
     folder: str = "/"
     left: int | None = None
     is_blown: bool = False
+    place: str = ""
+    """The file, or the call to Kafka, at which the process died."""
 
-    def burn(self) -> None:
+    def burn(self, place: str = "") -> None:
         """Pass a call, or die."""
         if self.left is not None and not self.is_blown:
             self.left -= 1
-            self.is_blown = self.left < 0
+            self.is_blown, self.place = self.left < 0, place
         if self.is_blown:
             raise Crash
 
@@ -51,9 +53,10 @@ class Fuse:
         def fused(first: Any, *words: Any, **named: Any) -> Any:
             if not counts(first):
                 return call(first, *words, **named)
-            self.burn()
+            place = str(first) if isinstance(first, str | os.PathLike) else call.__name__
+            self.burn(place)
             done = call(first, *words, **named)
-            self.burn()
+            self.burn(place)
             return done
 
         return fused

@@ -1,52 +1,55 @@
-"""A run of shipping and sales, taken step by step, and what the world does to it in between."""
+"""A run of the small project, taken step by step, and what the world does to it in between."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
-from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
-from confluent_kafka import KafkaException, TopicPartition
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay
+from confluent_kafka import KafkaException
 
-from headrace.environment import backup
+from headrace.commands.edits import planning, rebuilding
+from headrace.commands.workspace import Workspace
+from headrace.environment import backup, swap
 from headrace.errors import HeadraceError, InvalidProject, Overtaken
 from headrace.landing import landing
 from headrace.landing.landing_time import LandingTime
-from headrace.project import selection
+from headrace.project import resets
 from headrace.project.model import Project
 from headrace.queries.group import Group
 from headrace.running import upkeep
-from headrace.running.factory import AnyQuery
 from headrace.running.runner import Options, Run
-from headrace.store.layout import Layout
+from headrace.spark.jvm import java_class
 from headrace.store.maintenance import Maintenance, Policy
-from headrace.streaming.native import NativeQuery
 from tests.faults.fuse import Fuse
-from tests.kafka import outcome
-from tests.kafka.cluster import Event
+from tests.faults.ledger import FACTORS, Account, accounts, begins, reject_reason
+from tests.faults.place import PAYMENTS, Place
+from tests.faults.plans import EDITED, Plans
 from tests.kafka.crash import Crash
-from tests.kafka.events import sale
-from tests.kafka.oracle import MANUFACTURED, MINUTE_MS, ORDERS, SALES
-from tests.kafka.stage import DOMAINS, Stage
-from tests.waiting import PATIENCE
+from tests.kafka.stage import Stage
 
-PUBLISHED = ("shipping", "notifications-events-v1")
-TOPICS = {ORDERS: 2, MANUFACTURED: 1, SALES: 2} | dict.fromkeys(PUBLISHED, 1)
-"""Topics and how many partitions they have."""
+Event = tuple[str | None, str | None]
+"""Key and value of a payment."""
 
-Action = Literal["land", "step", "publish"]
+Action = Literal["land", "step", "publish", "store"]
 EVERYTHING = 100_000
 _ROUNDS = 30
 _TWO_RUNNERS = (Overtaken, HeadraceError, KafkaException)
 """How a runner learns that there is another one."""
+
+_EDIT_CODES = {"plan-mix", "plan-reset"}
+_DEATHS = {
+    "_landing/": "a landing",
+    "_delta_log/": "a commit",
+    "checkpoints/": "recorded inputs",
+    "commit_transaction": "the end of a transaction",
+}
+"""Where a process may die, by a part of the file's name or by the call."""
 
 
 @dataclass
@@ -69,42 +72,43 @@ class Clock:
 
 
 @dataclass
-class Place(Stage):
-    """A data directory of its own, and a target of its own name, on a broker that others have used before."""
+class Around:
+    """What all worlds have in common."""
 
-    name: str = "test"
-
-    @cached_property
-    def project(self) -> Project:
-        found = self.project_of("test", self.data_dir)
-        return replace(found, target=replace(found.target, name=self.name))
+    stage: Stage
+    texts: Mapping[str, Project]
+    fuse: Fuse
+    clock: Clock
+    plans: Plans
+    seen: Counter[str] = field(default_factory=Counter)
 
 
 class World:
     """What was sent, what is stored, and the runner that is alive."""
 
-    def __init__(self, stage: Stage, folder: Path, fuse: Fuse, clock: Clock, seen: Counter[str]) -> None:
-        folder.mkdir()
-        self.place = Place(stage.bootstrap, folder, stage.broker, stage.spark, folder.name)
-        self.seen = seen
+    def __init__(self, around: Around, folder: Path) -> None:
+        self.place = Place(around.stage, folder, around.texts)
+        self.seen = around.seen
         self.stale: Run | None = None
-        self.saved: tuple[Path, int] | None = None
-        self.clock = clock
+        self.saved: tuple[Path, int, str] | None = None
+        self.text = "as it is"
+        self.clock = around.clock
         self.clock.now = datetime.now(timezone.utc)
-        self._fuse = fuse
-        self._fuse.folder = str(self.place.data_dir)
+        self._around = around
+        self._fuse = around.fuse
+        self._fuse.folder = str(folder)
         self._doing = "start"
-        self._begun = int(clock.now.timestamp() * 1000)
+        self._begun = int(self.clock.now.timestamp() * 1000)
         self._copies = 0
-        self._empty_topics()
-        self.run = self._made()
-        self._prepare(self.run)
+        self._sessions: dict[Run, Any] = {}
+        self.run = self._begin()
 
     def send(self, events: Iterable[tuple[Event, int]]) -> None:
-        """Records, each so many milliseconds after the beginning."""
-        for event, after in events:
-            self.place.sender.send([event], self._begun + after)
-        self.place.sender.flush()
+        """Payments, each so many milliseconds after the beginning."""
+        sender = self.place.stage.sender
+        for (key, value), after in events:
+            sender.send([(PAYMENTS, key, value)], self._begun + after)
+        sender.flush()
 
     def work(self, action: Action, number: int, rows: int) -> None:
         """Let one landing, query or publisher take a step."""
@@ -126,32 +130,19 @@ class World:
     def start(self) -> None:
         """Another runner, which knows only what is stored."""
         self._doing = "start"
-        self._release(self.run)
-        self.run = self._made()
-        self._prepare(self.run)
+        self._end_all()
+        self.run = self._begin()
 
     def die(self, calls: int, action: Callable[[], None]) -> None:
         """Do something and die at one of its calls; if it has fewer, nothing happens."""
-        self._fuse.left = calls
-        try:
-            action()
-        except Exception:  # whatever the death looks like from within
-            if not self._fuse.is_blown:
-                raise
-            self.seen[f"died in {self._doing}"] += 1
-            self._fuse.renew()
+        if self._dies(calls, action):
             self.start()
-        self._fuse.renew()
 
     def stop_for_a_while(self) -> None:
         """The runner stops without an end, and another one takes its place."""
         if self.stale is not None:
             self._release(self.stale)
-        for query in self.run.queries:
-            if isinstance(query, NativeQuery):
-                query.stop()
-        self.stale, self.run = self.run, self._made()
-        self._prepare(self.run)
+        self.stale, self.run = self.run, self._begin()
 
     def go_on(self) -> None:
         """The runner that had stopped goes on, and either learns of the other one or does what that one would do."""
@@ -161,8 +152,9 @@ class World:
 
     def maintain(self) -> None:
         """Sum up the logs and compact the tables, as far as their readers let it."""
+        self._doing = "maintain"
         bounds = self.run.log_bounds()
-        for _, path, _ in upkeep.tables(self.place.project, self._layout):
+        for _, path, _ in upkeep.tables(self.run.project, self.place.layout):
             done = Maintenance(path, Policy(keep_history=0.0, kept=1, worth=1)).step(bounds.get(path))
             self.seen["maintained"] += done is not None
 
@@ -171,92 +163,211 @@ class World:
         self.clock.put_back(seconds)
         self.seen["clock put back"] += any(each.time.read() > self.clock.now for each in self.run.landings)
 
-    def save(self) -> None:
-        """Take a backup, while no runner is alive."""
+    def save(self, calls: int) -> None:
+        """Take a backup, while no runner is alive; one that was broken off is not a backup."""
         self._end_all()
-        self.saved = self._copied(), self._sent
-        self.start()
+        self._doing, to = "save", self._copy_to()
+        if not self._dies(calls, lambda: self._copy(to)):
+            self.saved = to, len(self.place.all_notices()), self.text
+        self.run = self._begin()
 
-    def restore(self) -> None:
+    def restore(self, calls: int) -> None:
         """Put an older backup in place: it goes on from there if nothing was sent since, and else is refused."""
         assert self.saved is not None
         self._end_all()
-        (older, sent), newer = self.saved, self._copied()
-        self._put_back(older)
+        (older, sent, text), newer, now = self.saved, self._copy_to(), self.text
+        self._copy(newer)
+        self._doing = "restore"
+        if self._dies(calls, lambda: backup.put_back(self.place.layout, older)):
+            self._repeat(older)
         try:
-            self.start()
-            assert sent == self._sent, "an older copy goes on, and what was sent since will be sent again"
+            self.text = text
+            self.run = self._begin()
+            assert sent == len(self.place.all_notices()), "an older copy goes on, and rows will be sent again"
             self.seen["older copy taken"] += 1
         except InvalidProject as error:
             assert {finding.code for finding in error.findings} == {"publish-ahead"}
+            assert sent < len(self.place.all_notices()), "refused without need"
             self.seen["older copy refused"] += 1
-            self._put_back(newer)
-            self.start()
+            backup.put_back(self.place.layout, newer)
+            self.text = now
+            self.run = self._begin()
+
+    def edit(self, text: str, calls: int) -> None:
+        """Start with another text of a model; where the plan refuses that, the query is rebuilt and swapped in."""
+        self._end_all()
+        self.text = text
+        try:
+            self.run = self._begin()
+            self.seen["edit taken"] += 1
+        except InvalidProject as error:
+            assert {finding.code for finding in error.findings} <= _EDIT_CODES
+            self.seen["edit refused"] += 1
+            self._doing = "rebuild"
+            if self._dies(calls, self._rebuild):
+                self._finish_rebuild()
+            self.run = self._begin()
 
     def finish(self) -> None:
         """Process all there is, and compare every table and topic with the oracle."""
-        self.send([(sale("closing", 1), 5 * MINUTE_MS)])
         for _ in range(_ROUNDS):
             if not any([self._do(self.run, *at, EVERYTHING) for at in self._everybody(self.run)]):
                 break
         else:
             raise AssertionError("there is always more to do")
-        for query in self.run.queries:
-            if isinstance(query, Group):
-                query.store_current()
-        found, due = vars(outcome.found(self.place)), vars(outcome.expected(self.place.acked))
-        wrong = {name: (found[name], due[name]) for name in due if found[name] != due[name]}
-        assert not wrong, f"found and due: {wrong}"
+        self.work("store", 0, 0)
+        self.work("store", 1, 0)
+        self._check_end(accounts(self.place.acked))
         self._end_all()
+        self.place.close()
 
     def check(self) -> None:
-        """No batch is twice in a table."""
-        for log in self._layout.root.glob("tables/*/*/_delta_log"):
-            twice = [at for at, count in Counter(_batches(log)).items() if count > 1]
-            assert not twice, f"{log.parent}: {twice}"
+        """Nothing is lost, doubled or wrong so far: all that is there is the beginning of what is due."""
+        for path, batches in self.place.batches():
+            assert (twice := [at for at, count in batches.items() if count > 1]) == [], f"{path}: {twice}"
+        self._check_landed()
+        due, factor = accounts(self.place.acked), FACTORS[self.text]
+        self._check_tables(due, factor)
+        self._check_topic()
 
-    @property
-    def _layout(self) -> Layout:
-        return self.place.project.target.layout
+    def _check_landed(self) -> None:
+        found = defaultdict(list)
+        for row in self.place.landed():
+            found[row["partition"]].append((row["offset"], row["key"], row["value"], row["reject_reason"]))
+        due = defaultdict(list)
+        for record in sorted(self.place.acked, key=lambda record: record.offset):
+            key, value = (None if each is None else each.decode() for each in (record.key, record.value))
+            due[record.partition].append((record.offset, key, value, reject_reason(record)))
+        for number, rows in found.items():
+            assert begins(rows, due[number]), f"partition {number}: {rows} is not the beginning of {due[number]}"
 
-    @property
-    def _sent(self) -> int:
-        """How many records there are in the topics that are published."""
-        return sum(len(self.place.committed(topic)) for topic in PUBLISHED)
+    def _check_tables(self, due: Mapping[str, Account], factor: int) -> None:
+        for account, rows in self._by_account("_changes/silver.balances", "balance", "amount").items():
+            assert begins(rows, due[account].changes), f"balances of {account}: {rows}, {due[account].changes}"
+        for account, rows in self._by_account("gold/notices", "balance", "amount").items():
+            assert begins(rows, due[account].notices), f"notices of {account}: {rows}, {due[account].notices}"
+        for account, rows in self._by_account("gold/first_notices", "balance").items():
+            first = [(balance,) for balance, _ in due[account].notices[:1]]
+            assert rows == first, f"first notice of {account}: {rows}, {first}"
+        for account, rows in self._by_account("_changes/silver.notice_counts", "notices", "amount").items():
+            counts = due[account].counts(factor)
+            assert {*rows} <= {*counts} and rows == sorted({*rows}), f"counts of {account}: {rows}, {counts}"
 
-    def _made(self) -> Run:
-        chosen = selection.narrowed(self.place.project, DOMAINS, ())
-        return Run(self.place.spark, chosen, Options(), log=lambda *_, **__: None)
+    def _check_topic(self) -> None:
+        sent = self.place.notices()
+        assert begins(sent, self._to_be_sent()), f"sent {sent}, stored {self._to_be_sent()}"
 
-    def _prepare(self, run: Run) -> None:
-        """Open all that is to run; what cannot be opened would fail by itself, and others would go on."""
-        run.prepare()
-        assert not run.unopened, [task.cause for _, task in run.unopened]
+    def _check_end(self, due: Mapping[str, Account]) -> None:
+        """All that is due is there."""
+        self.check()
+        found, factor = self._by_account, FACTORS[self.text]
+        assert len(self.place.landed()) == len(self.place.acked)
+        assert found("_changes/silver.balances", "balance", "amount") == {
+            name: each.changes for name, each in due.items()
+        }
+        assert found("silver/balances", "balance") == {
+            name: [(each.balance,)] for name, each in due.items() if each.balance is not None
+        }
+        noticed = {name: each for name, each in due.items() if each.notices}
+        assert found("gold/notices", "balance", "amount") == {name: each.notices for name, each in noticed.items()}
+        assert found("gold/first_notices", "balance").keys() == noticed.keys()
+        assert found("silver/notice_counts", "notices", "amount") == {
+            name: each.counts(factor)[-1:] for name, each in noticed.items()
+        }
+        assert self.place.all_notices() == self._to_be_sent()
 
-    def _copied(self) -> Path:
+    def _by_account(self, path: str, *columns: str) -> dict[str, list[tuple[Any, ...]]]:
+        found = defaultdict(list)
+        for row in self.place.rows(path):
+            found[row["account"]].append(tuple(row[name] for name in columns))
+        return dict(found)
+
+    def _to_be_sent(self) -> list[tuple[str, dict[str, Any]]]:
+        rows = self.place.rows("gold/notices")
+        return [(row["account"], {"balance": row["balance"], "amount": row["amount"]}) for row in rows]
+
+    def _begin(self) -> Run:
+        """A new runner, as `headrace run` starts one, up to where its tasks would begin."""
+        self._doing = "start"
+        project, layout = self.place.project(self.text), self.place.layout
+        layout.root.mkdir(exist_ok=True)
+        backup.refuse_half(layout)
+        swap.finish(layout)
+        resets.finish(layout)
+        planning.accepted(project, layout, None, False)
+        self._around.plans.text = self.text
+        run = Run(self.place.stage.spark, project, Options(), log=lambda *_, **__: None)
+        try:
+            run.prepare()
+            # What cannot be opened would fail by itself, and others would go on.
+            assert not run.unopened, [task.cause for _, task in run.unopened]
+            run._record()
+        except BaseException:
+            self._sessions[run] = self._around.plans.taken()
+            self._release(run)
+            raise
+        self._sessions[run] = self._around.plans.taken()
+        return run
+
+    def _dies(self, calls: int, action: Callable[[], None]) -> bool:
+        """Do something, and whether that has died at one of its calls."""
+        self._fuse.left = calls
+        try:
+            action()
+        except Exception:  # whatever the death looks like from within
+            if not self._fuse.is_blown:
+                raise
+            self.seen[f"died in {self._doing}"] += 1
+            self.seen.update(f"died at {name}" for part, name in _DEATHS.items() if part in self._fuse.place)
+            return True
+        finally:
+            self._fuse.renew()
+        return False
+
+    def _repeat(self, older: Path) -> None:
+        """Complete a restore that was broken off; until then no runner may start."""
+        if self.place.layout.restore.is_file():
+            with pytest.raises(HeadraceError, match="a restore from"):
+                backup.refuse_half(self.place.layout)
+        backup.put_back(self.place.layout, older)
+
+    def _rebuild(self) -> None:
+        workspace = _Here(self.place.folder, "test", self.place.project(self.text))
+        taken = self._around.plans.taken
+        self._around.plans.text = self.text
+        try:
+            rebuilding.fill(workspace, EDITED)
+            rebuilding.swap(workspace, EDITED, 1.0)
+        finally:
+            self._around.plans.give_back(taken())
+
+    def _finish_rebuild(self) -> None:
+        """What a user does whose rebuild has died: a start completes a swap, and before one it is begun again."""
+        try:
+            self.run = self._begin()
+            self.seen["swap completed by a start"] += 1
+            self._end_all()
+        except InvalidProject as error:
+            assert {finding.code for finding in error.findings} <= _EDIT_CODES
+            self._rebuild()
+
+    def _copy_to(self) -> Path:
         self._copies += 1
-        to = self.place.folder / f"copy-{self._copies}"
-        backup.take(self._layout, to, (self.place.project.name, self.place.name), {})
-        return to
+        return self.place.folder / f"copy-{self._copies}"
 
-    def _put_back(self, copy: Path) -> None:
-        backup.put_back(self._layout, copy)
-        self.place.forget_tables()  # each runner has a JVM of its own, and here they share one
+    def _copy(self, to: Path) -> None:
+        backup.take(self.place.layout, to, ("faults", self.place.folder.name), {})
 
     def _everybody(self, run: Run) -> Iterator[tuple[Action, int]]:
         yield from (("land", number) for number in range(len(run.landings)))
-        yield from (("step", number) for number, query in enumerate(run.queries) if self._is_alive(run, query))
+        yield from (("step", number) for number in range(len(run.queries)))
         yield from (("publish", number) for number in range(len(run.publishers)))
-
-    def _is_alive(self, run: Run, query: AnyQuery) -> bool:
-        """Of a runner that had stopped, Spark's own queries do not go on: two of them share one checkpoint."""
-        return run is self.run or not isinstance(query, NativeQuery)
 
     def _do(self, run: Run, action: Action, number: int, rows: int) -> bool:
         """Whether there was anything to do; whoever learns of another runner begins again from what is stored."""
         self._doing = action
         try:
-            return getattr(self, f"_{action}")(run, number, rows)
+            return bool(getattr(self, f"_{action}")(run, number, rows))
         except _TWO_RUNNERS:
             if self.stale is None or self._fuse.is_blown:
                 raise
@@ -271,48 +382,49 @@ class World:
         return report is not None
 
     def _step(self, run: Run, number: int, rows: int) -> bool:
-        query = run.queries[number % len(run.queries)]
-        if isinstance(query, Group):
-            return query.step(rows) is not None
-        if isinstance(query, NativeQuery):
-            (query.running or query.start()).processAllAvailable()
-            return False
-        return query.step(datetime.now(timezone.utc)) is not None
+        return self._group(run, number).step(rows) is not None
+
+    def _store(self, run: Run, number: int, rows: int) -> bool:
+        self._group(run, number).rest()
+        return False
 
     def _publish(self, run: Run, number: int, rows: int) -> bool:
         return run.publishers[number % len(run.publishers)].step() is not None
 
+    def _group(self, run: Run, number: int) -> Group:
+        found = run.queries[number % len(run.queries)]
+        assert isinstance(found, Group)
+        return found
+
     def _end_all(self) -> None:
         for each in filter(None, (self.stale, self.run)):
-            self._release(each)
+            if each in self._sessions:
+                self._release(each)
         self.stale = None
 
     def _release(self, run: Run) -> None:
         """Let a runner go; what it calls at its end has no effect."""
-        left, self._fuse.is_blown = self._fuse.left, True
+        was, self._fuse.is_blown = self._fuse.is_blown, True
         for each in run.landings:
             with suppress(Crash):
                 each.forget()
         for query in run.queries:
+            assert isinstance(query, Group)
             with suppress(Crash):
-                query.stop() if isinstance(query, NativeQuery) else query.drop()
+                query.drop()
         for publisher in run.publishers:
             publisher.close()
-        self._fuse.is_blown, self._fuse.left = False, left
-
-    def _empty_topics(self) -> None:
-        """Drop the records of earlier worlds; a broker that is busy may not know yet that it leads a partition."""
-        ends = [TopicPartition(topic, number, -1) for topic, count in TOPICS.items() for number in range(count)]
-        for attempt in Retrying(retry=retry_if_exception_type(KafkaException), stop=stop_after_delay(PATIENCE)):
-            with attempt:
-                for done in self.place.admin.delete_records(ends).values():
-                    done.result(PATIENCE)
+        self._fuse.is_blown = was
+        self._around.plans.give_back(self._sessions.pop(run))
+        java_class(self.place.stage.spark._jvm, "org.apache.spark.sql.delta.DeltaLog").clearCache()
 
 
-def _batches(log: Path) -> Iterator[tuple[str, int]]:
-    """The batches that the entries of a log are about."""
-    for entry in log.glob("*.json"):
-        for action in map(json.loads, entry.read_text("utf-8").splitlines()):
-            marker = json.loads(action.get("commitInfo", {}).get("userMetadata") or "{}")
-            if "batch" in marker:
-                yield marker["query"], marker["batch"]
+@dataclass(frozen=True)
+class _Here(Workspace):
+    """The project of a world, as a command finds it."""
+
+    project: Project
+
+    @property
+    def declared(self) -> Project:  # type: ignore[override]
+        return self.project

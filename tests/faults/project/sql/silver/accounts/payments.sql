@@ -1,0 +1,11 @@
+/*
+Payments: one row per payment or closing of an account, which the record key names.
+
+materialized: view
+*/
+select
+    key as account,
+    data.amount as amount,
+    value is null as is_closing,
+    _arrival
+from stream bronze.payments
