@@ -370,6 +370,7 @@ OTHERS = (
     ("b or hour(s) > 1", "hour(s) > 1 or b"),
     ("b or coalesce(i, s) > 1", "coalesce(i, s) > 1 or b"),
     ("b and s rlike s", "s rlike s and b"),
+    ("b and exists(a, x -> x > s)", "exists(a, x -> x > s) and b"),
     ("i + cast(s as int)", "cast(s as int) + i"),
     ("i > cast(s as int)", "cast(s as int) < i"),
     ("+s", "s"),

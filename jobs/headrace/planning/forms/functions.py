@@ -119,7 +119,8 @@ def _fails(node: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> bool:
     if name in _CONVERTING or isinstance(node, _CONVERTING_NODES):
         return bool(texts) or (isinstance(node, _DIVISIONS) and not _is_number(node.expression))
     if name in _MIXING or isinstance(node, _MIXING_NODES):
-        return bool(texts) and any(_is_no_text(type_of(each)) for each in values)
+        others = (isinstance(each, exp.Identifier) or _is_no_text(type_of(each)) for each in values)
+        return bool(texts) and any(others)  # an identifier is the argument of a lambda, of any type
     if isinstance(node, _PATTERNS) or name == "regexp_like":
         return not isinstance([*node.iter_expressions()][1].unnest(), exp.Literal)
     return isinstance(node, exp.Bracket) or _is_unknown(node)
