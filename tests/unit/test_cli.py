@@ -127,6 +127,14 @@ def test_full_output_is_reported():
     assert (code, stderr.count("\n"), stderr.startswith("headrace: No space left")) == (ExitCode.ENVIRONMENT, 1, True)
 
 
+def test_plan_costs_no_spark_and_no_arrow():
+    look = (
+        "import sys; from headrace.commands.edits import planning; "
+        "print({'pyspark', 'pyarrow', 'deltalake', 'confluent_kafka'} & {*sys.modules})"
+    )
+    assert subprocess.run([sys.executable, "-c", look], env=ENVIRON, capture_output=True, text=True).stdout == "set()\n"
+
+
 def test_failure_costs_no_kafka_client():
     look = (
         "import sys; from headrace import cli, faults; faults.describe(OSError()); "

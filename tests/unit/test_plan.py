@@ -14,7 +14,7 @@ import pytest
 from headrace import cli, usercache
 from headrace.commands.edits import planning
 from headrace.errors import InvalidProject, Place, UsageError
-from headrace.planning import declared, known
+from headrace.planning import comparison, declared, known
 from headrace.planning.declared import Declared, Schemas
 from headrace.planning.plan import Plan
 from headrace.planning.settings import edited_topic_columns, topic_reasons
@@ -37,6 +37,12 @@ STRANGE = NEWS.replace("materialized:", "allow: {cut-dependent: these rows are n
 
 def verdicts(found: Plan) -> dict[str, str]:
     return {entry.name: entry.verdict for entry in found.entries}
+
+
+def test_comment_costs_no_analysis(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    edited = live.edited(TOTALS_FILE, "before as (", "-- what was counted\nbefore as (")
+    monkeypatch.setattr(comparison, "lower", lambda *_: pytest.fail("a query was analysed"))
+    assert verdicts(live.plan(edited)) == verdicts(live.plan(live.project))
 
 
 def test_what_never_ran_is_new(tmp_path: Path) -> None:

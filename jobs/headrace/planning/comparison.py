@@ -57,8 +57,7 @@ class Comparison:
         self._forms: dict[str, Form | NotUnderstood] = {}
         self._made_of: dict[str, frozenset[str]] = {}
         self._rests: set[str] = set()
-        self._untouched = Untouched(old, new)
-        self._rewritten = Rewritten(self._untouched)
+        self._rewritten = Rewritten(Untouched(old, new))
         self._edits = Edits(old, new)
         self._places = Places(self._edits, self._edited_at)
 
@@ -81,7 +80,7 @@ class Comparison:
         """What the edits of a model, and of what it reads, mean for it."""
         if table not in self._outcomes:
             old, new = self.old.by_table.get(table), self.new.by_table.get(table)
-            is_same = old is None or new is None or self._untouched.is_untouched(table)
+            is_same = old is None or new is None or self._rewritten.is_same(table)
             found = Outcome() if is_same or old is None or new is None else self._placed(old, new)
             if old is not None and new is not None:
                 found = self._under_settings(new, self._with_other_ticks(new, found))

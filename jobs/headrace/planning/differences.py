@@ -75,11 +75,16 @@ def _branches(columns: Sequence[exp.Expr]) -> set[tuple[str, ...]]:
 
 
 def _of_branch(columns: Sequence[exp.Expr], at: int) -> set[tuple[str, ...]]:
+    made: dict[int, exp.Expr] = {}  # expressions share what is below them, so each node is seen many times
+
     def put(node: exp.Expr) -> exp.Expr:
         atom = node.meta.get("atom")
         if atom is not None:
             return atom.made_of[at] if atom.kind == "union" else node
-        return with_children(node, put)
+        if id(node) not in made:
+            has_union = any(each.kind == "union" for each in atoms(node))
+            made[id(node)] = with_children(node, put) if has_union else node
+        return made[id(node)]
 
     return _branches([put(each) for each in columns])
 

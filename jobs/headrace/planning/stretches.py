@@ -11,7 +11,7 @@ from sqlglot import Token, TokenType
 from sqlglot.parser import Parser
 
 from headrace.errors import InvalidProject, Place
-from headrace.planning.forms.scope import parsed, parsed_macro
+from headrace.planning.forms.scope import parsed
 from headrace.project.model import Macro
 from headrace.project.sql.dialect import Statement
 
@@ -62,7 +62,7 @@ def of_query(old: str, new: str, old_path: str, path: str) -> tuple[Stretch, ...
 def of_macro(old: Macro, new: Macro) -> tuple[Stretch, ...]:
     """The stretches of a macro; one that sqlglot cannot read is one stretch."""
     try:
-        return tuple(_stretches(parsed_macro(old.text, old.path), parsed_macro(new.text, new.path)))
+        return tuple(_stretches(parsed(old.text, old.path), parsed(new.text, new.path)))
     except InvalidProject:
         return (Stretch.at(Place(new.path)),)
 
@@ -93,7 +93,7 @@ def words(statement: Statement) -> list[str]:
 def words_of(macro: Macro) -> list[str]:
     """The words of a macro in one form; its text, if sqlglot cannot read it."""
     try:
-        return words(parsed_macro(macro.text, macro.path))
+        return words(parsed(macro.text, macro.path))
     except InvalidProject:
         return [macro.text]
 

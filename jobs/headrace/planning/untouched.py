@@ -68,28 +68,37 @@ class Rewritten:
     def __init__(self, untouched: Untouched) -> None:
         self._old, self._new = untouched.old, untouched.new
         self._untouched = untouched
+        self._has_same_words = cache(self._are_words_same)
 
     def is_same(self, table: str) -> bool:
         """Whether no word has changed of all that a table is derived from."""
-        return self._is_same(table, frozenset())
+        return all(map(self._has_same_words, self._made_of(table)))
 
     def reads_same(self, model: Model) -> bool:
         """Whether that holds for all that a model reads."""
-        return self._reads_same(model, frozenset({model.table}))
+        return all(self._has_same_words(each) for each in self._made_of(model.table) if each != model.table)
 
-    def _is_same(self, table: str, known: frozenset[str]) -> bool:
-        if table in known or self._untouched.is_untouched(table):
+    def _made_of(self, table: str) -> Iterator[str]:
+        """A table and all stored ones that it is made of, as far as any text of them is another."""
+        found = {table: None}
+        for name in (waiting := [table]):
+            yield name
+            model = self._new.by_table.get(name)
+            if model is not None and not self._untouched.is_untouched(name):
+                reads = (*(read.table for read in graph.reads(model, self._new.by_table)), *looked_into(model))
+                waiting += (fresh := [each for each in dict.fromkeys(reads) if each not in found])
+                found |= dict.fromkeys(fresh)
+
+    def _are_words_same(self, table: str) -> bool:
+        if self._untouched.is_untouched(table):
             return True
         old, new = self._old.by_table.get(table), self._new.by_table.get(table)
-        if old is None or new is None or old.columns != new.columns:
+        if old is None or new is None:
             return False
-        if any(model_reasons(self._old, self._new, table, True)) or words(self._old, old) != words(self._new, new):
+        if (old.columns, old.output_columns) != (new.columns, new.output_columns):
             return False
-        return self._reads_same(new, known | {table})
-
-    def _reads_same(self, model: Model, known: frozenset[str]) -> bool:
-        reads = (read.table for read in graph.reads(model, self._new.by_table))
-        return all(self._is_same(table, known) for table in (*reads, *looked_into(model)))
+        is_edited = any(model_reasons(self._old, self._new, table, True))
+        return not is_edited and words(self._old, old) == words(self._new, new)
 
 
 def words(declared: Declared, model: Model) -> list[object]:

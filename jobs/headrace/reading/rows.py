@@ -1,4 +1,7 @@
-"""Rows of a query without a JVM: DataFusion runs the SQL, Python values and JSON text come out."""
+"""Rows of a query without a JVM: DataFusion runs the SQL, Python values and JSON text come out.
+
+deltalake is imported on first use: many a command only prints.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,15 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arro3.core import Array, DataType, RecordBatch, RecordBatchReader
-from deltalake import DeltaTable, QueryBuilder
-from deltalake.exceptions import DeltaError
 
 from headrace.errors import UsageError
 from headrace.store import damage
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable, QueryBuilder
 
 Row = dict[str, Any]
 
@@ -48,6 +52,8 @@ def query(sql: str, tables: Mapping[str, DeltaTable], views: Mapping[str, str]) 
 
 def stream(sql: str, tables: Mapping[str, DeltaTable], views: Mapping[str, str]) -> RecordBatchReader:
     """The answer of one query as Arrow batches."""
+    from deltalake.exceptions import DeltaError
+
     try:
         return _session(tables, views).execute(sql)
     except DeltaError as error:
@@ -116,6 +122,8 @@ def _text(value: Any) -> str:
 
 
 def _session(tables: Mapping[str, DeltaTable], views: Mapping[str, str]) -> QueryBuilder:
+    from deltalake import QueryBuilder
+
     session = QueryBuilder({"datafusion.sql_parser.dialect": "databricks"})
     for name, table in tables.items():
         session.register(name, table)

@@ -13,7 +13,6 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from headrace.errors import MissingFile, TornFile
-from headrace.store import parquet
 from headrace.store.commits import Commit, actions_of
 from headrace.store.json_files import RESTORE
 from headrace.store.paths import StorePath
@@ -89,6 +88,8 @@ def _on_disk(name: str) -> Path | None:
 def _seen(file: Path, text: str) -> TornFile | None:
     if not file.is_file():
         return MissingFile(file, table_of(file), RESTORE)
+    from headrace.store import parquet
+
     try:
         parquet.joined([file])
     except TornFile:

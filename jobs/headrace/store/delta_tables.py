@@ -1,6 +1,6 @@
 """Delta tables by their path, wherever it is, without Spark.
 
-deltalake is imported on first use: it takes a while, and many a command asks only whether there is a table.
+deltalake and pyarrow are imported on first use: they take a while, and many a command asks only for a table's log.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import TornFile
-from headrace.store import durable, parquet
+from headrace.store import durable
 from headrace.store.commits import actions_of, put_entry
 from headrace.store.json_files import RESTORE
 from headrace.store.paths import ObjectPath, StorePath, reached
@@ -62,6 +62,8 @@ def _refuse_empty(entry: Path) -> None:
 
 def _refuse_torn(path: StorePath) -> None:
     """Refuse the part of a table's log that a reader cannot read, if there is one."""
+    from headrace.store import parquet
+
     for file in _since_checkpoint(path / "_delta_log"):
         if file.name.endswith(".json"):
             actions_of(path, int(file.stem))

@@ -11,7 +11,6 @@ from typing import Any
 
 from rich.console import Console
 
-from headrace.commands.edits import resetting
 from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode, InvalidProject, UsageError
 from headrace.planning import cost, known, plan
@@ -80,6 +79,8 @@ def rebuild(project: Project, layout: Layout, with_mixes: bool, types: Schemas |
 
     Nothing is reset if rows of one of them are still to be sent.
     """
+    from headrace.commands.edits import resetting  # and with it pyspark, which a plan does not need
+
     found = _of_run(project, layout, types)
     wanted = set(found.queries(Verdict.RESET))
     wanted |= set(found.queries(Verdict.MIX)) if with_mixes else set()

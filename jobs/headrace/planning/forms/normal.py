@@ -20,14 +20,14 @@ from sqlglot import exp
 
 from headrace.planning.forms.lowering import Numbers, as_written
 from headrace.planning.forms.steps import Form, Step
-from headrace.planning.forms.terms import Term, short
+from headrace.planning.forms.terms import EDITED, Term, short
 from headrace.planning.forms.types import CERTAIN
 
 _MOST_ALIKE = 24
 """How many steps are numbered again, of all that there are several of."""
 
 _NUMBER = re.compile(r"#\d+|(?<=[a-z])\d+(?=\.)")
-_NAME = re.compile(r"[\w']+")
+_NAME = re.compile(rf"[\w'{re.escape(EDITED)}]+")
 _INNER = ("inner", "cross")
 _OF_EACH_ROW = ("left", "left semi", "left anti", "semi", "anti")
 

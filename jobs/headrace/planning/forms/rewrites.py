@@ -47,14 +47,14 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
 
 def _described(made: exp.Expr, node: exp.Expr) -> exp.Expr:
     if made is not node:
-        made.meta.update({**node.meta, **made.meta})
+        made.meta.update({**terms.notes(node), **made.meta})
     return made
 
 
 def _changes_nothing(cast: exp.Cast, type_of: TypeOf) -> bool:
     """A cast to the very type; fields of a struct could get other names, so only simple types count."""
-    is_simple = "<" not in cast.to.sql(dialect="databricks")
-    return is_simple and _is_repeatable(cast.this) and type_of(cast.this) == type_of(cast)
+    to = type_of(cast)
+    return to is not None and "<" not in to and _is_repeatable(cast.this) and type_of(cast.this) == to
 
 
 def _is_repeatable(tree: exp.Expr) -> bool:
@@ -145,7 +145,7 @@ def _renamed(node: exp.Expr, names: dict[str, str]) -> exp.Expr:
     if isinstance(node, exp.Identifier):
         return exp.Identifier(this=names.get(node.name.lower(), node.name), quoted=node.args.get("quoted"))
     made = type(node)(**{part: _renamed_part(node, part, value, names) for part, value in node.args.items()})
-    made.meta.update(node.meta)
+    made.meta.update(terms.notes(node))
     return made
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 from sqlglot import exp
@@ -26,10 +25,6 @@ _WITHOUT_BRACKETS = ("current_timestamp", "current_date", "localtimestamp", "cur
 _NAMING = (exp.Struct, exp.ArraysZip)
 """Functions that name the fields of their result after columns."""
 _UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")
-
-
-_OF_ALL_BELOW = ("atoms", "makes")
-"""Notes on a node that are about the nodes below it too, as they were at the time."""
 
 
 class NotUnderstood(HeadraceError):
@@ -167,7 +162,7 @@ class Resolver:
         if not isinstance(node, exp.Anonymous):
             raise scope.unsupported(node, "a macro named as a function of Spark")
         macro = self._declared.macro_texts[node.name.lower()]
-        statement = parsed_macro(macro.text, macro.path)
+        statement = parsed(macro.text, macro.path)
         named = {each.this.name.lower(): each.expression for each in node.expressions if isinstance(each, exp.Kwarg)}
         given = [each for each in node.expressions if not isinstance(each, exp.Kwarg)]
         values: dict[str, exp.Expr] = {}
@@ -182,20 +177,14 @@ class Resolver:
 
     def _implied_cast(self, value: exp.Expr, to: exp.Expr) -> exp.Expr:
         """A cast that nobody has written: a macro's arguments and its result have the types that it declares."""
-        cast = rewrites.in_one_form(exp.Cast(this=value, to=to.copy()), self._type)
+        cast = rewrites.in_one_form(exp.Cast(this=value, to=to), self._type)
         cast.meta["implied"] = True
         return cast
 
 
-@lru_cache(maxsize=1024)
 def parsed(text: str, path: str) -> Statement:
-    """A model's text as a tree, which must not be changed."""
-    return dialect.parse(text, path, as_written=True)
-
-
-@lru_cache(maxsize=256)
-def parsed_macro(text: str, path: str) -> Statement:
-    return dialect.parse(text, path, starts=("CREATE",), as_written=True)
+    """The text of a model or a macro as a tree, which must not be changed."""
+    return dialect.parse_as_written(text, path)
 
 
 def placed(node: exp.Expr, statement: Statement) -> exp.Expr:
@@ -260,7 +249,7 @@ def copied(node: exp.Expr) -> exp.Expr:
 def with_children(node: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
     """A copy of a node whose parts are changed."""
     made = type(node)(**{part: _changed(value, change) for part, value in node.args.items()})
-    made.meta.update((name, note) for name, note in node.meta.items() if name not in _OF_ALL_BELOW)
+    made.meta.update(terms.notes(node))
     return made
 
 
@@ -289,6 +278,7 @@ def _with_names(node: exp.Expr, scope: Scope) -> exp.Expr:
         else:
             fields.append(_named_field(each))
     made = type(node)(**{**node.args, "expressions": fields})
+    made.parent = node.parent  # of the text's own tree, for those who ask from the fields upwards
     made.meta.update(node.meta)
     return made
 

@@ -27,6 +27,10 @@ _SECONDS = {
 }
 
 
+_OF_ALL_BELOW = ("atoms", "key", "makes")
+"""Notes on a node that are about the nodes below it too, as they were at the time."""
+
+
 @dataclass(frozen=True)
 class Atom:
     """A column that no expression makes: of a table, or made by a step such as an aggregation.
@@ -220,11 +224,22 @@ def short(text: str) -> str:
     return text if len(text) <= _LONG else f"{text[:60]}…{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
+def notes(node: exp.Expr) -> dict[str, Any]:
+    """What is noted of a node and holds for a copy of it whose parts are others."""
+    return {name: note for name, note in node.meta.items() if name not in _OF_ALL_BELOW}
+
+
 def key(node: exp.Expr) -> str:
-    """The structure of an expression as text."""
+    """The structure of a resolved expression as text; it is noted, as what is below a node never changes."""
     node = node.unnest()
     if "atom" in node.meta:
         return f"[{node.meta['atom'].name}]"
+    if "key" not in node.meta:
+        node.meta["key"] = _key(node)
+    return str(node.meta["key"])
+
+
+def _key(node: exp.Expr) -> str:
     if node.meta.get("no_change"):
         return key(node.this)
     if isinstance(node, (exp.And, exp.Or)):

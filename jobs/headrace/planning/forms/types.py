@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -55,6 +56,12 @@ def canonical(type_: str) -> str:
     return SIMPLE.get(text, text)
 
 
+@lru_cache(maxsize=1024)
+def _written(type_: exp.DataType) -> str:
+    """The same few types are written in many casts, and to generate their SQL takes long."""
+    return canonical(type_.sql(dialect="databricks"))
+
+
 def of_atoms(column: TypeOf) -> TypeOf:
     """The types of all columns from those of tables; each is worked out once."""
     known: dict[str, str | None] = {}
@@ -77,7 +84,7 @@ def type_of(tree: exp.Expr, column: TypeOf) -> str | None:
     if "atom" in tree.meta:
         return column(tree.meta["atom"])
     if isinstance(tree, exp.Cast):
-        return canonical(tree.to.sql(dialect="databricks"))
+        return _written(tree.to)
     if isinstance(tree, exp.Literal):
         return _literal(tree)
     if isinstance(tree, exp.Null):

@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from sqlglot import Token, TokenType, exp
@@ -184,6 +185,12 @@ def _refuse_compiled() -> None:
     if not str(databricks.__file__).endswith(".py"):
         message = "this Python has sqlglot in its compiled form (`sqlglot[c]`), which headrace cannot extend;"
         raise EnvironmentFault(f"{message} give headrace an environment of its own, or run `pip uninstall sqlglotc`")
+
+
+@lru_cache(maxsize=1024)
+def parse_as_written(text: str, path: str) -> Statement:
+    """A query or macro whose functions are what is written. It is shared by those who judge it: leave it as it is."""
+    return parse(text, path, (*QUERY_STARTS, "CREATE"), as_written=True)
 
 
 def refuse_long(text: str, path: str, tokens: int = 0) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from sqlglot import exp
 
 from headrace.project.sql import dialect
-from headrace.project.sql.dialect import QUERY_STARTS
 
 _NAMES: dict[str, str] = {
     "arraysize": "size", "arraytostring": "array_join", "concatws": "concat_ws", "dpipe": "concat", "ilike": "ilike",
@@ -15,10 +12,9 @@ _NAMES: dict[str, str] = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=16)
 def written(text: str, path: str) -> exp.Expr:
     """The tree of a text that can be read, in which functions are what is written. It is shared: leave it as it is."""
-    return dialect.parse(text, path, (*QUERY_STARTS, "CREATE"), as_written=True).tree
+    return dialect.parse_as_written(text, path).tree
 
 
 def name_of(node: exp.Expr) -> str | None:
