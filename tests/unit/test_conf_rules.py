@@ -96,7 +96,7 @@ def test_topic_named_by_a_column_stays(project_files):
         ("{orders: x, manufactured: x}", f"{CONF}:1:29 duplicate-topic"),
         ("{orders: x, shipping: x}", f"{CONF}:1:29 duplicate-topic"),
         ("{orders: manufactured}", f"{BRONZE}:8:3 duplicate-topic"),
-        ("{shipping: open-orders}", f"{READY}:5:18 two-publishers"),
+        ("{shipping: open-orders}", f"{CONF}:1:18 two-publishers"),
     ],
 )
 def test_names_lead_from_one_topic_to_one(project_files, topics, expected):

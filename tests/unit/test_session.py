@@ -136,7 +136,8 @@ def test_batch_is_described_where_there_is_a_ui(
 ) -> None:
     monkeypatch.setattr(small_batches, "tune", lambda session, rows: None)
     context = Context(ui)
-    JobBatches(cast(SparkSession, SimpleNamespace(sparkContext=context))).begin(7, 1)
+    conf = SimpleNamespace(get=lambda name, default: default, set=lambda name, value: None)
+    JobBatches(cast(SparkSession, SimpleNamespace(sparkContext=context, conf=conf))).begin(7, 1)
     assert context.descriptions == descriptions
 
 
