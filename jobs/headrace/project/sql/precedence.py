@@ -1,7 +1,8 @@
 """Operators without brackets that sqlglot puts together in another way than Spark does.
 
 Spark has `||` on the level of `+` and `-`, one level for each of `<<`, `&`, `^` and `|`, and one for all comparisons,
-which it takes from left to right. Below them are `in`, `like` and `between`.
+which it takes from left to right. Below them are `in`, `like` and `between`. A minus before a number is part of it:
+`-1::string` is '-1'.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ _LEVEL = {kind: level for level, kinds in enumerate(_LEVELS) for kind in kinds}
 
 def is_certain(node: exp.Expr) -> bool:
     """Whether Spark gives an operator the same operands as sqlglot."""
+    if isinstance(node, exp.Neg) and isinstance(node.this, exp.Cast) and isinstance(node.this.this, exp.Literal):
+        return not node.this.to.is_type(*exp.DataType.TEXT_TYPES)
     level = _LEVEL.get(type(node), 0)
     if not level or not isinstance(node, exp.Binary):
         return True
