@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
 from headrace.project import loader
-from headrace.queries.refused_changes import TOO_LARGE
+from headrace.queries.refused_changes import TOO_LARGE, RefusedChanges
+from headrace.spark.implementations import small_batches
 from headrace.testing.cases.case import Cut
 from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.runs.trial import Models
@@ -87,3 +91,15 @@ def test_list_that_grows_from_batch_to_batch_has_an_end(models: Models) -> None:
     rows, failed = outcome(models, "gold.all_notes", given, "one-by-one")
     assert {key: len(row["notes"]) for key, row in rows.items()} == {"hot": 2, "cold": 5}
     assert [key for key, size in failed] == ["hot"] * 3 and all(size > LIMIT for _, size in failed)
+
+
+def test_large_keys_are_known_whatever_the_order_of_their_columns(models: Models, spark: SparkSession) -> None:
+    model = replace(models.project.model("gold.newest"), unique_key=("id", "text"))
+    batches = small_batches(spark.newSession())
+    batches.begin(0, 3)
+    refused = RefusedChanges(batches, model)
+    refused.load(['{"text":"a","id":"large","_bytes":2000}', '{"id":"larger","text":"a","_bytes":3000}'])
+    given = [("large", "a"), ("larger", "a"), ("fine", "a")]
+    rows = batches.fill("rows", given, StructType().add("id", "string").add("text", "string"))
+    assert [row.id for row in refused.without(rows).frame.collect()] == ["fine"]
+    batches.drop()

@@ -6,6 +6,7 @@ import pytest
 
 from headrace.errors import InvalidProject
 from headrace.project.loader import load
+from headrace.project.rules.conf_rules import LOSSY
 
 BRONZE = "sql/bronze/shipping.yml"
 READY = "sql/gold/shipping/shipment_ready.sql"
@@ -114,3 +115,12 @@ def test_topic_that_is_misspelt_has_advice(project_files):
     project_files.write(CONF, "kafka: {topics: {shiping: x}}\n")
     with pytest.raises(InvalidProject, match=r"Did you mean shipping\?"):
         project_files.load()
+
+
+@pytest.mark.parametrize("key", LOSSY)
+def test_setting_that_loses_rows_is_refused(project_files, key):
+    lossy = LOSSY[key]
+    project_files.write(CONF, f"spark: {{conf: {{{key}: {lossy.upper()}}}}}\n")
+    assert [each.split()[1] for each in project_files.findings()] == ["lossy-setting"]
+    project_files.write(CONF, f"spark: {{conf: {{{key}: {'false' if lossy == 'true' else 'true'}}}}}\n")
+    assert project_files.findings() == []

@@ -7,9 +7,12 @@ too: without that one, they would be wrong.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Iterable, Sequence
+from functools import partial, reduce
+from itertools import groupby
+from operator import or_
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -120,7 +123,8 @@ class RefusedChanges:
 
     def _large_of(self, refused: DataFrame) -> frozenset[str]:
         """The keys of refused rows that are too large; HeadraceError if too many keys are."""
-        keys = refused.where(F.col(_REASON) == TOO_LARGE).select(self._key()).distinct().limit(MOST_LARGE_KEYS + 1)
+        key = _as_json(self._model.unique_key)
+        keys = refused.where(F.col(_REASON) == TOO_LARGE).select(key).distinct().limit(MOST_LARGE_KEYS + 1)
         found = frozenset(row[0] for row in keys.collect())
         if len(found | self._large) > MOST_LARGE_KEYS:
             raise HeadraceError(
@@ -133,10 +137,9 @@ class RefusedChanges:
         return F.expr(is_whole(self._model.unique_key))
 
     def _is_known(self) -> Column:
-        return self._key().isin(*sorted(self._large)) if self._large else lit(False)
-
-    def _key(self) -> Column:
-        return F.to_json(F.struct(*self._model.unique_key), AS_JSON)
+        """Whether a key has grown too large before; its columns may have stood in another order in the header then."""
+        by_columns = groupby(sorted(self._large, key=_columns), _columns)
+        return reduce(or_, (_as_json(columns).isin(*sorted(keys)) for columns, keys in by_columns), lit(False))
 
     def _is_large(self, rows: DataFrame) -> Column:
         """Whether a row is too large; rows of a streaming model are no state of ours."""
@@ -153,3 +156,12 @@ class RefusedChanges:
         ]
         sizes = [F.coalesce(F.octet_length(column), lit(0)) for column in (*texts, *nested)]
         return sum(sizes, lit(0))
+
+
+def _as_json(key: Sequence[str]) -> Column:
+    return F.to_json(F.struct(*key), AS_JSON)
+
+
+def _columns(key: str) -> tuple[str, ...]:
+    """The columns of a stored key, in their order."""
+    return tuple(json.loads(key))

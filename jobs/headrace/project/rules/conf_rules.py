@@ -10,10 +10,17 @@ from headrace.project.flows.draft import Draft
 from headrace.project.model import Target
 from headrace.project.rules.duration_rules import IDLE_TICK
 
+LOSSY = {
+    "spark.sql.files.ignoreCorruptFiles": "true",
+    "spark.sql.files.ignoreMissingFiles": "true",
+    "spark.sql.streaming.statefulOperator.checkCorrectness.enabled": "false",
+}
+"""Settings of Spark with which rows are lost without a word, and their values."""
+
 
 def check(draft: Draft, manifest: Manifest, target: Target) -> list[Finding]:
     """Return what all rules find; the draft has the topics as its files name them."""
-    found = [*_shared_topics(target)]
+    found = [*_shared_topics(target), *_lossy_settings(target)]
     if not draft.unreadable:  # else a broken file may use or name anything
         found += [*_unknown_variables(draft, manifest, target), *_unknown_topics(draft, target)]
     return found
@@ -46,6 +53,14 @@ def _shared_topics(target: Target) -> Iterator[Finding]:
         if other != name:
             message = f"{other} is {topic} too; give each topic a name of its own"
             yield Finding(target.places[f"kafka.topics.{name}"], "duplicate-topic", message)
+
+
+def _lossy_settings(target: Target) -> Iterator[Finding]:
+    """No setting lets Spark go on without rows that it should read or give."""
+    for key, lossy in LOSSY.items():
+        if target.spark_conf.get(key, "").lower() == lossy:
+            message = f"with {key}: {lossy} Spark may leave out rows without a word; take it out"
+            yield Finding(target.places[f"spark.conf.{key}"], "lossy-setting", message)
 
 
 def _used(draft: Draft) -> Iterator[str]:
