@@ -100,7 +100,7 @@ class Place:
 
     def notices(self) -> list[tuple[str, dict[str, Any]]]:
         """The records of the topic that readers may see by now."""
-        # Assigned anew, as a consumer says only once that it is at an end.
+        # Assigned again, as a consumer says only once that it is at an end.
         self._reader.assign([TopicPartition(NOTICES, 0, self._next)])
         while (message := self._reader.poll(PATIENCE)) is not None:
             error = message.error()

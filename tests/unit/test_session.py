@@ -141,6 +141,16 @@ def test_batch_is_described_where_there_is_a_ui(
     assert context.descriptions == descriptions
 
 
+def test_session_is_set_up_for_jobs_once() -> None:
+    settings = {"spark.sql.optimizer.excludedRules": "a.Rule"}
+    conf = SimpleNamespace(get=lambda name, default: settings.get(name, default), set=settings.__setitem__)
+    found = SimpleNamespace(sparkContext=Context(None), conf=conf)
+    for _ in range(2):
+        JobBatches(cast(SparkSession, found))
+    (rules,) = settings.values()
+    assert rules.split(",")[0] == "a.Rule" and rules.count("ConvertToLocalRelation") == 1
+
+
 def test_store_has_its_jars_and_its_keys_are_not_on_the_command_line(
     tmp_path: Path, failing: list[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:

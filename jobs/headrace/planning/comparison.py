@@ -369,8 +369,8 @@ class Comparison:
         (_, old), (_, new) = self.old.topics[table], self.new.topics[table]
         columns = settings.edited_topic_columns(old, new)
         reasons = [self._places.moved(each, table) for each in settings.topic_reasons(old, new)]
-        reasons += self._setting_reasons()
-        rows = settings.has_other_rows(old, new) or any(self._setting_reasons())
+        reasons += (under := [*self._setting_reasons()])
+        rows = settings.has_other_rows(old, new) or bool(under)
         return Outcome(tuple(reasons), columns, rows)
 
     def _setting_reasons(self) -> Iterator[Reason]:

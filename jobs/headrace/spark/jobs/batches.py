@@ -29,8 +29,9 @@ class JobBatches(SmallBatches):
 
     def __init__(self, session: SparkSession) -> None:
         super().__init__(session)
-        excluded = session.conf.get(_EXCLUDED_RULES, "") or ""
-        session.conf.set(_EXCLUDED_RULES, ",".join(filter(None, (*excluded.split(","), _ROWS_WHILE_PLANNING))))
+        excluded = [rule for rule in (session.conf.get(_EXCLUDED_RULES, "") or "").split(",") if rule]
+        if _ROWS_WHILE_PLANNING not in excluded:  # a session may have had others before
+            session.conf.set(_EXCLUDED_RULES, ",".join([*excluded, _ROWS_WHILE_PLANNING]))
 
     def compute_few(self, name: str, make: Callable[[], DataFrame], *leaves: DataFrame) -> Materialized:
         frame = make()
