@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -70,6 +70,8 @@ class Group:
         """`batches` may come from a previous run of the same query, so that nothing has to be planned again."""
         self.query = query
         self.commit_cache = CommitCache()  # a run puts the one there that all its queries share
+        self.on_commit: Callable[[str], None] = lambda table: None
+        """Told each table that has new rows as soon as it has them."""
         self.batches = batches or small_batches(child(spark, query.name, project.macros))
         self.session = self.batches.session
         self.outputs: dict[str, Output] = {
@@ -250,6 +252,7 @@ class Group:
         self.tests.settle(added, self._next)
         for table, rows in added.items():
             self.outputs[table].settle(rows)
+            self.outputs[table].table.checkpoint()
             rows.release()
         self._waits = self._has_waiting()
         self._next += 1
@@ -341,6 +344,7 @@ class Group:
                 version = commit(output, rows, marker)
                 if version is not None:
                     self.commit_cache.put(output.table.path, version, rows)
+                    self.on_commit(output.model.table)
         return failed
 
     def _written(self) -> Iterator[Position]:

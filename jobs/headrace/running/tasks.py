@@ -142,6 +142,7 @@ class LandingTask:
         self._signals.notify(self.table)
         fields = {"batch": report.batch, "rows": report.records, "rejected": report.rejected}
         self._log("landed", query=self.name, **fields, s=round(time.monotonic() - started, 3))
+        self.query.table.checkpoint()
         if self.upto is None and (self.query.lag or 0) <= self._max_rows:  # else there is more to read
             self._tick(started)
         return True
@@ -211,7 +212,8 @@ class GroupTask:
         self.group = group
         self.name = group.query.name
         self.wake = signals.subscribe(group.sources)
-        self._max_rows, self._signals, self._log = max_rows, signals, log
+        self.group.on_commit = signals.notify
+        self._max_rows, self._log = max_rows, log
         self._counters = Counters()
 
     def step(self) -> bool:
@@ -220,9 +222,6 @@ class GroupTask:
             self._counters.idle()
             return False
         self._counters.took(report.batch, report.input_rows)
-        for table, rows in report.output_rows.items():
-            if rows:
-                self._signals.notify(table)
         for line in report.lines:
             self._log("progress", query=self.name, batch=report.batch, line=line)
         for test, rows in report.failed.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -80,10 +80,31 @@ class SharedRows(Materialized):
 
 @dataclass(frozen=True)
 class _Cached:
-    version: int
     schema: StructType
     rows: Held
+    count: int
     bytes: int
+
+
+class _Newest:
+    """The newest commits of a table, by version, as long as they are few rows in all.
+
+    What they hold is added up as they come and go: there may be thousands, and to count their rows asks the JVM.
+    """
+
+    def __init__(self) -> None:
+        self.commits = OrderedDict[int, _Cached]()
+        self._count = self._bytes = 0
+
+    def add(self, version: int, one: _Cached) -> None:
+        """Cache the next commit, and drop the oldest ones that are too many beside it."""
+        self.commits[version] = one
+        self._count += one.count
+        self._bytes += one.bytes
+        while self._count > SMALL_BATCH_ROWS or self._bytes > SMALL_BATCH_BYTES:
+            _, oldest = self.commits.popitem(last=False)
+            self._count -= oldest.count
+            self._bytes -= oldest.bytes
 
 
 class CommitCache:
@@ -94,7 +115,7 @@ class CommitCache:
     """
 
     def __init__(self) -> None:
-        self._newest: dict[StorePath, deque[_Cached]] = {}
+        self._newest: dict[StorePath, _Newest] = {}
         self._large: dict[StorePath, tuple[int, SharedRows]] = {}
         self._lock = Lock()
 
@@ -102,11 +123,9 @@ class CommitCache:
         """Cache the rows of a commit if they are in memory as they are, and few, or made to be shared."""
         with self._lock:
             self._put_large(table, version, rows)
-            cached = self._newest.setdefault(table, deque())
             if (held := rows.held) is not None:
-                cached.append(_Cached(version, nullable(rows.frame.schema), held, held.nbytes))
-            while sum(len(each.rows) for each in cached) > SMALL_BATCH_ROWS or _bytes(cached) > SMALL_BATCH_BYTES:
-                cached.popleft()
+                one = _Cached(nullable(rows.frame.schema), held, rows.count, held.nbytes)
+                self._newest.setdefault(table, _Newest()).add(version, one)
 
     def _put_large(self, table: StorePath, version: int, rows: Materialized) -> None:
         former = self._large.get(table)
@@ -123,8 +142,8 @@ class CommitCache:
         None if some are not here, or have other columns.
         """
         with self._lock:
-            cached = {each.version: each for each in self._newest.get(table.path, ())}
-        found = [cached.get(commit.version) for commit in commits if commit.added_rows]
+            cached = self._newest[table.path].commits if table.path in self._newest else {}
+            found = [cached.get(commit.version) for commit in commits if commit.added_rows]
         here = [each.rows for each in found if each is not None and each.schema == nullable(table.schema)]
         return batches.take(name, here, table.schema) if here and len(here) == len(found) else None
 
@@ -134,7 +153,3 @@ class CommitCache:
             version, rows = self._large.get(table.path, (-1, None))
             is_it = [commit.version for commit in commits if commit.added_rows] == [version]
             return rows.held_in(session) if rows and is_it else None
-
-
-def _bytes(cached: Iterable[_Cached]) -> int:
-    return sum(each.bytes for each in cached)

@@ -92,6 +92,7 @@ class CommitTable:
         self._marked: dict[str, tuple[int, Commit | None]] = {}  # each query's newest commit as of a version
         self._summed: tuple[int, Checksum | None] = (-1, None)
         self._past: tuple[float, History | None] = (0.0, None)
+        self._is_due = False  # a checkpoint of the log
 
     @staticmethod
     def stored(spark: SparkSession, path: StorePath) -> CommitTable | None:
@@ -111,17 +112,21 @@ class CommitTable:
 
     def append(self, rows: DataFrame | Materialized, marker: Mapping[str, Any]) -> int:
         """Append rows in one commit with this marker; return its version."""
+        self.checkpoint()
         self._commit([_info(marker, "Append"), *self._written(rows, int(marker.get("batch", -1)))], marker)
-        if self._is_due():
-            create_checkpoint(self.path)
         return self._newest
 
     def note(self, marker: Mapping[str, Any], of_batch: bool = False) -> int:
         """Make a commit that has a marker and no rows; return its version. It may be about a batch that is there."""
+        self.checkpoint()
         self._commit([_info(marker, "Append")], marker, again=of_batch)
-        if self._is_due():
-            create_checkpoint(self.path)
         return self._newest
+
+    def checkpoint(self) -> None:
+        """Write a checkpoint of the log if one is due, and the next commit need not: nobody waits for it."""
+        if self._is_due:
+            create_checkpoint(self.path)
+        self._is_due = False
 
     def version(self) -> int:
         """The newest version this object has seen."""
@@ -355,6 +360,7 @@ class CommitTable:
             self._refuse_harm()
             self._refuse_done(marker, again)
         self._newest += 1
+        self._is_due |= self._newest % CHECKPOINT_INTERVAL == 0
         self._known = self._newest
         self._marked[str(marker.get("query"))] = (self._newest, commit_of(self._newest, whole))
         self._sum_up(whole)
@@ -416,9 +422,6 @@ class CommitTable:
         if checksum is not None:
             durable.note(self._log / f"{self._newest:020}.crc", checksum.to_json())
 
-    def _is_due(self) -> bool:
-        return self._newest % CHECKPOINT_INTERVAL == 0
-
     def _written(self, rows: DataFrame | Materialized, batch: int = -1) -> Iterator[Mapping[str, Any]]:
         """Write the rows of a batch to files of their own; return the log's entries for them."""
         folder = self.path / f"batch-{uuid.uuid4().hex}"
@@ -449,9 +452,8 @@ class ReplacedTable(CommitTable):
 
     def replace(self, rows: DataFrame | Materialized, marker: Mapping[str, Any]) -> int:
         """Put rows in the place of all there are, in one commit with this marker; return its version."""
+        self.checkpoint()
         self._commit([_info(marker, "Overwrite"), *self._written(rows)], marker)
-        if self._is_due():
-            create_checkpoint(self.path)
         return self._newest
 
     def holds(self, commit: Commit) -> bool:
