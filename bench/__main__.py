@@ -26,6 +26,7 @@ def measurements(folder: Path, quick: bool) -> dict[str, Callable[[], Figures]]:
         "check": analyst.check,
         "plan": lambda: analyst.plan(folder),
         "latency": lambda: scenarios.latency(folder, 180 / share),
+        "latency_busy": lambda: scenarios.latency(folder, 60 / share, 1000 / 3),
         "backlog": lambda: repeated(lambda: scenarios.backlog(folder, 100_000 // share, HEADRACE)),
         "backlog_handwritten": lambda: scenarios.backlog(folder, 100_000 // share, HANDWRITTEN),
         "idle": lambda: scenarios.idle(folder, 60 / share),

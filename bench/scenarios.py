@@ -149,14 +149,14 @@ def worked_off(running: Job, what: str, number: int, is_done: Callable[[], bool]
     }
 
 
-def latency(folder: Path, seconds: float) -> Figures:
-    """From the last contributing record to the row in Delta, and to a read_committed consumer."""
+def latency(folder: Path, seconds: float, per_second: float = 1.0) -> Figures:
+    """From the last contributing record of an order to its row in Delta, and to a read_committed consumer."""
     with stage(folder) as bootstrap, contest(HEADRACE, bootstrap, folder) as running:
         for _ in load.paced(bootstrap, 30):  # figures of a JVM that has just started mean little
             pass
         wait_for(lambda: shipped(HEADRACE, folder) >= 30, "the warm-up")
         before = running.cpu()
-        sent, seen_delta, seen_kafka = _watched(bootstrap, folder, seconds)
+        sent, seen_delta, seen_kafka = _watched(bootstrap, folder, seconds, per_second)
         cpu = (running.cpu() - before) / seconds
         delta = sorted(seen_delta[i] - at for i, at in sent.items())
         kafka = sorted(seen_kafka[i] - at for i, at in sent.items())
@@ -214,8 +214,8 @@ def _median(log: str) -> float:
     return round(statistics.median(float(line.rsplit("s=", 1)[1]) for line in lines[-30:]), 3)
 
 
-def _watched(bootstrap: str, folder: Path, seconds: float) -> tuple[Times, Times, Times]:
-    """Send for `seconds` and note when each order is seen in Delta and in Kafka."""
+def _watched(bootstrap: str, folder: Path, seconds: float, per_second: float) -> tuple[Times, Times, Times]:
+    """Send so many orders a second for `seconds`, and note when each order is seen in Delta and in Kafka."""
     settings = {"group.id": "bench", "isolation.level": "read_committed", "auto.offset.reset": "latest"}
     consumer = Consumer({"bootstrap.servers": bootstrap, **settings})
     consumer.subscribe(["shipping"])
@@ -224,7 +224,7 @@ def _watched(bootstrap: str, folder: Path, seconds: float) -> tuple[Times, Times
     kafka: Times = {}
     delta: Times = {}
     rows = DeltaRows(folder / HEADRACE.name / HEADRACE.table)
-    source = load.paced(bootstrap, seconds)
+    source = load.paced(bootstrap, seconds, per_second)
     feeder = _Feeder(source, sent)
     feeder.start()
     until = time.time() + seconds + 60

@@ -76,6 +76,11 @@ def test_few_keys_are_looked_up(asked: list[int], index: KeyIndex, spark: SparkS
     assert sorted(left) == sorted(each for each in asked if each % 2 or each >= 2 * CLOSED)
 
 
+def test_many_closed_keys_among_few_are_known(index: KeyIndex, spark: SparkSession) -> None:
+    left = index.unclosed(materialize(spark.range(1_000))).frame
+    assert sorted(row.id for row in left.collect()) == [*range(1, 1_000, 2)]
+
+
 def test_many_keys_are_joined(index: KeyIndex, spark: SparkSession) -> None:
     left = index.unclosed(materialize(spark.range(2 * CLOSED))).frame
     assert sorted(row.id for row in left.collect()) == [*range(1, 2 * CLOSED, 2)]
@@ -83,7 +88,7 @@ def test_many_keys_are_joined(index: KeyIndex, spark: SparkSession) -> None:
 
 def test_no_closed_key_gets_through_one_by_one(index: KeyIndex, spark: SparkSession) -> None:
     for start in range(0, 2 * CLOSED, 1_000):
-        rows = materialize(spark.range(start, start + 2 * keys.LOOKUP_KEYS, 2))
+        rows = materialize(spark.range(start, start + 200, 2))
         assert index.unclosed(rows).frame.isEmpty()
 
 

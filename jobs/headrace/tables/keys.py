@@ -21,8 +21,11 @@ from headrace.store.paths import spark_uri
 from headrace.tables.delta import CommitTable
 from headrace.tables.key_runs import SCHEMA, Key, KeyRuns, pairs
 
-LOOKUP_KEYS = 100
+LOOKUP_KEYS = 5_000
 """Up to here a batch's keys are looked up one by one in the stored runs instead of joined with them."""
+
+_NAMED_KEYS = 100
+"""Up to here closed keys are named in an expression."""
 
 _RECENT_KEYS = 20_000
 _RECENT_BATCHES = 1_000
@@ -91,21 +94,21 @@ class KeyIndex:
         """Those rows whose key is not closed, in place of all."""
         if rows.count == 0 or self._empty():
             return rows
-        if rows.count > LOOKUP_KEYS:
+        closed = self._closed_among(rows)
+        if closed is None:
             return rows.narrowed(self._unseen_by_join(rows.frame))
-        closed = self._lookup({(h1, h2) for h1, h2, _ in self._hashes(rows)})
         return rows.narrowed(rows.frame.where(~self._is_any_of(closed))) if closed else rows
 
     def marked(self, rows: Materialized, name: str) -> DataFrame:
         """All rows, and a column that says whether their key is closed."""
         if rows.count == 0 or self._empty():
             return rows.frame.withColumn(name, lit(False))
-        if rows.count > LOOKUP_KEYS:
+        known = self._closed_among(rows)
+        if known is None:
             h1, h2 = self._fingerprint()
             closed = self._all().distinct().withColumnsRenamed({"h1": "_h1", "h2": "_h2"}).withColumn(name, lit(True))
             found = rows.frame.withColumns({"_h1": h1, "_h2": h2}).join(closed, ["_h1", "_h2"], "left")
             return found.drop("_h1", "_h2").withColumn(name, F.coalesce(name, lit(False)))
-        known = self._lookup({(h1, h2) for h1, h2, _ in self._hashes(rows)})
         return rows.frame.withColumn(name, self._is_any_of(known) if known else lit(False))
 
     def add(self, rows: Materialized, batch: int) -> None:
@@ -176,6 +179,13 @@ class KeyIndex:
 
     def _empty(self) -> bool:
         return not self._recent and not (self._stored and self._stored.count)
+
+    def _closed_among(self, rows: Materialized) -> set[Key] | None:
+        """The closed keys among those of a batch; None if either are too many for this."""
+        if rows.count > LOOKUP_KEYS:
+            return None
+        closed = self._lookup({(h1, h2) for h1, h2, _ in self._hashes(rows)})
+        return closed if len(closed) <= _NAMED_KEYS else None
 
     def _lookup(self, asked: set[Key]) -> set[Key]:
         found = asked & self._recent

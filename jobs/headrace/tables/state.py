@@ -129,7 +129,7 @@ class KeyedState:
 
     def apply(self, changes: Materialized) -> None:
         """Take a committed batch's changes in."""
-        if changes.count <= _FOLD_ROWS:
+        if changes.count <= (_SMALL_ROWS if self._batches.are_few else _FOLD_ROWS):
             self._take_in(changes.frame, changes.count)
             return
         newest = self._batches.materialize(newest_per_key(changes.frame, self._keys))  # it is read twice

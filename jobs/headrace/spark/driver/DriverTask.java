@@ -13,6 +13,7 @@ import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.memory.TaskMemoryManager;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.datasources.OutputWriter;
 import org.apache.spark.sql.execution.datasources.OutputWriterFactory;
@@ -76,6 +77,21 @@ public class DriverTask {
                 memory.cleanUpAllAllocatedMemory();
             }
         }
+    }
+
+    /** Rows in Spark's binary form: of rows in objects Spark would measure each when it keeps them. */
+    public static InternalRow[] packed(final Object[] rows, final StructType schema, SQLConf confs) {
+        final InternalRow[] found = new InternalRow[rows.length];
+        SQLConf$.MODULE$.withExistingConf(confs, new AbstractFunction0() {
+            public Object apply() {
+                UnsafeProjection pack = UnsafeProjection.create(schema);
+                for (int row = 0; row < found.length; row++) {
+                    found[row] = pack.apply((InternalRow) rows[row]).copy();
+                }
+                return found;
+            }
+        });
+        return found;
     }
 
     /** Put rows into a block, in the place of those that it has held. */

@@ -13,7 +13,7 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType, Ti
 
 from headrace.spark.columns import no_rows
 from headrace.spark.driver.java import driver_task
-from headrace.spark.jvm import frame_of, java_array, java_class, objects
+from headrace.spark.jvm import confs_of, frame_of, java_array, java_class, objects
 from headrace.spark.materialized import Materialized
 
 _ROW = "org.apache.spark.sql.catalyst.InternalRow"
@@ -93,9 +93,7 @@ def _internal_rows(session: SparkSession, values: Sequence[Sequence[Any]], schem
         java_class(jvm, "org.apache.spark.sql.types.ArrayType")(kind, False)
     )
     unpickled = java_class(jvm, "net.razorvine.pickle.Unpickler")().loads(pickle.dumps(internal, protocol=4))
-    found = convert.apply(unpickled).array()
-    rows = java_array(session, java_class(jvm, _ROW), [])
-    return java_class(jvm, "java.util.Arrays").copyOf(found, len(found), rows.getClass())
+    return driver_task(session).packed(convert.apply(unpickled).array(), kind, confs_of(session))
 
 
 def _is_number_as_it_is(field: StructField, value: Any) -> bool:
