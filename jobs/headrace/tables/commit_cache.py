@@ -18,6 +18,9 @@ from headrace.store.commits import Commit
 from headrace.store.paths import StorePath
 from headrace.tables.delta import CommitTable
 
+_MOST = 100
+"""Commits of a table; a reader that is behind by more reads the files, and each commit takes some memory here."""
+
 
 class _Holders:
     """A reference count."""
@@ -87,9 +90,9 @@ class _Cached:
 
 
 class _Newest:
-    """The newest commits of a table, by version, as long as they are few rows in all.
+    """The newest commits of a table, by version, as long as they are few, and few rows in all.
 
-    What they hold is added up as they come and go: there may be thousands, and to count their rows asks the JVM.
+    What they hold is added up as they come and go, as to count their rows asks the JVM.
     """
 
     def __init__(self) -> None:
@@ -101,7 +104,7 @@ class _Newest:
         self.commits[version] = one
         self._count += one.count
         self._bytes += one.bytes
-        while self._count > SMALL_BATCH_ROWS or self._bytes > SMALL_BATCH_BYTES:
+        while len(self.commits) > _MOST or self._count > SMALL_BATCH_ROWS or self._bytes > SMALL_BATCH_BYTES:
             _, oldest = self.commits.popitem(last=False)
             self._count -= oldest.count
             self._bytes -= oldest.bytes
@@ -124,7 +127,7 @@ class CommitCache:
         with self._lock:
             self._put_large(table, version, rows)
             if (held := rows.held) is not None:
-                one = _Cached(nullable(rows.frame.schema), held, rows.count, held.nbytes)
+                one = _Cached(rows.frame.schema, held, rows.count, held.nbytes)
                 self._newest.setdefault(table, _Newest()).add(version, one)
 
     def _put_large(self, table: StorePath, version: int, rows: Materialized) -> None:
@@ -144,7 +147,8 @@ class CommitCache:
         with self._lock:
             cached = self._newest[table.path].commits if table.path in self._newest else {}
             found = [cached.get(commit.version) for commit in commits if commit.added_rows]
-        here = [each.rows for each in found if each is not None and each.schema == nullable(table.schema)]
+        wanted = nullable(table.schema)
+        here = [each.rows for each in found if each is not None and nullable(each.schema) == wanted]
         return batches.take(name, here, table.schema) if here and len(here) == len(found) else None
 
     def take_large(self, session: SparkSession, table: CommitTable, commits: Iterable[Commit]) -> SharedRows | None:
