@@ -224,6 +224,30 @@ def test_new_partition_is_read_from_its_start(pier: Pier) -> None:
     assert sorted(n for _, n in pier.landed) == list(range(20))
 
 
+def test_no_tick_while_there_is_a_partition_that_was_not_asked_for(pier: Pier) -> None:
+    landing = pier.landing()
+    pier.send(0)
+    landing.step(EVERYTHING)
+    assert landing.tick() is not None
+    pier.cluster.widen(pier.topic.topic, 3)
+    assert landing.tick() is None
+    wait_for(lambda: not lands(landing) and landing.tick() is not None, "a tick that knows the new partitions")
+
+
+def test_topics_are_not_described_at_every_look(pier: Pier, monkeypatch: pytest.MonkeyPatch) -> None:
+    landing, asked, describe = pier.landing(), count(), BrokerAdmin.describe
+
+    def counted(admin: BrokerAdmin, topics: Any) -> Any:
+        next(asked)
+        return describe(admin, topics)
+
+    monkeypatch.setattr(BrokerAdmin, "describe", counted)
+    monkeypatch.setattr("headrace.landing.landing.DESCRIBED_SECONDS", 600.0)
+    for _ in range(20):
+        landing.step(EVERYTHING)
+    assert next(asked) == 1
+
+
 def test_topic_that_is_gone_is_told_and_nobody_claims_to_be_up_to_date(pier: Pier) -> None:
     lines: list[dict[str, Any]] = []
     task = LandingTask(pier.landing(), 0, EVERYTHING, CommitSignals(), lambda event, **of: lines.append({event: of}))

@@ -33,6 +33,7 @@ class Query:
         self.lag = 0
         self.gone = frozenset[str]()
         self.time = SimpleNamespace(ahead=timedelta())
+        self.table = SimpleNamespace(checkpoint=lambda: None)
         self.slow: Callable[[], None] = lambda: None
 
     def step(self, max_rows: int, upto: Any) -> LandingReport | None:

@@ -144,6 +144,7 @@ class LandingQuery:
         self.gone: frozenset[str] = frozenset()
         """Topics that were read and are not there any more: how far this is behind them is unknown."""
         self._described: tuple[float, Mapping[str, tuple[int, ...]]] = (-math.inf, {})
+        self._asked_for: Mapping[str, tuple[int, ...]] | None = None
         self._writing = threading.Lock()
 
     def step(self, max_rows: int, upto: Offsets | None = None) -> LandingReport | None:
@@ -203,13 +204,17 @@ class LandingQuery:
         """How far the topics go now; what lands from here on, ticks included, is as of the moment of asking."""
         asked_at = self.time.read()
         try:
-            ends = self._admin.ends(self._lately(), self._kafka.committed)
+            ends = self._ends_of(self._lately())
         except KafkaException as error:
             if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise
-            ends = self._admin.ends(self._partitions(), self._kafka.committed)  # a topic has gone meanwhile
+            ends = self._ends_of(self._partitions())  # a topic has gone meanwhile
         self._asked_at = asked_at
         return ends
+
+    def _ends_of(self, partitions: Mapping[str, tuple[int, ...]]) -> Offsets:
+        self._asked_for = partitions
+        return self._admin.ends(partitions, self._kafka.committed)
 
     def behind(self, ends: Offsets) -> int:
         """How many offsets are left to read up to `ends`."""
@@ -235,7 +240,7 @@ class LandingQuery:
         """
         if not self._ready:
             self._recover()
-        elif self._lately() != self._partitions():
+        elif self._asked_for not in (None, self._partitions()):
             return None
         readings = self.clocks.update()
         if not readings:
