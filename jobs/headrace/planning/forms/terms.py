@@ -308,10 +308,13 @@ def _plain(node: exp.Expr) -> str:
 
 
 def _may_be_swapped(node: exp.Expr) -> bool:
-    """Whether both sides are always asked: Spark asks the second only if the first is not null."""
+    """Whether both sides are always asked: Spark asks the second only if the first is not null.
+
+    A sum that is too large counts for nothing here: it would have to stand next to a null.
+    """
     sides = [each.unnest() for each in node.iter_expressions()]
     never_null = isinstance(node, exp.NullSafeEQ) or any(isinstance(each, exp.Literal) for each in sides)
-    return never_null or not any(map(may_fail, sides))
+    return never_null or not any(may_fail(each, with_overflow=False) for each in sides)
 
 
 def _one(value: Any) -> str:
