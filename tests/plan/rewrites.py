@@ -163,6 +163,21 @@ QUERIES_ALIKE = (
         "select p.x from p left semi join q as a on p.k = a.k left anti join q as b on p.x = b.k",
         "select p.x from p left anti join q as b on p.x = b.k left semi join q as a on p.k = a.k",
     ),
+    # what does not depend on the order in which joins give their rows
+    (
+        "select q.y, rank() over (order by p.x) as n, sum(q.y) over (order by p._arrival) as m "
+        "from p left join q on p.k = q.k left join r on p.x = r.k",
+        "select q.y, rank() over (order by p.x) as n, sum(q.y) over (order by p._arrival) as m "
+        "from p left join r on p.x = r.k left join q on p.k = q.k",
+    ),
+    (
+        "select p.k, a.n, b.n as m, row_number() over (order by p._arrival) as i from p "
+        "left join (select k, count(*) as n from q group by k) as a on p.k = a.k "
+        "left join (select k, count(*) as n from r group by k) as b on p.x = b.k",
+        "select p.k, a.n, b.n as m, row_number() over (order by p._arrival) as i from p "
+        "left join (select k, count(*) as n from r group by k) as b on p.x = b.k "
+        "left join (select k, count(*) as n from q group by k) as a on p.k = a.k",
+    ),
     # the first rows of each group
     (
         "select k, x from p qualify row_number() over (partition by k order by x, s) = 1",
@@ -240,6 +255,30 @@ QUERIES_UNCERTAIN = (
     (
         "select p.k, listagg(r.s) as s from p left join q on p.k = q.k left join p as r on p.k = r.x group by p.k",
         "select p.k, listagg(r.s) as s from p left join p as r on p.k = r.x left join q on p.k = q.k group by p.k",
+    ),
+    (
+        "select p.k, row_number() over (partition by p.k order by p.x) as n from p join q on p.k = q.k",
+        "select p.k, row_number() over (partition by p.k order by p.x) as n from q join p on p.k = q.k",
+    ),
+    (
+        "select q.y, r.z, row_number() over (order by p._arrival) as n from p left join q on p.k = q.k "
+        "left join r on p.x = r.k",
+        "select q.y, r.z, row_number() over (order by p._arrival) as n from p left join r on p.x = r.k "
+        "left join q on p.k = q.k",
+    ),
+    (
+        "select q.y, r.z, sum(q.y) over (order by p._arrival rows unbounded preceding) as n from p "
+        "left join q on p.k = q.k left join r on p.x = r.k",
+        "select q.y, r.z, sum(q.y) over (order by p._arrival rows unbounded preceding) as n from p "
+        "left join r on p.x = r.k left join q on p.k = q.k",
+    ),
+    (
+        "select p.k, max_by(q.y, p.x) as n from p join q on p.k = q.k group by p.k",
+        "select p.k, max_by(q.y, p.x) as n from q join p on p.k = q.k group by p.k",
+    ),
+    (
+        "select p.k, sum(q.y / 3.0D) as n from p join q on p.k = q.k group by p.k",
+        "select p.k, sum(q.y / 3.0D) as n from q join p on p.k = q.k group by p.k",
     ),
 )
 """Queries that give the same rows or others: what they make of a group depends on the order of its rows."""

@@ -124,7 +124,7 @@ def _fails(node: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> bool:
     values = [each for each in _values(node) if not (isinstance(each, exp.Literal) and each.is_string)]
     texts = [each for each in values if _may_be_text(each, type_of)]
     if name in _CONVERTING or isinstance(node, _CONVERTING_NODES):
-        return bool(texts) or (isinstance(node, _DIVISIONS) and not _is_number(node.expression))
+        return bool(texts) or _is_unknown(node) or (isinstance(node, _DIVISIONS) and not _is_number(node.expression))
     if name in _MIXING or isinstance(node, _MIXING_NODES):
         others = (isinstance(each, exp.Identifier) or _is_no_text(type_of(each)) for each in values)
         return bool(texts) and any(others)  # an identifier is the argument of a lambda, of any type
