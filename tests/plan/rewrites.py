@@ -428,6 +428,7 @@ OTHERS = (
     ("+s", "s"),
     ("j = 0 or cast(s as int) > 1", "cast(s as int) > 1 or j = 0"),
     ("b and s > 1", "s > 1 and b"),
+    ("session_window(t, '1 day')", "session_window(t, '24 hours')"),
     ("i - j", "j - i"),
     ("i + j + n", "i + (j + n)"),
     ("rand() between 0 and 1", "rand() >= 0 and rand() <= 1"),

@@ -334,10 +334,17 @@ def _call(node: exp.Anonymous) -> str:
     name, arguments = node.name.lower(), [key(each) for each in node.expressions]
     if name in WINDOWS:
         arguments = [
-            repr(seconds(each.name)) if isinstance(each, exp.Literal) and each.is_string else argument
+            repr(_gap(each.name, name)) if isinstance(each, exp.Literal) and each.is_string else argument
             for each, argument in zip(node.expressions, arguments, strict=True)
         ]
     return f"{name}({', '.join(arguments)})"
+
+
+def _gap(text: str, function: str) -> str:
+    """A length of windows; the days of a session's gap are those of the time zone, not always of 24 hours."""
+    found = _length(text)
+    has_days = found is not None and "day" in found.units and function == "session_window"
+    return f"{seconds(text)} with days" if has_days else seconds(text)
 
 
 def _interval(node: exp.Interval) -> str:
