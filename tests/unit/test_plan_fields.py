@@ -11,16 +11,30 @@ import pytest
 
 from headrace.errors import Place
 from headrace.planning import plan
-from headrace.project.model import DataTest, Field, Kafka, Landing, Model, Project, Publish, Seed, Target, Topic
+from headrace.project.model import (
+    DataTest,
+    Field,
+    Input,
+    Kafka,
+    Landing,
+    Macro,
+    Model,
+    Project,
+    Publish,
+    Seed,
+    Target,
+    Topic,
+)
 from tests.plan.live import FILES, NEWS, NEWS_FILE, TOTALS, TOTALS_FILE, Live
 
 A_TEST = "tests: {columns: {id: [{relationships: {to: silver.totals, field: id, on_failure: dead_letter}}]}}\n"
 PROJECT = {
     **FILES,
-    NEWS_FILE: NEWS.replace("publish:", f"{A_TEST}publish:"),
+    NEWS_FILE: NEWS.replace("publish:", f"{A_TEST}publish:").replace("total > 10", "twice(total) > :least"),
     TOTALS_FILE: TOTALS.replace("unique_key: id\n", "unique_key: id\ntests: {columns: {id: [not_null]}}\n"),
 }
 
+A_SEED = Seed(2, "k", '{"x": 1}')
 TOTALS_OF, NEWS_OF = "silver.totals", "gold.news"
 COMPARED: Mapping[type, Mapping[str, Any]] = {
     Topic: {
@@ -71,6 +85,15 @@ COMPARED: Mapping[type, Mapping[str, Any]] = {
         "to": "silver.others",
         "field": "total",
     },
+    Macro: {
+        "name": "doubled",
+        "text": "create temporary function twice(v bigint) returns bigint return v * 3",
+    },
+    Seed: {"key": "other", "value": '{"x": 2}'},
+    Field: {"name": "other", "type": "double", "required": True},
+    Input: {"table": "silver.b"},
+    Kafka: {"options": {"isolation.level": "read_uncommitted"}},
+    Project: {"vars": {"least": 2}},
     Target: {
         "kafka": Kafka(options={"isolation.level": "read_uncommitted"}),
         "spark_conf": {"spark.sql.ansi.enabled": "false"},
@@ -110,6 +133,27 @@ UNIMPORTANT: Mapping[type, Mapping[str, str]] = {
     },
     Publish: {"start": "counts only for a model that has never been published"},
     DataTest: {"place": "where it is written"},
+    Macro: {"path": "where it is written"},
+    Seed: {"line": "where it is written"},
+    Field: {},
+    Input: {
+        **dict.fromkeys(("start", "end", "place"), "where it is written"),
+        **dict.fromkeys(("stream", "versions", "past", "has_alias"), "words of the text, which is compared"),
+    },
+    Kafka: {
+        "bootstrap": "where records come from; that these are the same is checked by their offsets",
+        "create_topics": "who creates topics that are not there",
+        "topics": "names; those of topics are compared",
+    },
+    Project: {
+        **dict.fromkeys(("root", "places"), "where it is written"),
+        "name": "said to people",
+        **dict.fromkeys(("target", "landings", "models", "macros"), "each is compared by itself"),
+        "queries": "the query of each model is compared",
+        "functions": "what a check refuses",
+        "test_paths": "where tests are",
+        "landings_to_run": "which landings run now",
+    },
     Target: {
         **dict.fromkeys(("name", "suffix", "like", "broker_of", "places"), "names; those of topics are compared"),
         **dict.fromkeys(("data_dir", "store"), "what is there is what a plan compares with"),
@@ -135,14 +179,31 @@ def test_every_field_is_compared_or_cannot_matter(kind: type) -> None:
 )
 def test_another_value_is_never_the_same(kind: type, name: str, tmp_path: Path) -> None:
     live = Live(tmp_path, PROJECT)
-    live.start()
-    edited = _edited(live.project, kind, name, COMPARED[kind][name])
+    started = _edited(live.project, Topic, "seeds", (A_SEED,)) if kind is Seed else live.project
+    live.start(started)
+    edited = _edited(started, kind, name, COMPARED[kind][name])
     assert {entry.verdict for entry in plan.make(edited, live.layout).entries} - {"SAME", "NEW", "ORPHAN"}
 
 
 def _edited(project: Project, kind: type, name: str, value: Any) -> Project:
+    """The project with another value of one field, of the first of a kind that has a use."""
+    if kind is Project:
+        return replace(project, **{name: value})
     if kind is Target:
         return replace(project, target=replace(project.target, **{name: value}))
+    if kind is Kafka:
+        return _edited(project, Target, "kafka", replace(project.target.kafka, **{name: value}))
+    if kind is Macro:
+        return replace(project, macros=tuple(replace(each, **{name: value}) for each in project.macros))
+    if kind is Seed:
+        return _edited(project, Topic, "seeds", (replace(A_SEED, **{name: value}),))
+    if kind is Field:
+        fields = project.landings[0].topics[0].fields
+        changed = (replace(each, **{name: value}) if each.name == "x" else each for each in fields)
+        return _edited(project, Topic, "fields", tuple(changed))
+    if kind is Input:
+        news = project.model(NEWS_OF)
+        return _with(project, replace(news, inputs=tuple(replace(each, **{name: value}) for each in news.inputs)))
     if kind is Landing:
         return replace(project, landings=tuple(replace(each, **{name: value}) for each in project.landings))
     if kind is Topic:

@@ -35,6 +35,22 @@ def test_edited_header_has_its_verdict(tmp_path: Path, old: str, new: str, verdi
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "verdict"),
+    [
+        ("total > 5 and id > 'a'", "id > 'a' and 5 < total", "SAME"),
+        ("total | 2 & 1 > 0", "(total | 2) & 1 > 0", "MIX"),
+        ("id || total + 1 = 'a2'", "id || (total + 1) = 'a2'", "MIX"),
+        ("total * 2 > 5 and total < 9", "total < 9 and total * 2 > 5", "MIX"),
+        ("cast(id as timestamp) is null", "cast(id as timestamp without time zone) is null", "MIX"),
+    ],
+)
+def test_rule_that_spark_may_read_otherwise_is_another(tmp_path: Path, old: str, new: str, verdict: str) -> None:
+    live = Live(tmp_path, {**FILES, TOTALS_FILE: TOTALS.replace(KEY, f"{KEY}delete_when: {old}\n")})
+    live.start()
+    assert live.entry("silver.totals", live.edited(TOTALS_FILE, old, new)).verdict == verdict
+
+
+@pytest.mark.parametrize(
     "key", ["materialized: append\nonce_per: [id, total]", "materialized: upsert\nunique_key: [id, total]"]
 )
 def test_order_of_a_key_does_not_matter(tmp_path: Path, key: str) -> None:

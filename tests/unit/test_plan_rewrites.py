@@ -77,7 +77,7 @@ def sided(tmp_path_factory: pytest.TempPathFactory) -> Sided:
         asked = replace(declared.by_table["gold.p"], text=text, inputs=sqltext.read(text, "value.sql").inputs)
         lowered = partial(lower, declared, asked, _type, lambda *_: False)
         is_free = partial(unions.are_free, column=_type, origins=declared.kafka_topics)
-        return normal.Side(lowered(), lowered, is_free)
+        return normal.Side(lowered(), lowered, is_free, _type)
 
     return found
 
@@ -105,6 +105,24 @@ def test_queries_with_the_same_rows_are_the_same(one: str, other: str, sided: Si
 @pytest.mark.parametrize(("one", "other"), [*QUERIES_OTHER, *QUERIES_UNCERTAIN, *UNIONS_OTHER, *UNIONS_UNCERTAIN])
 def test_queries_with_other_rows_are_others(one: str, other: str, sided: Sided) -> None:
     assert not normal.same(sided(one), sided(other))
+
+
+SWAPPED_LOOKUPS = (
+    "select p.k, a.y, b.z from p left join {q} as a on p.k = a.k left join {r} as b on p.x = b.k",
+    "select p.k, a.y, b.z from p left join {r} as b on p.x = b.k left join {q} as a on p.k = a.k",
+)
+ONE_ROW_PER_KEY = {
+    "q": "(select k, max(y) as y from q group by k)",
+    "r": "(select k, max(z) as z from r group by k)",
+}
+
+
+@pytest.mark.parametrize(("tables", "is_same"), [({"q": "q", "r": "r"}, False), (ONE_ROW_PER_KEY, True)])
+def test_order_of_joins_counts_where_one_of_several_rows_is_kept(
+    tables: dict[str, str], is_same: bool, sided: Sided
+) -> None:
+    one, other = (replace(sided(query.format(**tables)), keeps_one=True) for query in SWAPPED_LOOKUPS)
+    assert normal.same(one, other) == is_same
 
 
 @pytest.mark.parametrize("query", QUERIES_REFUSED)

@@ -237,9 +237,9 @@ class Comparison:
     def _side(self, declared: Declared, model: Model, form: Form, is_edited: IsEdited) -> normal.Side:
         """One of both texts of a model, to find out whether they give the same rows."""
         lowered = partial(lower, declared, model, self._old_type, is_edited)
-        return normal.Side(
-            form, lowered, partial(unions.are_free, column=self._old_type, origins=declared.kafka_topics)
-        )
+        is_free = partial(unions.are_free, column=self._old_type, origins=declared.kafka_topics)
+        keeps_one = Kept(model, frozenset(), False).depends_on_past
+        return normal.Side(form, lowered, is_free, self._old_type, keeps_one)
 
     def _one_branch_more(self, old: Model, new: Model, before: Form, after: Form) -> tuple[Reason, ...]:
         """What a branch does that is all the difference of two texts for the streaming engine."""

@@ -12,6 +12,8 @@ from headrace.errors import InvalidProject, Place
 from headrace.planning import stretches
 from headrace.planning.declared import Declared
 from headrace.planning.forms import terms
+from headrace.planning.forms.functions import noted
+from headrace.planning.forms.scope import NotUnderstood, certain
 from headrace.planning.verdict import Evidence, Reason, Verdict
 from headrace.project import seed_changes
 from headrace.project.declarations import event_times
@@ -19,7 +21,7 @@ from headrace.project.declarations.event_times import SqlTime
 from headrace.project.declarations.macros import named_in
 from headrace.project.model import DataTest, Landing, Macro, Model, Publish, Topic
 from headrace.project.seed_changes import SeedChanges
-from headrace.project.sql import dialect, expressions
+from headrace.project.sql import expressions, precedence
 
 _FIXED = {
     "materialized": "its rows are stored in another way",
@@ -332,10 +334,16 @@ def _in_one_form(text: str, macros: Sequence[Macro]) -> str:
     """An expression with those of some macros that it calls; how they are laid out does not count."""
     called = (word for macro in named_in([text], macros) for word in stretches.words_of(macro))
     try:
-        tree = dialect.parse(f"select {text}", "", as_written=True).tree
-        return " ".join([terms.key(tree.expressions[0].transform(_with_members)), *called])
-    except InvalidProject:
-        return " ".join([text, *called])
+        tree = certain(f"select {text}", "").tree.expressions[0].copy()
+        shown = terms.key(noted(tree.transform(_with_members), lambda _: None)) if _is_certain(tree) else text
+    except (InvalidProject, NotUnderstood):
+        shown = text
+    return " ".join([shown, *called])
+
+
+def _is_certain(tree: exp.Expr) -> bool:
+    """Whether Spark gives all operators the same operands as sqlglot."""
+    return all(map(precedence.is_certain, tree.walk()))
 
 
 def _with_members(node: exp.Expr) -> exp.Expr:

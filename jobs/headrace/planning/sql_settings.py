@@ -23,6 +23,16 @@ _ELSEWHERE = ("catalog", "catalogImplementation", "extensions", "hive", "streami
 
 TYPE_OF_TIMES = "spark.sql.timestampType"
 
+_READ_OTHERWISE = (
+    *("spark.sql.ansi.doubleQuotedIdentifiers", "spark.sql.caseSensitive", "spark.sql.groupBy", "spark.sql.legacy."),
+    *("spark.sql.lateralColumnAlias", "spark.sql.orderByOrdinal", "spark.sql.parser.", "spark.sql.session.collation"),
+    TYPE_OF_TIMES,
+)
+"""First letters of settings under which Spark takes the same text for another query."""
+
+_OF_PARSING = ("spark.sql.legacy.timeParserPolicy",)
+"""Those of these that are only about how values are read."""
+
 _ABORTED = "kafka.options.isolation.level"
 """Whether records of transactions that were aborted land."""
 
@@ -80,6 +90,12 @@ def reasons(old: tuple[Setting, ...] | None, new: tuple[Setting, ...] | None, ve
             what = "other records land" if key == _ABORTED else "any SQL may mean something else"
             message = f"{key} is {today} and was {then}: {what}"
             yield Reason(verdict, (now or before[key]).place, message, then, today, evidence=Evidence(key=key))
+
+
+def reading_otherwise(settings: tuple[Setting, ...] | None) -> Setting | None:
+    """A setting under which Spark takes a text for another query than it is by default."""
+    found = (each for each in settings or () if each.key.startswith(_READ_OTHERWISE) and each.key not in _OF_PARSING)
+    return next(found, None)
 
 
 def _by_key(settings: tuple[Setting, ...]) -> Mapping[str, Setting]:

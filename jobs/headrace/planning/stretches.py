@@ -110,8 +110,8 @@ def _is_name(before: Token | None, token: Token, after: Token | None) -> bool:
     if token.token_type is TokenType.VAR:
         return ahead is not TokenType.L_PAREN
     is_alone = behind in _BEFORE and ahead in _AFTER
-    is_named = behind in _BEFORE_NAMES or ahead is TokenType.COLON
-    return token.token_type in _NAMES and (is_alone or is_named)
+    is_named = behind in _BEFORE_NAMES or ahead is TokenType.COLON  # where any keyword may be one
+    return is_named or (token.token_type in _NAMES and is_alone)
 
 
 def _stretches(old: Statement, new: Statement) -> Iterator[Stretch]:

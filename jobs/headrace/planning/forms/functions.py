@@ -40,16 +40,16 @@ _NEVER_FAILING = frozenset(
         "abs", "add_months", "array", "array_contains", "array_distinct", "array_except", "array_intersect",
         "array_max", "array_min", "array_position", "array_size", "array_sort", "array_union", "arrays_overlap",
         "ascii", "base64", "btrim", "cardinality", "char_length", "concat", "contains", "crc32", "date_add",
-        "date_diff", "date_format", "date_sub", "date_trunc", "dateadd", "datediff", "day", "dayofmonth",
+        "date_diff", "date_format", "date_sub", "date_trunc", "datediff", "day", "dayofmonth",
         "dayofweek", "dayofyear", "endswith", "equal_null", "exists", "exp", "filter", "flatten", "floor",
         "forall", "get", "get_json_object", "greatest", "hash", "hex", "hour", "ifnull", "initcap", "instr",
         "isnan", "isnotnull", "isnull", "last_day", "least", "left", "len", "length", "ln", "locate", "log10",
-        "lower", "lpad", "ltrim", "make_dt_interval", "make_interval", "map_contains_key", "map_keys",
+        "lower", "lpad", "ltrim", "map_contains_key", "map_keys",
         "map_values", "md5", "minute", "month", "months_between", "named_struct", "nullif", "nullifzero", "nvl",
         "nvl2", "quarter", "regexp_like", "repeat", "replace", "reverse", "right", "round", "rpad", "rtrim",
         "second", "session_window", "sha1", "sha2", "sign", "size", "sort_array", "sqrt", "startswith",
-        "struct", "substr", "substring", "timestamp_micros", "timestamp_millis", "timestamp_seconds",
-        "timestampadd", "timestampdiff", "transform", "translate", "trim", "unix_date", "unix_micros",
+        "struct", "substr", "substring", "timestamp_micros",
+        "timestampdiff", "transform", "translate", "trim", "unix_date", "unix_micros",
         "unix_millis", "unix_seconds", "upper", "weekday", "weekofyear", "window", "xxhash64", "year",
         "zeroifnull",
     )
@@ -84,11 +84,17 @@ _MIXING_NODES = (
     *(exp.Case, exp.Coalesce),
 )
 _PATTERNS = (exp.Like, exp.ILike, exp.RegexpLike)
+_OVERFLOWING = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Abs)
+_UNBOUNDED = ("float", "double", "date", "timestamp")
+"""Types with which a sum or a product is never too large, or only after many thousands of years."""
 _WIDENING = ("tinyint", "smallint", "int", "bigint", "float", "double")
 """Types of numbers, each of which has all values of those before it, if not exactly."""
 
 FAILS = "fails"
 """Notes whether a node itself may raise an error, whatever may be below it."""
+
+OVERFLOWS = "overflows"
+"""Notes whether a node itself raises an error where its result is too large for its type."""
 
 
 def noted(tree: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> exp.Expr:
@@ -97,17 +103,18 @@ def noted(tree: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> exp.Expr
         for each in tree.iter_expressions():
             noted(each, type_of)
         tree.meta[FAILS] = _fails(tree, type_of)
+        tree.meta[OVERFLOWS] = _overflows(tree, type_of)
     return tree
 
 
-def may_fail(tree: exp.Expr) -> bool:
-    """Whether an expression may raise an error for some row; numbers that are too large do not count."""
+def may_fail(tree: exp.Expr, with_overflow: bool = True) -> bool:
+    """Whether an expression may raise an error for some row, also for numbers that are too large, if so asked."""
     if "atom" in tree.meta:
         return False
     fails = tree.meta.get(FAILS)
-    return (isinstance(tree, _FAILING) or _is_unknown(tree) if fails is None else bool(fails)) or any(
-        map(may_fail, tree.iter_expressions())
-    )
+    itself = isinstance(tree, _FAILING) or _is_unknown(tree) if fails is None else bool(fails)
+    itself = itself or (with_overflow and bool(tree.meta.get(OVERFLOWS)))
+    return itself or any(may_fail(each, with_overflow) for each in tree.iter_expressions())
 
 
 def _fails(node: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> bool:
@@ -117,13 +124,23 @@ def _fails(node: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> bool:
     values = [each for each in _values(node) if not (isinstance(each, exp.Literal) and each.is_string)]
     texts = [each for each in values if _may_be_text(each, type_of)]
     if name in _CONVERTING or isinstance(node, _CONVERTING_NODES):
-        return bool(texts) or (isinstance(node, _DIVISIONS) and not _is_number(node.expression))
+        return bool(texts) or _is_unknown(node) or (isinstance(node, _DIVISIONS) and not _is_number(node.expression))
     if name in _MIXING or isinstance(node, _MIXING_NODES):
         others = (isinstance(each, exp.Identifier) or _is_no_text(type_of(each)) for each in values)
         return bool(texts) and any(others)  # an identifier is the argument of a lambda, of any type
     if isinstance(node, _PATTERNS) or name == "regexp_like":
         return not isinstance([*node.iter_expressions()][1].unnest(), exp.Literal)
     return isinstance(node, exp.Bracket) or _is_unknown(node)
+
+
+def _overflows(node: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> bool:
+    """Whether numbers that are no fractions are added or multiplied, or may be: not all results fit into their type."""
+    if not isinstance(node, _OVERFLOWING):
+        return False
+    parts = [each.unnest() for each in node.iter_expressions()]
+    is_constant = all(isinstance(each, exp.Literal) for each in parts)
+    is_time = any(isinstance(each, exp.Interval) for each in parts)
+    return not (is_constant or is_time or any(type_of(each) in _UNBOUNDED for each in parts))
 
 
 def _values(node: exp.Expr) -> Iterator[exp.Expr]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from headrace.errors import InvalidProject, Place
+from headrace.planning import sql_settings
 from headrace.planning.declared import Declared
 from headrace.planning.forms import terms
 from headrace.planning.forms.columns import all_of, clauses, merged, own, passed, sides, word
@@ -22,8 +22,8 @@ from headrace.planning.forms.scope import (
     Rows,
     Scope,
     called,
+    certain,
     first_place,
-    parsed,
     starred,
     written,
 )
@@ -36,7 +36,6 @@ from headrace.project.model import LANDING_COLUMNS, Input, Model
 from headrace.project.sql.selects import conjuncts
 
 _MOST_STEPS = 300
-_WITHOUT_ZONE = re.compile(r"without\s+time\s+zone", re.IGNORECASE)
 
 # Parts of a node that are understood; any other could change the query's meaning.
 _SELECT = (
@@ -115,6 +114,8 @@ class _Lowering:
         self._scanned: dict[tuple[str, bool], Place] = {}
 
     def form(self) -> Form:
+        if setting := sql_settings.reading_otherwise(self._declared.settings):
+            raise NotUnderstood(f"a query under {setting.key}", setting.place)
         rows = self._model_rows(self._model, moves=True)
         if self._clauses:
             raise NotUnderstood("WATERMARK after a subquery or a CTE", next(iter(self._clauses)))
@@ -129,9 +130,7 @@ class _Lowering:
             yield Read(table, moves, frozenset(atom.column for atom in columns if atom.table == table), place)
 
     def _model_rows(self, model: Model, moves: bool) -> Rows:
-        statement = parsed(model.text, model.path)
-        if _WITHOUT_ZONE.search(statement.text):
-            raise NotUnderstood("`timestamp without time zone`", Place(statement.path))  # sqlglot drops the zone
+        statement = certain(model.text, model.path)
         self._clauses |= {statement.place(clause[0].start) for clause in statement.left_out}
         return self._query(statement.tree, Scope(File(statement, model.inputs, moves)))
 
@@ -244,13 +243,18 @@ class _Lowering:
         if known is None:
             raise NotUnderstood(f"`{table}`, whose columns are not certain,", ref.place)
         how = "stream" if moves else "versions" if ref.versions else "table"
-        parts = {"read": (word(how, ref.place),)}
+        parts = {"read": (word(how, ref.place, unique=self._unique_key(table) if how == "table" else ()),)}
         if landing := self._declared.landing(table):
             parts["landing"] = (word(landing.name, ref.place),)
         edited = self._is_edited(table, None, moves)
         filters = (word(f"rows of {table} as edited", ref.place, rows_of=table),) if edited else ()
         columns = {each.lower(): called(self._stored(name, table, each.lower(), moves), each) for each in known}
         return Rows(Step("scan", name, parts, (), filters, moves, ref.place), columns)
+
+    def _unique_key(self, table: str) -> tuple[str, ...]:
+        """By which columns a table that is looked up has one row each."""
+        model = self._declared.by_table.get(table)
+        return tuple(each.lower() for each in model.unique_key) if model and model.materialized == "upsert" else ()
 
     def _columns_of(self, ref: Input, moves: bool) -> tuple[str, ...] | None:
         table = ref.table

@@ -6,6 +6,10 @@ such a join keeps holds before it or after it; one on the other rows is part of 
 and for rows that are there several times; `tests/spark/test_rewrites.py` has Spark compute both sides.
 
 Spark's streaming engine keeps state by the joins as they are written, so its queries have no normal form.
+
+Joins in another order give their rows in another order. That counts where one of several rows is taken, or each gets a
+number: in an aggregate, a window, or by the key of the model. Rows that go by `_arrival` are in one order, as long as
+no join gives several of them for one.
 """
 
 from __future__ import annotations
@@ -20,8 +24,9 @@ from sqlglot import exp
 
 from headrace.planning.forms.lowering import Numbers, as_written
 from headrace.planning.forms.steps import Form, Step
-from headrace.planning.forms.terms import EDITED, Term, short
-from headrace.planning.forms.types import CERTAIN
+from headrace.planning.forms.terms import EDITED, Term, atoms, short
+from headrace.planning.forms.types import CERTAIN, INTEGERS, TypeOf, of_atoms, type_of
+from headrace.planning.forms.unions import values
 
 _MOST_ALIKE = 24
 """How many steps are numbered again, of all that there are several of."""
@@ -31,10 +36,19 @@ _NAME = re.compile(rf"[\w'{re.escape(EDITED)}]+")
 _INNER = ("inner", "cross")
 _OF_EACH_ROW = ("left", "left semi", "left anti", "semi", "anti")
 
-_WRAPPERS = (exp.Filter, exp.Distinct)
-_COMMUTATIVE = (exp.Count, exp.Min, exp.Max, exp.Sum, exp.ArgMax, exp.ArgMin)
-_UNORDERED = ("approx_count_distinct", "avg", "bit_and", "bit_or", "bit_xor", "bool_and", "bool_or", "try_sum")
-"""Aggregates that are the same in whatever order they get their rows, apart from the last digits of fractions."""
+_WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
+_COMMUTATIVE = (exp.Count, exp.Min, exp.Max)
+_UNORDERED = ("approx_count_distinct", "bit_and", "bit_or", "bit_xor", "bool_and", "bool_or")
+"""Aggregates that are the same in whatever order they get their rows."""
+
+_ADDING = ("avg", "try_avg", "try_sum")
+"""Aggregates whose last digits depend on the order of their rows, if these are fractions."""
+
+_PICKING = (exp.ArgMax, exp.ArgMin)
+_OF_PEERS = ("rank", "dense_rank", "percent_rank", "cume_dist")
+"""Functions over windows that give rows which are alike in their order the same value."""
+
+_ARRIVAL = "_arrival"
 
 _MOVABLE = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Cast, exp.DataType, exp.Dot),
@@ -49,12 +63,15 @@ class Side:
     """One of two texts that are compared.
 
     `lowered` is its form with the branches of its unions in one order, if so asked, and with other numbers; `is_free`
-    is whether these branches may change places.
+    is whether these branches may change places. `column` is the type of a column of a table; of rows of one key in a
+    batch, the model may keep one only.
     """
 
     form: Form
     lowered: Callable[[bool, Numbers], Form]
     is_free: Callable[[Form], bool]
+    column: TypeOf = lambda _: None
+    keeps_one: bool = False
 
 
 def same(old: Side, new: Side) -> bool:
@@ -64,7 +81,7 @@ def same(old: Side, new: Side) -> bool:
     enough, they are numbered by what each of them does in the query. That takes the time of many forms, so it is not
     asked of texts that do not even consist of the same words.
     """
-    goes_by_order = any(_goes_by_order(each.form) for each in (old, new))
+    goes_by_order = any(_Order(each).counts for each in (old, new))
     if _words(old.form) == _words(new.form):
         return not goes_by_order or _scanned(old.form) == _scanned(new.form)
     if goes_by_order or _letters(old.form) != _letters(new.form):
@@ -74,21 +91,98 @@ def same(old: Side, new: Side) -> bool:
     return _words(one(_numbers(one))) == _words(other(_numbers(other)))
 
 
-def _goes_by_order(form: Form) -> bool:
-    """Whether an aggregate depends on the order of its rows, which joins in another order may change."""
-    return any(not _is_commutative(made) for made in _aggregates(form))
+class _Order:
+    """Whether the order in which joins give their rows counts for a text."""
+
+    def __init__(self, side: Side) -> None:
+        self._steps = [*side.form.root.every()]
+        self._type = of_atoms(side.column)
+        self._keeps_one = side.keeps_one
+        self._multiplies = any(map(_multiplies, self._steps))
+
+    @property
+    def counts(self) -> bool:
+        aggregates, windows = self._made("aggregates"), self._made("over")
+        is_free = all(map(self._is_free, aggregates)) and all(map(self._is_steady, windows))
+        return not is_free or (self._keeps_one and self._multiplies)
+
+    def _made(self, part: str) -> Iterator[exp.Expr]:
+        found = (atom for step in self._steps for each in step.parts.get(part, ()) for atom in each.atoms)
+        yield from (made for atom in found for made in atom.made_of)
+
+    def _is_free(self, made: exp.Expr) -> bool:
+        """Whether an aggregate is the same in whatever order."""
+        made = _function(made)
+        name = made.name.lower() if isinstance(made, exp.Anonymous) else ""
+        if isinstance(made, _PICKING):
+            return self._is_total([made.expression])
+        if isinstance(made, exp.Sum) or name in _ADDING:
+            return all(map(self._is_exact, made.expressions if name else [made.this]))
+        return isinstance(made, _COMMUTATIVE) or name in _UNORDERED
+
+    def _is_steady(self, window: exp.Expr) -> bool:
+        """Whether a window gives each row the same in whatever order: by its peers, or by an order without any."""
+        function, order = _function(window.this), window.args.get("order")
+        name = function.name.lower() if isinstance(function, exp.Anonymous) else ""
+        if isinstance(function, (exp.Rank, exp.DenseRank)) or name in _OF_PEERS:
+            return True
+        if window.args.get("spec") is None and self._is_free(function):
+            return True
+        return order is not None and self._is_total([each.this for each in order.expressions])
+
+    def _is_total(self, order: Sequence[exp.Expr]) -> bool:
+        """Whether no two rows are alike in an order."""
+        return not self._multiplies and any(map(_is_arrival, order))
+
+    def _is_exact(self, tree: exp.Expr) -> bool:
+        """Whether the sum of some numbers has all its digits."""
+        values = tree.expressions if isinstance(tree, exp.Distinct) else [tree]
+        types = [type_of(each, self._type) or "" for each in values]
+        return all(each in INTEGERS or each.startswith("decimal") for each in types)
 
 
-def _aggregates(form: Form) -> Iterator[exp.Expr]:
-    found = (atom for step in form.root.every() for each in step.parts.get("aggregates", ()) for atom in each.atoms)
-    yield from (made for atom in found for made in atom.made_of)
+def _is_arrival(tree: exp.Expr) -> bool:
+    atom = tree.unnest().meta.get("atom")
+    if atom is None:
+        return False
+    passed = [*values(atom)]
+    return all(map(_is_arrival, passed)) if passed else bool(atom.column == _ARRIVAL)
 
 
-def _is_commutative(made: exp.Expr) -> bool:
-    """Whether an aggregate is the same in whatever order; one that picks a row does so by `_arrival`."""
+def _function(made: exp.Expr) -> exp.Expr:
     while isinstance(made, _WRAPPERS):
         made = made.this
-    return isinstance(made, _COMMUTATIVE) or (isinstance(made, exp.Anonymous) and made.name.lower() in _UNORDERED)
+    return made
+
+
+def _multiplies(step: Step) -> bool:
+    """Whether a join may give several rows for one that streams, or is looked up by less than its key."""
+    kind = step.parts["kind"][0].key if step.kind == "join" else "semi"
+    if kind.endswith(("semi", "anti")):
+        return False
+    on = step.parts.get("on", ())
+    return not (_is_single(step.inputs[1], on) or (kind in _INNER and _is_single(step.inputs[0], on)))
+
+
+def _is_single(step: Step, on: Sequence[Term]) -> bool:
+    """Whether conditions of a join find at most one row of a step: by the key of a table, or of a group."""
+    equated = {name for each in on if isinstance(each.tree, exp.EQ) for name in _equated(each, step)}
+    if step.kind == "scan":
+        keys = step.parts["read"][0].tree.meta.get("unique") or ()
+        return bool(keys) and all({f"{step.name}.{key}", f"{step.name}.{key}{EDITED}"} & equated for key in keys)
+    if step.kind != "aggregate":
+        return False
+    return len({each for each in equated if each.startswith(f"{step.name}.")}) == len(step.parts["keys"])
+
+
+def _equated(condition: Term, step: Step) -> Iterator[str]:
+    """The columns of a step that a condition says to be a value of another one."""
+    sides = [*condition.tree.iter_expressions()]
+    for side, other in (sides, sides[::-1]):
+        atom = side.unnest().meta.get("atom")
+        is_other = not any(each.name.startswith(f"{step.name}.") for each in atoms(other))
+        if atom is not None and atom.kind in ("column", "key") and is_other:
+            yield atom.name
 
 
 def _scanned(form: Form) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,6 +23,7 @@ Columns = Mapping[str, exp.Expr]
 """Columns by lower-case name, as expressions over the columns of steps."""
 
 _WITHOUT_BRACKETS = ("current_timestamp", "current_date", "localtimestamp", "current_user")
+_WITHOUT_ZONE = re.compile(r"without\s+time\s+zone", re.IGNORECASE)
 _NAMING = (exp.Struct, exp.ArraysZip)
 """Functions that name the fields of their result after columns."""
 _UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")
@@ -162,7 +164,7 @@ class Resolver:
         if not isinstance(node, exp.Anonymous):
             raise scope.unsupported(node, "a macro named as a function of Spark")
         macro = self._declared.macro_texts[node.name.lower()]
-        statement = parsed(macro.text, macro.path)
+        statement = certain(macro.text, macro.path)
         named = {each.this.name.lower(): each.expression for each in node.expressions if isinstance(each, exp.Kwarg)}
         given = [each for each in node.expressions if not isinstance(each, exp.Kwarg)]
         values: dict[str, exp.Expr] = {}
@@ -185,6 +187,13 @@ class Resolver:
 def parsed(text: str, path: str) -> Statement:
     """The text of a model or a macro as a tree, which must not be changed."""
     return dialect.parse_as_written(text, path)
+
+
+def certain(text: str, path: str) -> Statement:
+    """A text as a tree of which every type is the one that Spark reads: sqlglot drops what follows `timestamp`."""
+    if _WITHOUT_ZONE.search(text):
+        raise NotUnderstood("`timestamp without time zone`", Place(path))
+    return parsed(text, path)
 
 
 def placed(node: exp.Expr, statement: Statement) -> exp.Expr:

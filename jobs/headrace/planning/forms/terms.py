@@ -308,10 +308,13 @@ def _plain(node: exp.Expr) -> str:
 
 
 def _may_be_swapped(node: exp.Expr) -> bool:
-    """Whether both sides are always asked: Spark asks the second only if the first is not null."""
+    """Whether both sides are always asked: Spark asks the second only if the first is not null.
+
+    A sum that is too large counts for nothing here: it would have to stand next to a null.
+    """
     sides = [each.unnest() for each in node.iter_expressions()]
     never_null = isinstance(node, exp.NullSafeEQ) or any(isinstance(each, exp.Literal) for each in sides)
-    return never_null or not any(map(may_fail, sides))
+    return never_null or not any(may_fail(each, with_overflow=False) for each in sides)
 
 
 def _one(value: Any) -> str:
@@ -331,10 +334,17 @@ def _call(node: exp.Anonymous) -> str:
     name, arguments = node.name.lower(), [key(each) for each in node.expressions]
     if name in WINDOWS:
         arguments = [
-            repr(seconds(each.name)) if isinstance(each, exp.Literal) and each.is_string else argument
+            repr(_gap(each.name, name)) if isinstance(each, exp.Literal) and each.is_string else argument
             for each, argument in zip(node.expressions, arguments, strict=True)
         ]
     return f"{name}({', '.join(arguments)})"
+
+
+def _gap(text: str, function: str) -> str:
+    """A length of windows; the days of a session's gap are those of the time zone, not always of 24 hours."""
+    found = _length(text)
+    has_days = found is not None and "day" in found.units and function == "session_window"
+    return f"{seconds(text)} with days" if has_days else seconds(text)
 
 
 def _interval(node: exp.Interval) -> str:

@@ -15,13 +15,13 @@ from headrace.project.declarations.fieldtypes import SIMPLE
 TypeOf = Callable[[Atom], str | None]
 """The type of a column, of a table or made by a step."""
 
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)
 _TEXTS = (exp.Upper, exp.Lower, exp.Trim, exp.ConcatWs, exp.ArrayToString, exp.JSONFormat)
 _TEXTS_OF_TEXTS = (exp.Concat, exp.Substring)
 """Functions that also take arrays or bytes, and then give such."""
 
-_NUMBERS = (*_INTEGERS, "float", "double")
+_NUMBERS = (*INTEGERS, "float", "double")
 _COUNTS = (exp.Count, exp.CountIf)
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Length, exp.ArraySize)
 _OF_ARGUMENT = (exp.Min, exp.Max, exp.Lag, exp.Lead)
@@ -166,7 +166,7 @@ def _literal(tree: exp.Literal) -> str | None:
 
 
 def _sum(of: str | None) -> str | None:
-    if of in _INTEGERS:
+    if of in INTEGERS:
         return "bigint"
     if of in ("double", "float"):
         return "double"
@@ -175,16 +175,16 @@ def _sum(of: str | None) -> str | None:
 
 
 def _arithmetic(types: list[str | None]) -> str | None:
-    if all(each in _INTEGERS for each in types):
-        return max(types, key=lambda each: _INTEGERS.index(each or ""))
-    is_simple = all(each in (*_INTEGERS, "float", "double") for each in types)
+    if all(each in INTEGERS for each in types):
+        return max(types, key=lambda each: INTEGERS.index(each or ""))
+    is_simple = all(each in (*INTEGERS, "float", "double") for each in types)
     return "double" if is_simple and "double" in types else None
 
 
 def _common(types: Iterable[str | None]) -> str | None:
     """The type that all have; null has every type."""
     found = {each for each in types if each != "void"}
-    if len(found) > 1 and found <= {*_INTEGERS}:
+    if len(found) > 1 and found <= {*INTEGERS}:
         return _arithmetic([*found])
     return found.pop() if len(found) == 1 else None
 

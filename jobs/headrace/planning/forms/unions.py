@@ -121,10 +121,10 @@ class _Order:
     def _goes_by(self, tree: exp.Expr, arrivals: frozenset[str]) -> bool:
         """Whether a value is one of some columns of a union."""
         atom = tree.unnest().meta.get("atom")
-        return atom is not None and (atom.name in arrivals or any(self._goes_by(e, arrivals) for e in _values(atom)))
+        return atom is not None and (atom.name in arrivals or any(self._goes_by(e, arrivals) for e in values(atom)))
 
 
-def _values(atom: Atom) -> Iterator[exp.Expr]:
+def values(atom: Atom) -> Iterator[exp.Expr]:
     """What a column of a step has the very values of: branches, keys of a group, the least or greatest in it."""
     if atom.kind in ("union", "key"):
         yield from atom.made_of
@@ -135,8 +135,8 @@ def _values(atom: Atom) -> Iterator[exp.Expr]:
 def _passed(tree: exp.Expr) -> Iterator[Atom | None]:
     """The columns of tables whose values an expression passes on; None for anything else."""
     atom = tree.unnest().meta.get("atom")
-    values = [*_values(atom)] if atom is not None else []
-    if not values:
+    passed = [*values(atom)] if atom is not None else []
+    if not passed:
         yield atom if atom is not None and atom.kind == "column" else None
-    for each in values:
+    for each in passed:
         yield from _passed(each)

@@ -49,7 +49,7 @@ UNITS = frozenset((*_UNIT_NAMES, *(f"{name}S" for name in _UNIT_NAMES)))
 _MEANT = frozenset((
     "ABS", "ARRAYS_ZIP", "ARRAY_JOIN", "CHARACTER_LENGTH", "CHAR_LENGTH", "COALESCE", "CONCAT", "CONCAT_WS", "COUNT",
     "COUNT_IF", "DENSE_RANK", "IF", "IFNULL", "LAG", "LCASE", "LEAD", "LEN", "LENGTH", "LOWER", "MAX", "MIN",
-    "NAMED_STRUCT", "NVL", "RANK", "ROW_NUMBER", "SIZE", "STRUCT", "SUM", "TO_JSON", "UCASE", "UPPER",
+    "NVL", "RANK", "ROW_NUMBER", "SIZE", "STRUCT", "SUM", "TO_JSON", "UCASE", "UPPER",
 ))
 """Functions of which sqlglot may make more than a name and arguments."""
 

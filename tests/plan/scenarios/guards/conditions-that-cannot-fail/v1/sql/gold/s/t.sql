@@ -7,4 +7,4 @@ on_error: dead_letter
 with a as (
     select id, x, y, _arrival from stream silver.a
 )
-select id, x, _arrival from a where y = 4 or x - y > 0
+select id, x, _arrival from a where y = 4 or cast(x as double) - y > 0

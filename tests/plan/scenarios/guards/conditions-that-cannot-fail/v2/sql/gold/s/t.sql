@@ -7,4 +7,4 @@ on_error: dead_letter
 with a as (
     select id, x, y, _arrival from stream silver.a
 )
-select id, x, _arrival from a where x - y > 0 or y = 4
+select id, x, _arrival from a where cast(x as double) - y > 0 or y = 4

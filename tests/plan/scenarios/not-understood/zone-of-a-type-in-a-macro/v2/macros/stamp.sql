@@ -1,0 +1,1 @@
+create temporary function stamp(v string) returns string return cast(cast(v as timestamp without time zone) as string)

@@ -1,0 +1,6 @@
+/*
+Amounts: one row per record.
+
+materialized: append
+*/
+select id, x, _arrival from stream silver.a where id rlike 'i\d'
