@@ -44,11 +44,16 @@ class Stray:
     offset: int
 
 
-def routines(text: str) -> Iterator[Routine]:
+@lru_cache(maxsize=16)
+def routines(text: str) -> tuple[Routine, ...]:
     """All names that stand before an opening bracket, keywords too.
 
     A text in double quotes counts as a name: with `spark.sql.ansi.doubleQuotedIdentifiers` it is one.
     """
+    return tuple(_routines(text))
+
+
+def _routines(text: str) -> Iterator[Routine]:
     parts, is_open = list[Routine](), False
     for kind, start, end in pieces(text):
         if kind == "name":
