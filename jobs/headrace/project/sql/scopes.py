@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, ScopeType
 
 from headrace.project.sql.dialect import Statement
+from headrace.project.sql.selects import find_all
 
 Columns = tuple[str, ...] | None
 
@@ -53,7 +54,7 @@ def unknown_columns(statement: Statement, lookup: Lookup) -> Iterator[UnknownCol
     seen: set[int] = set()
     for scope in statement.scopes:
         if isinstance(scope.expression, exp.Select):
-            for column in scope.find_all(exp.Column):
+            for column in find_all(scope, exp.Column):
                 unknown = resolver.unknown(column, scope)
                 if unknown is not None and unknown.offset not in seen:
                     seen.add(unknown.offset)
