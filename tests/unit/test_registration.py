@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from headrace.catalogue.registration import Catalogue, statements
+from headrace.catalogue.kinds import Catalogue
+from headrace.catalogue.registration import statements
 from headrace.project import loader
 from headrace.project.model import Project
 from headrace.store.paths import path_of

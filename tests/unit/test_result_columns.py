@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.project.sql import dialect, result_columns, scopes
+from headrace.project.sql import dialect, result_columns
 
 
 def columns(text: str) -> list[str] | None:
     """The names of the columns, and in brackets what has none."""
-    found = result_columns.of(scopes.scopes_of(dialect.parse(text, "m.sql").tree))
+    found = result_columns.of(dialect.parse(text, "m.sql").scopes)
     return None if found is None else [each if isinstance(each, str) else f"({each.sql()})" for each in found]
 
 

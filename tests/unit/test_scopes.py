@@ -15,8 +15,8 @@ RELATIONS = {
 
 
 def unknown(text: str) -> list[str]:
-    tree = dialect.parse(text, "m.sql").tree
-    return [found.name for found in scopes.unknown_columns(tree, lambda table: RELATIONS.get(table, Relation(None)))]
+    read = dialect.parse(text, "m.sql")
+    return [found.name for found in scopes.unknown_columns(read, lambda table: RELATIONS.get(table, Relation(None)))]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def unknown(text: str) -> list[str]:
     ],
 )
 def test_output_columns_are_known_or_none(text, expected):
-    assert scopes.output_columns(dialect.parse(text, "m.sql").tree) == expected
+    assert scopes.output_columns(dialect.parse(text, "m.sql")) == expected
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
+from headrace.catalogue.kinds import Catalogue
 from headrace.project.literals import quoted
 from headrace.project.model import Project
 from headrace.store.paths import StorePath, spark_uri
-
-Catalogue = Literal["hive", "unity", "glue"]
-"""Hive's metastore as Spark and Trino use it; Databricks' Unity; AWS Glue, by Athena's statements."""
 
 
 def statements(project: Project, catalogue: Catalogue) -> Iterator[str]:

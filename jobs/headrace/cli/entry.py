@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -23,6 +24,7 @@ _OBJECTS = 100_000
 def main(arguments: list[str] | None = None) -> None:
     """Run one command; every failure outside our code is one line on stderr, without a traceback."""
     gc.set_threshold(_OBJECTS)
+    atexit.register(gc.freeze)  # or Python would look through all these objects, and free each, before it ends
     try:
         code = _run(sys.argv[1:] if arguments is None else arguments)
         _flush_stdout()

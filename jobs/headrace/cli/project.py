@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from headrace.catalogue.registration import Catalogue
+from headrace.catalogue.kinds import Catalogue
 from headrace.cli.options import Exclude, Json, Select
 
 export_app = typer.Typer(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from headrace.catalogue.registration import Catalogue, statements
+from headrace.catalogue.kinds import Catalogue
+from headrace.catalogue.registration import statements
 from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode, UsageError
 from headrace.reading import printing

@@ -101,7 +101,7 @@ def _reason(project: Project, model: Model) -> str | None:
         return f"it calls the macro {min(macros)}: a pipeline takes no functions in SQL"
     if any(not ref.stream and not ref.table.startswith("bronze.") for ref in model.inputs):
         return "it looks a table up as of a batch"
-    is_rowwise = not any(text.statement.tree.find_all(*_STATEFUL))
+    is_rowwise = not any(text.statement.find_all(*_STATEFUL))
     return None if model.run == "streaming" or is_rowwise else "it runs per micro-batch, over more than one row"
 
 

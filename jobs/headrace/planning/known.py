@@ -17,7 +17,7 @@ from typing import Any
 from headrace import usercache
 from headrace.errors import Place
 from headrace.planning.declared import Schemas
-from headrace.project.model import Model, Project
+from headrace.project.model import Project
 
 _KIND = "verdicts"
 _KIND_OF_MODEL = "types"
@@ -34,8 +34,8 @@ def schemas(project: Project) -> Mapping[str, Any] | None:
 
 def types(project: Project) -> Schemas | None:
     """The types of all columns in short, of each model that Spark was asked about as it is; None if of no model."""
-    whole = schemas(project) or {}
-    found = {model.table: whole.get(model.table) or _of_model(project, model) for model in project.models}
+    whole, names = schemas(project) or {}, _names_of_models(project)
+    found = {table: whole.get(table) or _of_model(name) for table, name in names.items()}
     known = {table: schema["fields"] for table, schema in found.items() if schema is not None}
     return {table: {each["name"]: _type(each["type"]) for each in fields} for table, fields in known.items()} or None
 
@@ -43,34 +43,40 @@ def types(project: Project) -> Schemas | None:
 def store(project: Project, found: Mapping[str, Any]) -> None:
     """Cache the schemas of a project that Spark has accepted, as a whole and each by itself."""
     usercache.write(_KIND, _name(project), json.dumps(found))
-    for model in project.models:
-        if model.table in found:
-            usercache.write(_KIND_OF_MODEL, _name_of_model(project, model), json.dumps(found[model.table]))
+    for table, name in _names_of_models(project).items():
+        if table in found:
+            usercache.write(_KIND_OF_MODEL, name, json.dumps(found[table]))
 
 
-def _of_model(project: Project, model: Model) -> Any:
+def _of_model(name: str) -> Any:
     try:
-        return json.loads(usercache.read(_KIND_OF_MODEL, _name_of_model(project, model)))
+        return json.loads(usercache.read(_KIND_OF_MODEL, name))
     except (OSError, ValueError):
         return None
 
 
-def _name_of_model(project: Project, model: Model) -> str:
-    """A hash of all that the types of one model depend on: what it is made of, however far away."""
-    made_of, models = {model.table: model}, {each.table: each for each in project.models}
-    for each in (waiting := [model]):
-        fresh = [models[ref.table] for ref in each.inputs if ref.table in models and ref.table not in made_of]
-        made_of |= {one.table: one for one in fresh}
-        waiting += fresh
-    read = {ref.table for each in waiting for ref in each.inputs}
-    topics = [
-        replace(topic, place=Place(""), places={}, description="", seeds=())
-        for landing in project.landings
-        for topic in landing.topics
-        if f"bronze.{topic.name}" in read
-    ]
-    judged = (model.table, sorted(made_of.items()), topics, *_shared(project))
-    return f"{hashlib.sha256(repr(judged).encode()).hexdigest()}.json"
+def _names_of_models(project: Project) -> Mapping[str, str]:
+    """By table, a hash of all that the types of a model depend on: what it is made of, however far away."""
+    models, shared = {model.table: model for model in project.models}, repr(_shared(project))
+    texts = {**{table: repr(model) for table, model in models.items()}, **_texts_of_topics(project)}
+    found = dict[str, str]()
+    for table in models:
+        made_of = [table]
+        for each in made_of:
+            inputs = models[each].inputs if each in models else ()
+            made_of += {ref.table for ref in inputs} - {*made_of}
+        judged = (table, sorted((each, texts.get(each)) for each in made_of), shared)
+        found[table] = f"{hashlib.sha256(repr(judged).encode()).hexdigest()}.json"
+    return found
+
+
+def _texts_of_topics(project: Project) -> Mapping[str, str]:
+    """By table, the sources without what no type depends on."""
+    topics = (topic for landing in project.landings for topic in landing.topics)
+    return {
+        f"bronze.{topic.name}": repr(replace(topic, place=Place(""), places={}, description="", seeds=()))
+        for topic in topics
+    }
 
 
 def _name(project: Project) -> str:

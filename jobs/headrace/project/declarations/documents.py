@@ -22,9 +22,12 @@ ShapeT = TypeVar("ShapeT", bound="Shape")
 
 
 class Shape(BaseModel):
-    """What a mapping may hold; any other key is a finding."""
+    """What a mapping may hold; any other key is a finding.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    Few are validated by themselves; the others are built only as parts of these.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from headrace.project.sql.selects import (
     aggregates,
     equalities,
     filters,
+    find_all,
     groups,
     keys_and_order,
     looks_ahead,
@@ -148,7 +149,7 @@ class _Judge:
     # windows
 
     def _ranked(self, part: Part, scope: Scope, rows: Rows) -> Iterator[Finding]:
-        for window in scope.find_all(exp.Window):
+        for window in find_all(scope, exp.Window):
             keys, order = keys_and_order(scope, window)
             if rows.own or any(self._is_arrival(part, key) for key in keys):
                 continue
@@ -294,7 +295,7 @@ class _Judge:
                     continue
                 if groups(scope):
                     found.append(self._keys(part, group_keys(scope)))
-                windows = scope.find_all(exp.Window)
+                windows = find_all(scope, exp.Window)
                 found += [self._keys(part, keys_and_order(scope, window)[0]) for window in windows]
         return found
 

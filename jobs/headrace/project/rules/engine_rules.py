@@ -159,14 +159,14 @@ def unstable_picks(draft: Draft) -> Iterator[Finding]:
 def samples(file: ModelFile) -> Iterator[Finding]:
     """Find what takes rows at random; REPEATABLE does not help, as the order of rows may change."""
     statement = file.text.statement
-    for token in statement.tokens if statement.tree.find(exp.TableSample) else ():
+    for token in statement.tokens if any(statement.find_all(exp.TableSample)) else ():
         if token.token_type == TokenType.TABLE_SAMPLE:
             message = "`tablesample` may take other rows when a batch runs again; choose by a column, such as a hash"
             yield Finding(statement.place(token.start), "non-deterministic", message)
 
 
 def _cuts(flow: Flow) -> Iterator[Finding]:
-    for query in flow.file.text.statement.tree.find_all(exp.Query):
+    for query in flow.file.text.statement.find_all(exp.Query):
         for word in ("limit", "offset"):
             cut, is_ordered = query.args.get(word), query.args.get("order") or query.unnest().args.get("order")
             if cut and not is_ordered and cut.expression.name.lower() != "all":

@@ -42,7 +42,7 @@ def unknown_columns(draft: Draft) -> Iterator[Finding]:
     """Each column that is named exists, where that can be known without Spark."""
     for file in draft.files:
         made = watermarks.columns(file.text.statement)
-        for unknown in scopes.unknown_columns(file.text.statement.tree, draft.relation):
+        for unknown in scopes.unknown_columns(file.text.statement, draft.relation):
             if unknown.name.lower() in made:
                 continue
             message = f"no column {unknown.name} here.{did_you_mean(unknown.name, unknown.known)}"
@@ -53,7 +53,7 @@ def unknown_event_times(draft: Draft) -> Iterator[Finding]:
     """Each WATERMARK names columns of the table before it."""
     for file in draft.files:
         statement, names = file.text.statement, Scopes(draft.relation)
-        for scope in scopes.scopes_of(statement.tree) if file.text.has_watermark else ():
+        for scope in statement.scopes if file.text.has_watermark else ():
             for alias, table in scope.references:
                 relation = names.relations(scope)[alias.lower()]
                 for word in _misnamed(table, relation, statement) if isinstance(table, exp.Table) else ():

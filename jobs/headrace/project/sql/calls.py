@@ -68,7 +68,7 @@ def parameters(statement: Statement) -> tuple[Parameter, ...]:
 
 def _calls_with_brackets(statement: Statement) -> Iterator[Call]:
     text, following = statement.text, _following(statement.tokens)
-    for function in statement.tree.find_all(exp.Func):
+    for function in statement.find_all(exp.Func):
         start, end = function.meta.get("start"), function.meta.get("end")
         if start is None or end is None:
             continue

@@ -10,12 +10,13 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import ClassVar
+from functools import cached_property, lru_cache
+from typing import ClassVar, TypeVar
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import ParseError, SqlglotError, TokenError
+from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.parsers import databricks
 from sqlglot.parsers.databricks import DatabricksParser
 
@@ -26,6 +27,7 @@ from headrace.project.sql import typos
 KEYWORDS = ("select", "from", "where", "group", "having", "order", "join", "left", "inner", "cross", "union", "qualify")
 """Words that a misspelt word before a syntax error is compared with."""
 
+E = TypeVar("E", bound=exp.Expr)
 _DIALECT = Databricks()
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # findings report what it warns of, with places
 
@@ -66,6 +68,7 @@ class Statement:
     """One parsed statement and its tokens.
 
     `ctes` are the names that WITH declares, in lower case; `left_out` are the clauses that sqlglot does not know.
+    All who judge a statement share its tree and its scopes: leave them as they are.
     """
 
     path: str
@@ -79,6 +82,24 @@ class Statement:
     def has_watermark(self) -> bool:
         """Return whether a WATERMARK clause was left out."""
         return any(_is(clause[0], "WATERMARK") for clause in self.left_out)
+
+    @cached_property
+    def nodes(self) -> tuple[exp.Expr, ...]:
+        """All nodes of the tree, outer ones first."""
+        return tuple(self.tree.walk())
+
+    @cached_property
+    def scopes(self) -> list[Scope]:
+        """The scopes of a query, the outermost last; none where it cannot be analysed."""
+        try:
+            return traverse_scope(self.tree)
+        except (SqlglotError, AttributeError, RecursionError):
+            # Some malformed queries parse but cannot be analysed; Spark will report what is wrong with them.
+            return []
+
+    def find_all(self, *kinds: type[E]) -> Iterator[E]:
+        """Yield the nodes of some kinds, outer ones first."""
+        return (node for node in self.nodes if isinstance(node, kinds))
 
     def place(self, offset: int) -> Place:
         """Return the place of an offset in the text."""
@@ -349,7 +370,7 @@ def _without_streams(tree: exp.Expr) -> tuple[exp.Expr, frozenset[str]]:
 
 def _late_watermarks(statement: Statement) -> Iterator[Finding]:
     """Find each WATERMARK that stands after an alias: Spark reads it only before."""
-    aliases = [each.this for each in statement.tree.find_all(exp.TableAlias)] if statement.has_watermark else []
+    aliases = [each.this for each in statement.find_all(exp.TableAlias)] if statement.has_watermark else []
     ends = {alias.meta.get("end") for alias in aliases if alias is not None}
     for clause in statement.left_out:
         before = max((token.end for token in statement.tokens if token.end < clause[0].start), default=None)

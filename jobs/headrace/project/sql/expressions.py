@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -68,6 +69,7 @@ def refusal(text: str) -> str | None:
     return next((found.message for found in refusals.text_refusals(_statement(text))), None)
 
 
+@lru_cache(maxsize=512)
 def _statement(text: str) -> Statement:
     try:
         return dialect.parse(f"{_SELECT}{text}", "")

@@ -44,11 +44,16 @@ class Stray:
     offset: int
 
 
-def routines(text: str) -> Iterator[Routine]:
+@lru_cache(maxsize=16)
+def routines(text: str) -> tuple[Routine, ...]:
     """All names that stand before an opening bracket, keywords too.
 
     A text in double quotes counts as a name: with `spark.sql.ansi.doubleQuotedIdentifiers` it is one.
     """
+    return tuple(_routines(text))
+
+
+def _routines(text: str) -> Iterator[Routine]:
     parts, is_open = list[Routine](), False
     for kind, start, end in pieces(text):
         if kind == "name":
@@ -70,9 +75,10 @@ def bare_names(text: str) -> Iterator[tuple[str, int]]:
             yield _bare(text[start:end]), start
 
 
-def names(text: str) -> Iterator[tuple[str, int]]:
+@lru_cache(maxsize=16)
+def names(text: str) -> tuple[tuple[str, int], ...]:
     """All names and keywords, in lower case and without quotes, with their offsets."""
-    yield from ((_bare(text[start:end]), start) for kind, start, end in pieces(text) if kind == "name")
+    return tuple((_bare(text[start:end]), start) for kind, start, end in pieces(text) if kind == "name")
 
 
 def strays(text: str) -> Iterator[Stray]:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
-from sqlglot.optimizer.scope import Scope, ScopeType, traverse_scope
+from sqlglot.optimizer.scope import Scope, ScopeType
+
+from headrace.project.sql.dialect import Statement
+from headrace.project.sql.selects import find_all
 
 Columns = tuple[str, ...] | None
 
@@ -40,32 +42,23 @@ class UnknownColumn:
 Lookup = Callable[[str], Relation]
 
 
-def output_columns(tree: exp.Expr) -> Columns:
+def output_columns(statement: Statement) -> Columns:
     """Return the names of a query's columns, or None where one of them is not certain."""
-    scopes = scopes_of(tree)
+    scopes = statement.scopes
     return Scopes(lambda table: Relation(None)).outputs(scopes[-1]) if scopes else None
 
 
-def unknown_columns(tree: exp.Expr, lookup: Lookup) -> Iterator[UnknownColumn]:
+def unknown_columns(statement: Statement, lookup: Lookup) -> Iterator[UnknownColumn]:
     """Find the columns that neither the tables, as `lookup` knows them, nor the CTEs of a query have."""
     resolver = Scopes(lookup)
     seen: set[int] = set()
-    for scope in scopes_of(tree):
+    for scope in statement.scopes:
         if isinstance(scope.expression, exp.Select):
-            for column in scope.find_all(exp.Column):
+            for column in find_all(scope, exp.Column):
                 unknown = resolver.unknown(column, scope)
                 if unknown is not None and unknown.offset not in seen:
                     seen.add(unknown.offset)
                     yield unknown
-
-
-def scopes_of(tree: exp.Expr) -> list[Scope]:
-    """Return the scopes of a query, the outermost last; none where it cannot be analysed."""
-    try:
-        return traverse_scope(tree)
-    except (SqlglotError, AttributeError, RecursionError):
-        # Some malformed queries parse but cannot be analysed; Spark will report what is wrong with them.
-        return []
 
 
 class Scopes:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
+from typing import TypeVar
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
+E = TypeVar("E", bound=exp.Expr)
 _OPPOSITES: dict[type[exp.Expr], type[exp.Expr]] = {
     **{exp.EQ: exp.NEQ, exp.NEQ: exp.EQ, exp.GT: exp.LTE, exp.LTE: exp.GT, exp.GTE: exp.LT, exp.LT: exp.GTE},
     **{exp.And: exp.Or, exp.Or: exp.And},
@@ -82,9 +85,20 @@ def groups(scope: Scope) -> bool:
     return bool(select.args.get("distinct") or select.args.get("group") or next(aggregates(scope), None))
 
 
+def find_all(scope: Scope, *kinds: type[E]) -> Iterator[E]:
+    """Yield the nodes of some kinds in a select, outer ones first, without those of the selects in it."""
+    return (node for node in _nodes(scope) if isinstance(node, kinds))
+
+
+@lru_cache(maxsize=1024)
+def _nodes(scope: Scope) -> tuple[exp.Expr, ...]:
+    """All nodes of a scope: many rules look for theirs."""
+    return tuple(scope.find_all(exp.Expr))
+
+
 def aggregates(scope: Scope) -> Iterator[exp.AggFunc]:
     """Yield the aggregates of a select, but for those over windows."""
-    for call in scope.find_all(exp.AggFunc):
+    for call in find_all(scope, exp.AggFunc):
         above = call.parent
         while isinstance(above, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
             above = above.parent

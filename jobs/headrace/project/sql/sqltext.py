@@ -71,12 +71,12 @@ def read(text: str, path: str) -> SqlText:
         unexplained=routines.unexplained(statement, called),
         costs=costs.of(statement),
         stars=tuple(_stars(statement)),
-        columns=scopes.output_columns(statement.tree),
+        columns=scopes.output_columns(statement),
     )
 
 
 def _stars(statement: Statement) -> Iterator[Place]:
-    for select in statement.tree.find_all(exp.Select):
+    for select in statement.find_all(exp.Select):
         stored = {table.alias_or_name for table in _sources(select) if tables.is_stored(table, statement)}
         for projection in select.expressions:
             star = projection.this if isinstance(projection, exp.Column) else projection

@@ -13,13 +13,13 @@ from headrace.project.sql.scopes import table_name
 
 def inputs(statement: Statement) -> tuple[Input, ...]:
     """Return every reference to a stored table, in the order of the text; CTEs are none."""
-    stored = [table for table in named_tables(statement.tree) if is_stored(table, statement)]
+    stored = [table for table in named_tables(statement) if is_stored(table, statement)]
     return tuple(sorted((input_of(table, statement) for table in stored), key=lambda input_: input_.start))
 
 
-def named_tables(tree: exp.Expr) -> Iterator[exp.Table]:
+def named_tables(statement: Statement) -> Iterator[exp.Table]:
     """Yield what FROM and JOIN name; neither what the parser generates for a pipe nor names in hints."""
-    for table in tree.find_all(exp.Table):
+    for table in statement.find_all(exp.Table):
         is_typed = isinstance(table.this, exp.Func) or "start" in table.parts[0].meta
         if is_typed and table.find_ancestor(exp.Hint) is None:
             yield table

@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from headrace.project.sql.dialect import Statement
-from headrace.project.sql.scopes import LAYERS, Lookup, Scopes, levels, scopes_of, table_name
+from headrace.project.sql.scopes import LAYERS, Lookup, Scopes, levels, table_name
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,12 @@ class Tracing:
     def __init__(self, statement: Statement, lookup: Lookup) -> None:
         self._statement = statement
         self._names = Scopes(lookup)
+        self._sources: dict[int, tuple[exp.Column, tuple[Source, ...]]] = {}
 
-    @cached_property
+    @property
     def scopes(self) -> list[Scope]:
         """The scopes of the query, the outermost last."""
-        return scopes_of(self._statement.tree)
+        return self._statement.scopes
 
     def output(self, name: str) -> tuple[Source, ...]:
         """Return what makes a column of the result."""
@@ -52,6 +53,11 @@ class Tracing:
 
     def sources(self, column: exp.Column) -> tuple[Source, ...]:
         """Return what a column stands for where it is written."""
+        if id(column) not in self._sources:
+            self._sources[id(column)] = column, self._sources_of(column)  # the column stays, and so does its id
+        return self._sources[id(column)][1]
+
+    def _sources_of(self, column: exp.Column) -> tuple[Source, ...]:
         scope, parts = self.scope_of(column), [part.name for part in column.parts]
         if scope is None or isinstance(column.this, exp.Star):
             return ()

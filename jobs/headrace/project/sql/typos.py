@@ -122,8 +122,7 @@ def _is_cte(tokens: Sequence[Token], opening: int, closing: int) -> bool:
 
 def _characters(text: str) -> Iterator[tuple[int, str]]:
     for kind, start, end in lexing.pieces(text):
-        character = text[start:end]
-        if kind == "other" and len(character) == 1 and (not character.isascii() or ord(character) < 32):
+        if kind == "other" and (not (character := text[start:end]).isascii() or ord(character) < 32):
             name = unicodedata.name(character, "a control character").lower()
             meant = f"; write `{_MEANT[character]}`" if character in _MEANT else "; take it out"
             yield start, f"U+{ord(character):04X} ({name}) means nothing in SQL{meant}"

@@ -12,6 +12,7 @@ from headrace.project.flows.draft import Draft
 from headrace.project.flows.flow import Flow
 from headrace.project.model import Model
 from headrace.project.rules.stream_rules import group_keys
+from headrace.project.sql.selects import find_all
 from headrace.project.sql.tracing import Made, Source
 
 _CONCATENATIONS = (exp.Concat, exp.ConcatWs, exp.DPipe)
@@ -46,7 +47,7 @@ def _keys_in_text(flow: Flow) -> Iterator[exp.Expr]:
     for scope in flow.selects:
         select = scope.expression
         yield from group_keys(scope) if select.args.get("group") else ()
-        for window in scope.find_all(exp.Window):
+        for window in find_all(scope, exp.Window):
             yield from window.args.get("partition_by") or ()
         for join in select.args.get("joins") or ():
             for equal in join.args["on"].find_all(exp.EQ) if join.args.get("on") else ():

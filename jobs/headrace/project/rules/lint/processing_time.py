@@ -20,7 +20,7 @@ def processing_time_windows(draft: Draft) -> Iterator[Finding]:
         flow = draft.flows[file.model.table]
         if not any(call.name in _WINDOWS for call in file.text.calls):
             continue
-        for call in file.text.statement.tree.find_all(exp.Anonymous):
+        for call in file.text.statement.find_all(exp.Anonymous):
             if call.name.lower() not in _WINDOWS or not call.expressions:
                 continue
             if any(_is_processing_time(source) for _, source in flow.all_ends(call.expressions[0])):

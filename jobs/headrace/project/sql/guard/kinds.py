@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from headrace.project.sql.dialect import Statement
+
 QUERY: tuple[type[exp.Expr], ...] = (
     exp.CTE, exp.Cluster, exp.Cube, exp.Distribute, exp.Except, exp.From, exp.Group, exp.GroupingSets, exp.Having,
     exp.Hint, exp.Intersect, exp.Join, exp.JoinHint, exp.Lateral, exp.Limit, exp.Offset, exp.Order, exp.Ordered,
@@ -36,10 +38,11 @@ MACRO: tuple[type[exp.Expr], ...] = (
 _KNOWN = (*QUERY, *EXPRESSION, *MACRO)
 
 
-def unknown(tree: exp.Expr) -> Iterator[tuple[int, str]]:
+def unknown(statement: Statement) -> Iterator[tuple[int, str]]:
     """Find the nodes of unknown kinds, the outermost of each branch: its offset in the text, and what to do."""
-    for node in tree.walk(prune=lambda node: not isinstance(node, _KNOWN)):
-        if not isinstance(node, _KNOWN):
+    refused = {kind for kind in {*map(type, statement.nodes)} if not issubclass(kind, _KNOWN)}
+    for node in statement.tree.walk(prune=lambda node: type(node) in refused) if refused else ():
+        if type(node) in refused:
             word = type(node).__name__
             yield _offset(node), f"this ({word}) may not stand in a model; write it as a plain query"
 

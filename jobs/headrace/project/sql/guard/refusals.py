@@ -27,10 +27,10 @@ def query_refusals(statement: Statement) -> Iterator[Finding]:
     tree, start = statement.tree, statement.place(statement.tokens[0].start)
     if not isinstance(tree, (exp.Select, exp.SetOperation)) or tree.args.get("into"):
         yield Finding(start, "not-allowed", "a model is one query, `select ...` or `with ... select ...`, nothing else")
-    elif tree.find(exp.QueryTransform):
+    elif any(statement.find_all(exp.QueryTransform)):
         yield Finding(start, "not-allowed", "a model may not run a script (`transform ... using`)")
     yield from text_refusals(statement)
-    for table in named_tables(tree):
+    for table in named_tables(statement):
         yield from _table_refusals(table, statement)
 
 
@@ -46,7 +46,7 @@ def text_refusals(statement: Statement) -> Iterator[Finding]:
         yield Finding(statement.place(offset), "not-allowed", "a model may not run a script (`using` a text)")
     for routine in routines.forbidden(text):
         yield Finding(statement.place(routine.offset), "not-allowed", f"`{routine.name}`: {NEVER[routine.name]}")
-    for offset, message in (*kinds.unknown(statement.tree), *_arguments(statement)):
+    for offset, message in (*kinds.unknown(statement), *_arguments(statement)):
         yield Finding(statement.place(offset), "not-allowed", message)
 
 

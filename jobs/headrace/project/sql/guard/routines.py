@@ -23,7 +23,7 @@ def unexplained(statement: Statement, calls: Iterable[Call]) -> tuple[Call, ...]
 
     A name with dots before it is one name: a function of a catalog.
     """
-    found = {statement.place(at): name for name, at in strange(statement.text, statement.tree)}
+    found = {statement.place(at): name for name, at in strange(statement.text, statement)}
     found |= {call.place: call.name for call in calls if call.name not in ALLOWED and call.place not in found}
     return tuple(Call(name, place) for place, name in sorted(found.items()) if name not in NEVER)
 
@@ -47,9 +47,9 @@ def complaint(name: str, known: Collection[str]) -> str:
     return f"`{name}` is no function that is known to be safe.{did_you_mean(name, {*known, *ALLOWED})} Or {_WAY_OUT}"
 
 
-def strange(text: str, tree: exp.Expr) -> Iterator[tuple[str, int]]:
+def strange(text: str, statement: Statement) -> Iterator[tuple[str, int]]:
     """The calls, by Spark's lexer, of what is no allowed function: names and offsets. A tree tells only aliases."""
-    aliases, taken = {*_aliases(tree)}, BARE | _accounts(tree)
+    aliases, taken = {*_aliases(statement)}, BARE | _accounts(statement)
     yield from ((name, at) for name, at in lexing.bare_names(text) if name in taken)
     for routine in lexing.routines(text):
         name = routine.name if routine.qualifier in _OF_SESSION else ".".join((*routine.qualifier, routine.name))
@@ -61,15 +61,16 @@ def strange(text: str, tree: exp.Expr) -> Iterator[tuple[str, int]]:
             yield name, routine.offset
 
 
-def _accounts(tree: exp.Expr) -> frozenset[str]:
+def _accounts(statement: Statement) -> frozenset[str]:
     """`user`, where it can be no column: in a macro without such a parameter."""
-    if not isinstance(tree, exp.Create) or any(each.name.lower() == "user" for each in tree.find_all(exp.ColumnDef)):
+    parameters = {each.name.lower() for each in statement.find_all(exp.ColumnDef)}
+    if not isinstance(statement.tree, exp.Create) or "user" in parameters:
         return frozenset()
     return frozenset({"user"})
 
 
-def _aliases(tree: exp.Expr) -> Iterator[int]:
+def _aliases(statement: Statement) -> Iterator[int]:
     """Where the aliases stand that list their columns: `as t(a, b)`."""
-    for alias in tree.find_all(exp.TableAlias):
+    for alias in statement.find_all(exp.TableAlias):
         if alias.args.get("columns") and alias.this is not None and "start" in alias.this.meta:
             yield alias.this.meta["start"]

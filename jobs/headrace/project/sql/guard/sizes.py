@@ -50,7 +50,10 @@ _SKETCHES: Mapping[str, Callable[[Decimal], Decimal]] = {
 
 _STEPS = frozenset({"range", "sequence"})
 _FORMATS = frozenset({"format_string", "printf"})
-NAMES = frozenset((*_COUNTS, *_PLACES, *_SKETCHES, *_STEPS, *_FORMATS, "window"))
+_OF_OTHERS = frozenset((*_PLACES, *_SKETCHES))
+"""Functions of which something else than characters, elements and rows is counted."""
+
+NAMES = frozenset((*_COUNTS, *_OF_OTHERS, *_STEPS, *_FORMATS, "window"))
 """Functions whose results, or whose work, are as large as their arguments say."""
 
 _COPIES = frozenset({"array_repeat", "repeat"})
@@ -136,7 +139,7 @@ def _own(node: exp.Expr, known: Mapping[str, Decimal]) -> Decimal:
         return known.get(".".join(part.name.lower() for part in node.parts), _ONE)
     if isinstance(node, exp.Anonymous) and node.name.lower() in known:
         return known[node.name.lower()]
-    return _ONE if _called(node) in (*_PLACES, *_SKETCHES) else _size(node) or _ONE
+    return _ONE if _called(node) in _OF_OTHERS else _size(node) or _ONE
 
 
 def _rows(part: exp.Expr) -> list[exp.Expr]:
@@ -176,10 +179,9 @@ def _limit(node: exp.Expr, call: str | None) -> tuple[int, str] | None:
 
 def _size(node: exp.Expr) -> Decimal | None:
     """How much a node makes of one; None where nothing bounds it."""
-    name, values = _called(node), arguments(node)
     if isinstance(node, exp.Group):
         return _grouping_sets(node)
-    if name is None or not values:
+    if (name := _called(node)) is None or not (values := arguments(node)):
         return _ONE
     if name in _STEPS:
         return steps.count(values, is_range=name == "range")
