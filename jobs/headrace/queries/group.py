@@ -71,7 +71,7 @@ class Group:
         self.query = query
         self.commit_cache = CommitCache()  # a run puts the one there that all its queries share
         self.on_commit: Callable[[str], None] = lambda table: None
-        """Told each table that has new rows as soon as it has them."""
+        """Called with the name of each table that has new rows, as soon as it has them."""
         self.batches = batches or small_batches(child(spark, query.name, project.macros))
         self.session = self.batches.session
         self.outputs: dict[str, Output] = {

@@ -26,7 +26,7 @@ from headrace.planning.forms.lowering import Numbers, as_written
 from headrace.planning.forms.steps import Form, Step
 from headrace.planning.forms.terms import EDITED, Term, atoms, short
 from headrace.planning.forms.types import CERTAIN, INTEGERS, TypeOf, of_atoms, type_of
-from headrace.planning.forms.unions import values
+from headrace.planning.forms.unions import ARRIVAL, values
 
 _MOST_ALIKE = 24
 """How many steps are numbered again, of all that there are several of."""
@@ -47,8 +47,6 @@ _ADDING = ("avg", "try_avg", "try_sum")
 _PICKING = (exp.ArgMax, exp.ArgMin)
 _OF_PEERS = ("rank", "dense_rank", "percent_rank", "cume_dist")
 """Functions over windows that give rows which are alike in their order the same value."""
-
-_ARRIVAL = "_arrival"
 
 _MOVABLE = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Cast, exp.DataType, exp.Dot),
@@ -146,7 +144,7 @@ def _is_arrival(tree: exp.Expr) -> bool:
     if atom is None:
         return False
     passed = [*values(atom)]
-    return all(map(_is_arrival, passed)) if passed else bool(atom.column == _ARRIVAL)
+    return all(map(_is_arrival, passed)) if passed else bool(atom.column == ARRIVAL)
 
 
 def _function(made: exp.Expr) -> exp.Expr:

@@ -19,7 +19,7 @@ from headrace.planning.forms.types import TypeOf, of_atoms, type_of
 Origins = Callable[[str], frozenset[str] | None]
 """The Kafka topics that a table is made of; None where its rows may have arrivals of no topic."""
 
-_ARRIVAL = "_arrival"
+ARRIVAL = "_arrival"
 _TRANSPARENT = ("scan", "join", "explode", "distinct", "union", "values")
 """Steps whose rows do not depend on the order of those that they are made of."""
 
@@ -64,7 +64,7 @@ class _Order:
         """Whether the branches of one union may change places."""
         columns = [each for each in self._atoms if each.kind == "union" and each.name.startswith(f"{union.name}.")]
         arrivals = frozenset(each.name for each in columns if self._is_of_branch(each))
-        result = self._form.columns.get(_ARRIVAL)
+        result = self._form.columns.get(ARRIVAL)
         if result is None or not self._goes_by(result.tree, arrivals):
             return False
         others = (each for each in columns if each.name not in arrivals)
@@ -80,7 +80,7 @@ class _Order:
         """The topics whose arrivals a value is; None if it may be something else."""
         found = frozenset[str]()
         for each in _passed(tree):
-            topics = self._origins(each.table) if each is not None and each.column == _ARRIVAL else None
+            topics = self._origins(each.table) if each is not None and each.column == ARRIVAL else None
             if topics is None:
                 return None
             found |= topics
