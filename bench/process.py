@@ -38,11 +38,14 @@ class Job:
 
     def cpu(self) -> float:
         """CPU-seconds of the JVM so far."""
-        if self.jvm is None:
+        jvm = self.jvm
+        if jvm is None:
             return 0.0
-        times = self.jvm.cpu_times()
-        self.peak_bytes = max(self.peak_bytes, self.jvm.memory_info().rss)
-        return float(times.user + times.system)
+        with suppress(psutil.NoSuchProcess):  # what starts a JVM is one, too, and soon exits
+            times = jvm.cpu_times()
+            self.peak_bytes = max(self.peak_bytes, jvm.memory_info().rss)
+            return float(times.user + times.system)
+        return 0.0
 
     def has_logged(self, word: str) -> bool:
         """Whether the log contains a word yet."""
