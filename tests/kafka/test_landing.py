@@ -242,7 +242,7 @@ def test_topics_are_not_described_at_every_look(pier: Pier, monkeypatch: pytest.
         return describe(admin, topics)
 
     monkeypatch.setattr(BrokerAdmin, "describe", counted)
-    monkeypatch.setattr("headrace.landing.landing.DESCRIBED_SECONDS", 600.0)
+    monkeypatch.setattr("headrace.landing.topics.DESCRIBED_SECONDS", 600.0)
     for _ in range(20):
         landing.step(EVERYTHING)
     assert next(asked) == 1

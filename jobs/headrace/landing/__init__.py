@@ -6,8 +6,9 @@ is unusable.
 
 - `landing`: offsets, batches, ticks. The moment of a batch is taken before Kafka is asked for its ends.
 - `landing_time`: the time of a batch, which goes on also where the machine's clock is put back.
-- `starts`, `broker_admin`: where reading begins, and the broker's metadata of topics.
-- `classify`, `body`: the verdict on a record, as SQL that is generated from the declared types.
+- `topics`, `starts`, `broker_admin`: the topics as Kafka has them, where reading begins, and what Kafka is asked.
+- `seeds`: rows that come with the project.
+- `judging`, `classify`, `body`: the verdict on each record, as SQL that is generated from the declared types.
 - `relations`: what models see of a landing: typed rows, `_arrival`, and the landing's clock.
 - `clocks`, `ticks`: how far event time has got by landed rows alone, and how it goes on when nothing comes.
 - `replaying`: rejected rows judged again, as new arrivals, each once.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -13,25 +12,22 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.functions import lit
-from pyspark.sql.types import StructType
 
 from headrace.errors import HeadraceError
+from headrace.landing import seeds
 from headrace.landing.broker_admin import BrokerAdmin, Offsets
-from headrace.landing.classify import UNSURE, classify, data_column, look_closely
 from headrace.landing.clocks import LandingClocks, latest, readings_as_json
+from headrace.landing.judging import Judge, Moment
 from headrace.landing.landing_time import LandingTime
 from headrace.landing.records import SCHEMA, Ranges, RecordReader
 from headrace.landing.starts import Start, Starts
-from headrace.project import seed_changes
+from headrace.landing.topics import Partitions, Topics
 from headrace.project.model import (
     LANDING_COLUMNS,
-    SEED_PARTITION,
     TICK_TOPIC,
     InputBounds,
     Kafka,
     Landing,
-    Seed,
     Topic,
 )
 from headrace.project.resets import read_note
@@ -40,11 +36,11 @@ from headrace.reading.topics import client_options
 from headrace.spark.columns import landing_schema
 from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
-from headrace.spark.session import SMALL_BATCH_ROWS, child, tune
+from headrace.spark.session import SMALL_BATCH_ROWS, child
 from headrace.store.layout import Layout
 from headrace.tables.commit_cache import CommitCache, SharedRows
 from headrace.tables.delta import CommitTable
-from headrace.tables.positions import beyond_topic, topic_made_again
+from headrace.tables.positions import beyond_topic
 
 _DEFAULTS = {
     "kafka.isolation.level": "read_committed",
@@ -53,12 +49,6 @@ _DEFAULTS = {
     # With the client's 500, Spark's consumer asks where it stands after each of them.
     "kafka.max.poll.records": "5000",
 }
-
-DESCRIBED_SECONDS = 5.0
-"""For how long the partitions of topics count as known, while nothing comes."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_MOMENT = StructType().add("batch", "integer").add("landed_at", "timestamp")
 
 
 @dataclass(frozen=True)
@@ -75,14 +65,6 @@ class LandingReport:
         if first is None:
             return self
         return replace(self, records=self.records + first.records, rejected=self.rejected + first.rejected)
-
-
-@dataclass(frozen=True)
-class Moment:
-    """The number of a landing batch, and the time at which it lands."""
-
-    batch: int
-    landed_at: datetime
 
 
 @dataclass(frozen=True)
@@ -130,21 +112,18 @@ class LandingQuery:
         self._total = 0
         self._last_replay = -1
         self._admin = BrokerAdmin(kafka.client_config)
+        self._topics = Topics(self._admin, landing.query, [topic.topic for topic in landing.topics])
         self._done: Offsets = {}
-        self._seeded: dict[str, str | None] = {}
+        self._seeds = seeds.SeedFiles(self.table, landing.topics)
         self._first: LandingReport | None = None
         self.time = LandingTime()
         self._asked_at = self.time.read()
-        self._ids: dict[str, str] = {}
         self._batch = 0
         self._ready = False
-        self._looks_closely = False
+        self._judge = Judge(self._batches, landing.topics)
         self.clocks = LandingClocks(self.table, landing)
         self.lag: int | None = None
-        self.gone: frozenset[str] = frozenset()
-        """Topics that were read and are not there any more: how far this is behind them is unknown."""
-        self._described: tuple[float, Mapping[str, tuple[int, ...]]] = (-math.inf, {})
-        self._asked_for: Mapping[str, tuple[int, ...]] | None = None
+        self._asked_for: Partitions | None = None
         self._writing = threading.Lock()
 
     def step(self, max_rows: int, upto: Offsets | None = None) -> LandingReport | None:
@@ -185,7 +164,7 @@ class LandingQuery:
         beyond = [(t, p) for t, offsets in ends.items() for p, end in offsets.items() if self._next(t, p) > end]
         if not beyond:
             return
-        self._partitions()  # a topic that was made again is refused as such
+        self._topics.partitions()  # a topic that was made again is refused as such
         now = self._admin.ends({topic: [p for t, p in beyond if t == topic] for topic, _ in beyond}, committed=False)
         for topic, p in beyond:
             if (read := self._next(topic, p)) > now[topic][p]:
@@ -198,21 +177,21 @@ class LandingQuery:
                 self._recover()
         finally:
             if not self._ready:
-                self._ids = {}  # the first step finds again what is wrong with a topic, and reports it
+                self._topics.ids = {}  # the first step finds again what is wrong with a topic, and reports it
 
     def ends(self) -> Offsets:
         """How far the topics go now; what lands from here on, ticks included, is as of the moment of asking."""
         asked_at = self.time.read()
         try:
-            ends = self._ends_of(self._lately())
+            ends = self._ends_of(self._topics.recent_partitions())
         except KafkaException as error:
             if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise
-            ends = self._ends_of(self._partitions())  # a topic has gone meanwhile
+            ends = self._ends_of(self._topics.partitions())  # a topic has gone meanwhile
         self._asked_at = asked_at
         return ends
 
-    def _ends_of(self, partitions: Mapping[str, tuple[int, ...]]) -> Offsets:
+    def _ends_of(self, partitions: Partitions) -> Offsets:
         self._asked_for = partitions
         return self._admin.ends(partitions, self._kafka.committed)
 
@@ -225,6 +204,11 @@ class LandingQuery:
         self._ready = False
         self._records.close()
         self._batches.drop()
+
+    @property
+    def gone(self) -> frozenset[str]:
+        """Topics that were read and are not there any more: how far this is behind them is unknown."""
+        return frozenset(name for name in self._topics.missing if self._done.get(name))
 
     @property
     def progress(self) -> Mapping[str, int]:
@@ -240,7 +224,7 @@ class LandingQuery:
         """
         if not self._ready:
             self._recover()
-        elif self._asked_for not in (None, self._partitions()):
+        elif self._asked_for not in (None, self._topics.partitions()):
             return None
         readings = self.clocks.update()
         if not readings:
@@ -261,37 +245,17 @@ class LandingQuery:
         marker = newest.marker if newest else {}
         self._batch = int(marker.get("batch", -1)) + 1
         self._done = {t: {int(p): o for p, o in offsets.items()} for t, offsets in marker.get("offsets", {}).items()}
-        self._ids = dict(marker.get("ids", {}))
-        seeded = marker.get("seeded", {})
-        self._seeded = {**seeded} if isinstance(seeded, Mapping) else dict.fromkeys(seeded)  # a list says no more
+        self._topics.ids = dict(marker.get("ids", {}))
+        self._seeds.recover(marker)
         if "landed_at" in marker:
             self.time.note(datetime.fromisoformat(marker["landed_at"]))
         self._total = int(marker.get("total", 0))
         self._last_replay = last_of(newest.version, marker) if newest else -1
-        partitions = self._partitions()
+        partitions = self._topics.partitions()
         for topic in self.landing.topics:
             if topic.topic not in self._done:
                 self._done[topic.topic] = self._start(topic, partitions.get(topic.topic, ()))
         self._ready = True
-
-    def _lately(self) -> Mapping[str, tuple[int, ...]]:
-        """The partitions that each topic has had in the last seconds.
-
-        confluent-kafka 2.16 leaks 120 bytes for each topic that it describes: ten times a second are 100 MB a day.
-        """
-        at, found = self._described
-        return found if time.monotonic() - at < DESCRIBED_SECONDS else self._partitions()
-
-    def _partitions(self) -> dict[str, tuple[int, ...]]:
-        """The partitions of each topic; refuses a topic that is no longer the one that was read before."""
-        found = self._admin.describe([topic.topic for topic in self.landing.topics])
-        for name, topic in found.items():
-            if self._ids.setdefault(name, topic.id) != topic.id:
-                raise HeadraceError(topic_made_again(self.landing.query, name))
-        self.gone = frozenset(name for name, offsets in self._done.items() if offsets and name not in found)
-        partitions = {name: topic.partitions for name, topic in found.items()}
-        self._described = (time.monotonic(), partitions)
-        return partitions
 
     def _start(self, topic: Topic, numbers: tuple[int, ...]) -> dict[int, int]:
         start = self._declared_start(topic)
@@ -301,14 +265,14 @@ class LandingQuery:
             return dict.fromkeys(numbers, start)
         if start == "earliest":  # retention may move it before the first commit, so it is asked for again
             return self._admin.starts({topic.topic: numbers}).get(topic.topic, {})
-        configured, topic_id = str(start), self._ids.get(topic.topic, "")
+        configured, topic_id = str(start), self._topics.ids.get(topic.topic, "")
         found = self._starts.find(topic.topic, topic_id, configured)
         if found is None:
             found = self._sought({topic.topic: numbers}, start).get(topic.topic, {})
             self._starts.keep(topic.topic, Start(topic_id, configured, found))
         return found
 
-    def _sought(self, partitions: Mapping[str, tuple[int, ...]], start: str | float) -> Offsets:
+    def _sought(self, partitions: Partitions, start: str | float) -> Offsets:
         """Where topics end, or the first offsets at or after a moment or since so many seconds ago."""
         if start == "latest":
             return self._admin.ends(partitions, self._kafka.committed)
@@ -338,62 +302,9 @@ class LandingQuery:
 
     def _land_seeds(self) -> None:
         """Land the lines of seed files that differ from what has landed of them, as a batch."""
-        due = [topic for topic in self.landing.topics if topic.seeds and self._differs(topic)]
-        if not due:
-            return
-        changes = {topic.topic: seed_changes.of(topic, self._landed_seeds(topic)).seeds for topic in due}
-        self._seeded = {**self._seeded, **{topic.name: seed_changes.digest(topic.seeds) for topic in due}}
-        if any(changes.values()):
+        if lines := self._seeds.take():
             moment = Moment(self._batch, self._now())
-            records = _records(changes, moment.landed_at)
-            self._first = self._land_records(records, moment, self._done)
-
-    def _differs(self, topic: Topic) -> bool:
-        """Whether a topic's file is another than when it was last looked at."""
-        return self._seeded.get(topic.name) != seed_changes.digest(topic.seeds)
-
-    def _landed_seeds(self, topic: Topic) -> seed_changes.Landed:
-        """What landed last of each key of a topic's file."""
-        if topic.name not in self._seeded:
-            return {}
-        tune(self.session, SMALL_BATCH_ROWS + 1)
-        rows = self.table.snapshot(self.session).where(F.col("partition") == SEED_PARTITION)
-        in_order = rows.where(F.col("topic") == topic.topic).orderBy("landing_batch", "offset")
-        batches: dict[str, dict[int, list[str | None]]] = {}
-        for row in in_order.select("key", "value", "landing_batch").collect():
-            batches.setdefault(row.key, {}).setdefault(row.landing_batch, []).append(row.value)
-        return {key: found[max(found)] for key, found in batches.items()}
-
-    def _judged_few(self, fetched: Sequence[Sequence[Any]], moment: Moment) -> Materialized:
-        """Records and the moment are leaves of one plan, so that the verdict need not be planned again."""
-        micros = (moment.landed_at - _EPOCH) // timedelta(microseconds=1)
-        at = self._batches.fill("moment", [(moment.batch, micros)], _MOMENT).frame
-        records = self._batches.fill("records", fetched, SCHEMA).frame
-        topics = self.landing.topics
-        return self._batches.compute("landed", lambda: _classified(_at(records, at), topics), records, at)
-
-    def _judged_many(self, records: DataFrame, read: Collection[str], moment: Moment) -> Materialized:
-        """This is planned for each batch, so it holds the verdicts on those topics only that have records in it."""
-        topics = [topic for topic in self.landing.topics if topic.topic in read]
-        batch = lit(moment.batch).cast("bigint")
-        frame = records.withColumns({"landed_at": lit(moment.landed_at), "landing_batch": batch})
-        judged = self._judged_closely(frame, topics) if self._looks_closely else self._judged_quickly(frame, topics)
-        return SharedRows.of(judged, self.table.schema.names)
-
-    def _judged_closely(self, frame: DataFrame, topics: Sequence[Topic]) -> Materialized:
-        more = [data_column(topic) for topic in topics]
-        return self._batches.compute("close look", lambda: _classified(frame, topics, more), frame)
-
-    def _judged_quickly(self, frame: DataFrame, topics: Sequence[Topic]) -> Materialized:
-        """What a quick check leaves open is looked at closely; if that is most of a batch, later ones do without."""
-        more = [*map(data_column, topics), UNSURE]
-        rows = self._batches.compute("quick check", lambda: _classified(frame, topics, more, closely=False), frame)
-        unsure = rows.count_where(UNSURE)
-        self._looks_closely = 2 * unsure > rows.count
-        if not unsure:
-            return rows
-        parts = rows.frame.rdd.getNumPartitions()
-        return rows.narrowed(look_closely(rows.frame, topics).coalesce(parts))
+            self._first = self._land_records(seeds.records(lines, moment.landed_at), moment, self._done)
 
     def _land(self, ranges: Ranges) -> LandingReport:
         moment = Moment(self._batch, self._now())
@@ -406,18 +317,19 @@ class LandingQuery:
         if fetched is not None:
             return self._land_records(fetched, moment, done)
         self._batches.begin(moment.batch, max(records, SMALL_BATCH_ROWS + 1))  # few large ones are as many
-        landed = self._judged_many(self._records.many(ranges), {topic for topic, _ in ranges}, moment)
-        return self._append(landed, moment, landed.count, done)
+        return self._land_many(self._records.many(ranges), {topic for topic, _ in ranges}, moment, done)
 
     def _land_records(self, fetched: Sequence[Sequence[Any]], moment: Moment, done: Offsets) -> LandingReport:
         """Land records that are here already."""
         self._batches.begin(moment.batch, len(fetched))
-        if self._batches.are_few:
-            landed = self._judged_few(fetched, moment)
-        else:
+        if not self._batches.are_few:
             records = self._batches.fill("records", fetched, SCHEMA).frame
-            landed = self._judged_many(records, {topic.topic for topic in self.landing.topics}, moment)
-        # Offsets that mark the end of a transaction are no records.
+            return self._land_many(records, {topic.topic for topic in self.landing.topics}, moment, done)
+        landed = self._judge.few(fetched, moment)
+        return self._append(landed, moment, landed.count, done)  # offsets that end transactions are no records
+
+    def _land_many(self, records: DataFrame, read: Collection[str], moment: Moment, done: Offsets) -> LandingReport:
+        landed = SharedRows.of(self._judge.many(records, read, moment), self.table.schema.names)
         return self._append(landed, moment, landed.count, done)
 
     def _append(
@@ -425,15 +337,15 @@ class LandingQuery:
     ) -> LandingReport:
         with self._writing:
             if not is_tick:
-                self._partitions()  # a topic that was made again while it was read is refused, not landed
+                self._topics.partitions()  # a topic that was made again while it was read is refused, not landed
             rejected = self._rejected(landed) if records else 0
             marker = {
                 "query": self.landing.query,
                 "batch": moment.batch,
                 "landed_at": moment.landed_at.isoformat(),
                 "offsets": done,
-                "ids": self._ids,
-                "seeded": self._seeded,
+                "ids": self._topics.ids,
+                "seeded": self._seeds.landed,
                 "records": records,
                 "total": self._total + records,
                 "tick": is_tick,
@@ -455,32 +367,10 @@ class LandingQuery:
         return int(self._batches.text("rejected", lambda: rows.select(F.count("reject_reason").cast("string")), rows))
 
 
-def _records(seeds: Mapping[str, Sequence[Seed]], now: datetime) -> list[tuple[Any, ...]]:
-    """Rows that come with the project, as records."""
-    return [
-        (seed.key.encode(), seed.value and seed.value.encode(), topic, SEED_PARTITION, seed.line, now, None, [])
-        for topic, lines in seeds.items()
-        for seed in lines
-    ]
-
-
 def _moment(text: str) -> datetime:
     """A moment in ISO 8601; one without a zone is UTC."""
     moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
     return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
-
-
-def _classified(
-    records: DataFrame, topics: Sequence[Topic], more: Iterable[str] = (), closely: bool = True
-) -> DataFrame:
-    rows = classify(records, topics, F.col("landed_at"), closely)
-    return rows.select(*[F.col(name).cast(ddl).alias(name) for name, ddl in LANDING_COLUMNS], *more)
-
-
-def _at(records: DataFrame, moment: DataFrame) -> DataFrame:
-    """Records with the number of their batch and the time it lands."""
-    at = records.join(moment.hint("shuffle_replicate_nl"))
-    return at.withColumn("landing_batch", F.col("batch").cast("bigint")).drop("batch")
 
 
 def _share(behind: Mapping[tuple[str, int], tuple[int, int]], max_rows: int) -> dict[tuple[str, int], tuple[int, int]]:
