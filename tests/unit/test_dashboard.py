@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from headrace.reading.dashboard import Arrival, frame, status_line, status_view
-from headrace.reading.status import ProjectStatus, QueryStatus, RunnerStatus
+from headrace.reading.status import ProjectStatus, QueryStatus, RunnerStatus, TableStatus
 
 AT = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 RUNNER = RunnerStatus("demo", "local", 42, AT - timedelta(seconds=3725), "running")
@@ -67,6 +67,14 @@ def test_narrow_screen_drops_columns_not_digits() -> None:
 def test_trouble_shows_its_error_in_one_line() -> None:
     failed = replace(BUSY, state="failed", last_error="no broker\n\tat kafka")
     assert drawn(status_view(project(failed), 80))[-1] == "orders: no broker at kafka"
+
+
+def test_tables_are_shown_as_maintenance_has_left_them_the_largest_first() -> None:
+    small, large = (TableStatus(f"gold.{name}", AT, 101, size, 3100, 3202) for name, size in (("a", 9), ("b", 901_230)))
+    lines = drawn(status_view(replace(project(BUSY), tables=(small, large)), 80))
+    assert lines[5].split() == ["table", "files", "size", "versions", "maintained"]
+    assert lines[6].split() == ["gold.b", "101", "901.2", "kB", "3100", "to", "3202", "2026-01-01", "12:00"]
+    assert lines[7].startswith("gold.a ")
 
 
 def test_old_error_of_running_query_is_not_reported() -> None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from rich.console import Group, RenderableType
+from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from headrace.reading.status import FINISHED, ProjectStatus, QueryStatus
+from headrace.reading.status import FINISHED, ProjectStatus, QueryStatus, TableStatus
 
 STYLES = {
     "starting": "cyan",
@@ -68,9 +69,11 @@ LEFT_OUT_FIRST = ("kept", "restarts", "watermark", "late", "rejected", "failed")
 
 def status_view(status: ProjectStatus, width: int) -> RenderableType:
     """The whole status, as tall as it needs to be."""
+    tables = [Text(), _tables(status.tables)] if status.tables else []
     if not status.queries:
-        return _headline(status)
-    return Group(_headline(status), Text(), _queries(status.queries, status.queries, width), *_errors(status.queries))
+        return Group(_headline(status), *tables)
+    queries = _queries(status.queries, status.queries, width)
+    return Group(_headline(status), Text(), queries, *tables, *_errors(status.queries))
 
 
 def frame(status: ProjectStatus, arrivals: Sequence[Arrival], width: int, height: int) -> RenderableType:
@@ -123,7 +126,7 @@ def _queries(shown: Sequence[QueryStatus], all_queries: Sequence[QueryStatus], w
     for title in LEFT_OUT_FIRST:
         if names + fixed + sum(column.width + _GAP for column in columns) > width:
             columns = [column for column in columns if column.title != title]
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
+    table = _grid()
     room = width - fixed - sum(column.width + _GAP for column in columns)
     table.add_column("query", no_wrap=True, overflow="ellipsis", width=max(min(names, room), 8))
     table.add_column("state", no_wrap=True, width=_STATE_WIDTH)
@@ -133,6 +136,22 @@ def _queries(shown: Sequence[QueryStatus], all_queries: Sequence[QueryStatus], w
         state = Text(query.state.replace("_", " "), style=STYLES[query.state])
         table.add_row(query.name, state, *(column.cell(query) for column in columns))
     return table
+
+
+def _tables(tables: Sequence[TableStatus]) -> Table:
+    """What maintenance has left of each table, the largest first."""
+    shown = _grid()
+    shown.add_column("table", no_wrap=True, overflow="ellipsis")
+    for title in ("files", "size", "versions", "maintained"):
+        shown.add_column(title, justify="right", no_wrap=True, min_width=5)
+    for each in sorted(tables, key=lambda table: (-table.bytes, table.table)):
+        size, versions = decimal(each.bytes), f"{each.horizon} to {each.newest}"
+        shown.add_row(each.table, _short(each.files), size, versions, _moment(each.at))
+    return shown
+
+
+def _grid() -> Table:
+    return Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
 
 
 def _errors(queries: Sequence[QueryStatus]) -> list[Text]:
