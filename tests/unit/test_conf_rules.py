@@ -124,3 +124,17 @@ def test_setting_that_loses_rows_is_refused(project_files, key):
     assert [each.split()[1] for each in project_files.findings()] == ["lossy-setting"]
     project_files.write(CONF, f"spark: {{conf: {{{key}: {'false' if lossy == 'true' else 'true'}}}}}\n")
     assert project_files.findings() == []
+
+
+@pytest.mark.parametrize("master", ["sc://localhost", "mesos://host:5050", "locals", "spark:host"])
+def test_master_that_spark_does_not_know_is_refused(project_files, master):
+    project_files.write(CONF, f"spark: {{master: '{master}'}}\n")
+    assert [each.split()[:2] for each in project_files.findings()] == [["conf/local.yml:1:9", "unknown-master"]]
+
+
+@pytest.mark.parametrize(
+    "master", ["local", "local[*]", "local[4, 2]", "spark://a:7077,b:7077", "k8s://https://a", "yarn"]
+)
+def test_master_that_spark_knows_passes(project_files, master):
+    project_files.write(CONF, f"spark: {{master: '{master}'}}\n")
+    assert project_files.findings() == []

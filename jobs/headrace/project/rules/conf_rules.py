@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from headrace.errors import Finding, did_you_mean
@@ -18,12 +19,24 @@ LOSSY = {
 """Settings of Spark with which rows are lost without a word, and their values."""
 
 
+_MASTER = re.compile(r"local(\[.*\])?|local-cluster\[.*\]|yarn|(spark|k8s)://.+")
+
+
 def check(draft: Draft, manifest: Manifest, target: Target) -> list[Finding]:
     """Return what all rules find; the draft has the topics as its files name them."""
-    found = [*_shared_topics(target), *_lossy_settings(target)]
+    found = [*_unknown_master(target), *_shared_topics(target), *_lossy_settings(target)]
     if not draft.unreadable:  # else a broken file may use or name anything
         found += [*_unknown_variables(draft, manifest, target), *_unknown_topics(draft, target)]
     return found
+
+
+def _unknown_master(target: Target) -> Iterator[Finding]:
+    """Spark knows the master."""
+    master = target.spark_master
+    if master and not _MASTER.fullmatch(master):
+        cause = "headrace does not run over Spark Connect" if master.startswith("sc:") else "Spark has no such master"
+        message = f"{master}: {cause}; give local[2], spark://host:7077, k8s://https://host:443 or yarn"
+        yield Finding(target.places["spark.master"], "unknown-master", message)
 
 
 def _unknown_variables(draft: Draft, manifest: Manifest, target: Target) -> Iterator[Finding]:
