@@ -10,8 +10,12 @@ from typing import Any, cast
 
 import pytest
 
+from headrace import cli
 from headrace.commands import running
+from headrace.errors import ExitCode
+from headrace.project.declarations.target import BOOTSTRAP_VARIABLE
 from headrace.store.layout import Layout
+from tests.unit.conftest import ProjectFiles
 from tests.waiting import wait_for
 
 DISK_FULL = OSError(errno.ENOSPC, "No space left on device")
@@ -104,3 +108,15 @@ def test_signal_that_comes_at_once_again_is_the_same_request(
     now[0] += seconds
     assert (first, stopped.ask(15)) == (False, is_another)
     assert (stopped.event.is_set(), stopped.exit_code) == (True, 143)
+
+
+def test_broker_that_does_not_answer_is_told_before_a_jvm_is_started(
+    project_files: ProjectFiles, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(BOOTSTRAP_VARIABLE, "127.0.0.1:1")
+    monkeypatch.setattr(running, "run_project", lambda *_, **__: pytest.fail("it is run"))
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["-C", str(project_files.root), "run"])
+    said = capsys.readouterr().err.splitlines()
+    assert (ended.value.code, len(said)) == (ExitCode.ENVIRONMENT, 1)
+    assert said[0].startswith("headrace: Kafka at 127.0.0.1:1 does not answer")

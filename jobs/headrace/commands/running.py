@@ -22,6 +22,7 @@ from headrace.faults import naming
 from headrace.logs import Attempt, event_logger
 from headrace.project import resets, selection
 from headrace.project.model import Project
+from headrace.reading import topics
 from headrace.reading.status import ProjectStatus, RunnerState
 from headrace.store import lease
 from headrace.store.lease import Lease
@@ -76,12 +77,13 @@ def _run_alone(
 ) -> int:
     """Run a project whose lease is held; what is stored may have changed while it was waited for."""
     layout = project.target.layout
-    log = event_logger(layout.logs)
     swap.finish(layout)
     resets.finish(layout)
     mixes = planning.accepted(project, layout, accept_mix, rebuild)
     with workspace.with_broker() as connected:
         project = replace(project, target=connected.target)
+        topics.existing(project.target.kafka)  # before a JVM is started, which takes seconds
+        log = event_logger(layout.logs)
         if rebuild:
             _reset(project, accept_mix is None, log)
         decide = partial(_decided, project, accept_mix, rebuild, log)
