@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay
@@ -133,9 +133,11 @@ class Cluster:
 
         Transactions that are open now are waited for: the broker answers a commit before its readers may see it.
         A reader that hears nothing for longer than any transaction takes is replaced: one that was made while the
-        broker came back has been silent for ten minutes.
+        broker came back has been silent for ten minutes. So is one that does not know a partition of the topic yet.
         """
-        again = Retrying(retry=retry_if_exception_type(Silence), stop=stop_after_delay(PATIENCE), reraise=True)
+        again = Retrying(
+            retry=retry_if_exception_type((Silence, KafkaException)), stop=stop_after_delay(PATIENCE), reraise=True
+        )
         return again(lambda: list(_read(self.bootstrap, topic)))
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from headrace.environment import swap
+from headrace.running import log_readers
 from headrace.store.layout import Layout
-from tests.kafka.events import sale
-from tests.kafka.oracle import SALES
+from headrace.store.maintenance import Maintenance, Policy
+from tests.kafka.events import load, sale
+from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
 from tests.kafka.sales import sales, sent
 from tests.kafka.stage import Stage
 from tests.waiting import wait_for
@@ -46,3 +49,35 @@ def test_swap_sends_what_was_not_sent_and_nothing_twice(stage: Stage, tmp_path: 
     assert stage.failures("sales", project=edited.project) == ()
     assert not swap.retired(Layout(stage.data_dir))
     assert [row["total"] for row in stage.rows("gold.sales_notifications")] == [1500, 2500, 1200, 2100, 2600, 1250]
+
+
+AT_ONCE = Policy(keep_history=0.0, kept=1, worth=1)
+REBUILT = {
+    "shipping": ("silver.open_orders", "gold.shipment_ready"),
+    "sales": ("silver.sales_totals", "gold.sales_notifications"),
+    "sales_per_minute": ("gold.sales_per_minute",),
+}
+
+
+@pytest.mark.long
+def test_rebuild_needs_neither_kafka_nor_the_old_log(stage: Stage) -> None:
+    """From bronze of which the files were made one and the log was cut, when the topics are gone."""
+    topics = (ORDERS, MANUFACTURED, SALES)
+    stage.create(dict.fromkeys(topics, 1))
+    coming = load(seed=3)
+    for _ in range(4):
+        stage.send(islice(coming, 100))
+        stage.process_all()
+    bounds = log_readers.bounds(stage.project, Layout(stage.data_dir), {})
+    for log in [*stage.data_dir.glob("tables/*/*/_delta_log")] * 2:
+        Maintenance(log.parent, AT_ONCE).step(bounds.get(log.parent))
+    assert not any((log / f"{0:020}.json").exists() for log in stage.data_dir.glob("tables/_landing/*/_delta_log"))
+    for topic in topics:
+        stage.delete(topic)
+
+    for query, models in REBUILT.items():
+        filled = stage.call("rebuild", query)
+        assert filled.returncode == 0, filled.stderr
+        for model in models:
+            found = json.loads(stage.call("diff", model, "--json").stdout)
+            assert (found["same"], found["rows_beside"] > 0) == (True, True), found

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 import pytest
 
 from headrace import cli
+from headrace.errors import ExitCode
 from headrace.mail import ledger
 from headrace.mail.outcome import Place
 from headrace.project.model import Model
@@ -20,10 +23,12 @@ from headrace.serving import mail
 from headrace.serving.history import TABLE, History
 from headrace.store.layout import Layout
 from headrace.store.paths import path_of
+from tests.s3.faulty import Choice, always, faulty, on
 from tests.s3.server import S3Server, serving
 from tests.unit.conftest import SMALL_PROJECT, Store, store_at
 from tests.unit.test_serving_history import store_states
 from tests.unit.test_serving_tables import get, pages
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -100,11 +105,15 @@ def test_letters_are_counted(stored: Store) -> None:
 @pytest.fixture(scope="module")
 def project(stored: Store, server: S3Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of a project whose data are those."""
-    root = tmp_path_factory.mktemp("project")
+    return project_on(tmp_path_factory.mktemp("project"), f"{server.url}/shop", server.options)
+
+
+def project_on(root: Path, url: str, options: Mapping[str, str]) -> Path:
+    """The files of a project on a store."""
     for path, text in SMALL_PROJECT.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
-    store = json.dumps({"url": f"{server.url}/shop", "options": dict(server.options)})
+    store = json.dumps({"url": url, "options": dict(options)})
     (root / "conf" / "local.yml").write_text(f"data_dir: data\nkafka: {{bootstrap: '127.0.0.1:1'}}\nstore: {store}\n")
     return root
 
@@ -141,3 +150,26 @@ def test_page_of_the_documentation_says_when_rows_came(
     info = next(json.loads(line)["commitInfo"] for line in written.read_text().splitlines() if "commitInfo" in line)
     at = datetime.fromtimestamp(info["timestamp"] / 1000, timezone.utc)
     assert f"{at:%Y-%m-%d %H:%M}" in page
+
+
+@pytest.mark.parametrize(
+    ("fault", "words", "about"),
+    [
+        (on("PUT", "denied"), ("maintain",), "headrace: the store s3://lake/shop denies access: AccessDenied"),
+        (always("denied"), ("status",), "headrace: the store s3://lake/shop denies access: "),
+        (always("failed"), ("show", "gold.shipment_ready"), "headrace: the store s3://lake/shop fails: "),
+        (on("GET", "half"), ("plan",), "headrace: the store s3://lake/shop fails: "),
+        (on("PUT", "denied"), ("show", "gold.shipment_ready"), None),
+    ],
+)
+def test_store_that_fails_is_told_in_a_line(
+    server: S3Server, stored: Store, tmp_path: Path, fault: Choice, words: tuple[str, ...], about: str | None
+) -> None:
+    """In a process of its own: deltalake lets no other thread of its process run while it waits for an answer."""
+    with faulty(server) as store, store.choosing(fault):
+        root = project_on(tmp_path, f"{server.url}/shop", store.options)
+        command = [sys.executable, "-m", "headrace", "-C", str(root), *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    said = done.stderr.splitlines()
+    assert (done.returncode, len(said)) == ((ExitCode.ENVIRONMENT, 1) if about else (0, 0)), said
+    assert about is None or said[0].startswith(about)

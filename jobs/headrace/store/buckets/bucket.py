@@ -27,6 +27,8 @@ Replaced = Version | Literal["create"]
 _RETRIES: Any = {"max_retries": 6, "retry_timeout": timedelta(seconds=30)}
 """Of one request; what lasts longer is tried again by whoever asked, and is reported until then."""
 _FEW: Any = {"max_retries": 2, "retry_timeout": timedelta(seconds=10)}
+_DELTA_RETRIES = {"max_retries": "6", "retry_timeout": "30s"}
+"""The same for deltalake, which else tries for three minutes."""
 
 _FOLDER = "hdi_isfolder"
 """In the metadata of an object on Azure: it is a folder. Where there are real folders, none is listed."""
@@ -87,7 +89,7 @@ class Bucket:
     @property
     def delta_options(self) -> dict[str, str]:
         """The options with which deltalake reaches the bucket."""
-        return dict(self.options)
+        return {**_DELTA_RETRIES, **self.options}
 
     def size(self, key: str) -> int:
         """The bytes of an object."""
