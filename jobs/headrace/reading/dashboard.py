@@ -69,7 +69,7 @@ LEFT_OUT_FIRST = ("kept", "restarts", "watermark", "late", "rejected", "failed")
 
 def status_view(status: ProjectStatus, width: int) -> RenderableType:
     """The whole status, as tall as it needs to be."""
-    tables = [Text(), _tables(status.tables)] if status.tables else []
+    tables: list[RenderableType] = [Text(), _tables(status.tables)] if status.tables else []
     if not status.queries:
         return Group(_headline(status), *tables)
     queries = _queries(status.queries, status.queries, width)
