@@ -7,8 +7,8 @@ from sqlglot import exp
 from headrace.project.sql import dialect
 
 _NAMES: dict[str, str] = {
-    "arraysize": "size", "arraytostring": "array_join", "concatws": "concat_ws", "dpipe": "concat", "ilike": "ilike",
-    "like": "like", "regexplike": "rlike",
+    "arraysize": "size", "arraytostring": "array_join", "arrayszip": "arrays_zip", "concatws": "concat_ws",
+    "dpipe": "concat", "ilike": "ilike", "jsonformat": "to_json", "like": "like", "regexplike": "rlike",
 }  # fmt: skip
 
 
