@@ -176,3 +176,31 @@ def test_any_text_is_a_document_or_a_finding(text):
         assert {found.code for found in error.findings} <= {"syntax", "duplicate-key", "bad-value"}
     else:
         assert document.path == "a.yml"
+
+
+NINE = ", ".join(["{}"] * 9)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a [x]\n"
+        + "".join(f"b{at}: &b{at} [{NINE.format(*[f'*b{at - 1}' if at else '*a'] * 9)}]\n" for at in range(9)),
+        "x: &x {y: *x}\n",
+        "&x [*x]\n",
+        f"x: {'[' * 600}{']' * 600}\n",
+        f"x: '{'x' * documents.LONGEST}'\n",
+    ],
+    ids=["aliases of aliases", "mapping in itself", "list in itself", "deep", "long"],
+)
+def test_text_that_comes_to_too_much_is_refused(text: str) -> None:
+    with pytest.raises(InvalidProject) as caught:
+        documents.parse(text, "a.yml")
+    (found,) = caught.value.findings
+    assert (found.place.path, found.code) == ("a.yml", "syntax")
+    assert "recursion" not in found.message
+
+
+def test_aliases_pass() -> None:
+    text = "name: x\ninner: &small {size: 1}\nparts: [*small, *small]\n"
+    assert documents.validate(documents.parse(text, "a.yml"), Outer).parts == (Inner(size=1), Inner(size=1))

@@ -414,3 +414,14 @@ def test_store_that_does_not_answer_is_asked_again(world: World, monkeypatch: py
         return len(asked)
 
     assert play(replace(world, past=Away()), wait) == 2
+
+
+@pytest.mark.parametrize("seen", ["9" * 5000 + "-1", "1-" + "9" * 5000, "\u00b2-\u00b3", "-1--1", "1_0-1"])
+def test_place_that_cannot_be_starts_from_the_first_state(world: World, seen: str) -> None:
+    async def follow(one: Instance) -> httpx.Response:
+        await one.client.post("/v1/orders", json=BODY)
+        one.waiters.close()  # so that the stream ends
+        return await one.client.get("/v1/orders/a/events", headers={"Last-Event-ID": seen.encode("latin-1")})
+
+    answer = play(world, follow)
+    assert (answer.status_code, answer.text.count("event: CREATED")) == (200, 1)

@@ -158,6 +158,7 @@ def test_table_that_cannot_be_read_is_not_found(store: Store, name: str, hint: s
         ("where", {"where": "exists (select 1)"}),
         ("where", {"where": "nope = 1"}),
         ("key", {"key": '["a", "b", "c"]'}),
+        ("key", {"key": "[]"}),
         ("limit", {"limit": 0}),
         ("limit", {"limit": 1001}),
         ("after", {"after": "no cursor"}),
@@ -182,6 +183,18 @@ def test_condition_that_is_not_known_to_agree_is_refused(checked: Store, where: 
 def test_condition_means_what_it_means_to_spark(checked: Store) -> None:
     rows = get(checked, "gold.order_checks", where="N / 2 = 1.5 and concat(order_id, null) is null").json()["rows"]
     assert [row["n"] for row in rows] == [3]
+
+
+@pytest.mark.parametrize("value", [{"n": "NaN"}, {"n": "sNaN"}, {"n": "Infinity"}, {"n": [0, [1], "F"]}, "\ud800"])
+def test_cursor_with_values_of_no_row_is_refused(checked: Store, value: Any) -> None:
+    cursor = base64.urlsafe_b64encode(json.dumps([0, value, 0, "a", "b"]).encode()).decode()
+    answer = get(checked, "gold.order_checks", after=cursor)
+    assert (answer.status_code, answer.json()["detail"][0]["loc"]) == (422, ["query", "after"])
+
+
+def test_key_that_is_nested_without_end_is_a_text(checked: Store) -> None:
+    answer = get(checked, "gold.order_checks", key="[" * 3000)
+    assert (answer.status_code, answer.json()["rows"]) == (200, [])
 
 
 def test_cursor_is_data_not_sql(checked: Store) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from headrace.errors import InvalidProject
@@ -70,6 +72,20 @@ UNBOUNDED = [
     "aggregate(x, array('x'), (a, e) -> transform(a, y -> concat(y, y)))",
     "aggregate(x, 'x', (a, e) -> aggregate(array(1), a, (b, f) -> concat(b, b)))",
     "aggregate(x, s, (a, e) -> named_struct('x', concat(a.x, a.y), 'y', concat(a.x, a.y)))",
+    "aggregate(x, 'x', (a, e) -> format_string('%s%s', a, a))",
+    "aggregate(x, 'x', (a, e) -> format_string('%1$s%1$s', a))",
+    "aggregate(x, 'x', (a, e) -> overlay(a placing a from 1 for 0))",
+    "aggregate(x, 'x', (a, e) -> array_join(transform(array(1, 2), z -> a), ''))",
+    "aggregate(x, array(1), (a, e) -> flatten(transform(e, z -> a)))",
+    "aggregate(x, 'x', (a, e) -> concat_ws('xx', split(a, '')))",
+    "aggregate(x, 'x', (a, e) -> encode(a, 'utf-32'))",
+    "aggregate(x, 'x', (a, e) -> to_json(struct(a)))",
+    "aggregate(x, 'x', (a, e) -> substring(concat(a, a), 1))",
+    "aggregate(x, 'x', (a, e) -> left(concat(a, a), 1000000000))",
+    "aggregate(x, 'x', (a, e) -> lpad(a, 2 * length(a)))",
+    "aggregate(x, array(1), (a, e) -> sequence(1, size(a) + size(a)))",
+    "aggregate(x, 'x', (a, e) -> replace(a, 'x', 'xx'))",
+    "aggregate(x, 'x', (a, e) -> regexp_replace(a, '', 'x'))",
 ]
 BOUNDED = [
     "repeat('x', least(n, 1000))",
@@ -119,6 +135,15 @@ BOUNDED = [
     "aggregate(x, '', (a, e) -> if(length(a) > 3, a, concat(a, left(a, 1), e)))",
     "aggregate(x, s, (a, e) -> named_struct('n', a.n + a.n, 't', concat(a.t, e)))",
     "aggregate(x, s, (a, e) -> case when e then concat(a, e) else concat(e, a) end)",
+    "aggregate(x, '', (a, e) -> concat_ws(', ', a, e))",
+    "aggregate(x, array(1), (a, e) -> array_append(a, element_at(a, -1) + e))",
+    "aggregate(x, t, (a, e) -> replace(a, e, ''))",
+    "aggregate(x, t, (a, e) -> regexp_replace(a, '[^a-z]', '-'))",
+    "aggregate(x, s, (a, e) -> named_struct('n', a.n + 1, 'seen', array_append(a.seen, e)))",
+    "transform(items, i -> struct(order_id, i.id, i.name))",
+    "zip_with(a, b, (x, y) -> concat(x, y))",
+    "transform(a, (x, i) -> concat(x, ':', i))",
+    "to_json(struct(to_json(struct(to_json(struct(a, b)))), a, b))",
 ]
 TOO_LARGE = [
     "repeat('x', least(n, 2000000000))",
@@ -160,6 +185,84 @@ def test_size_that_its_text_bounds_passes(expression: str) -> None:
 @pytest.mark.parametrize("expression", TOO_LARGE)
 def test_bound_beyond_memory_is_refused(expression: str) -> None:
     assert codes(f"select {expression} as a {FROM}") == ["not-allowed"]
+
+
+GROWING = [
+    "concat(@, @)",
+    "hex(@)",
+    "url_encode(@)",
+    "to_json(struct(@))",
+    "replace(@, 'x', 'yyy')",
+    "regexp_replace(@, '(.)', '$1$1')",
+    "regexp_replace(@, 'x?', 'y')",
+    "format_string('%1$s%1$s', @)",
+    "array_join(split(@, ''), ' and ')",
+    "array_join(transform(array(1, 2), x -> @), '')",
+    "array_join(transform(array(@), x -> concat(x, @)), '')",
+    "array_join(array_append(array(@), @), '')",
+    "string(struct(@, @))",
+    "to_json(map(1, @, 2, @))",
+    "case when length(hex(concat(@, @))) > 1 then concat(@, @) end",
+    "(select concat(@, @))",
+    "repeat(@, 2)",
+    "lpad(@, 2 * length(@))",
+    "length(concat(@, @)) || @ || @",
+]
+"""What makes more than a million characters of one, if it is made of itself 21 times: of `@`."""
+
+SAME = [
+    "upper(trim(@))",
+    "concat(@, 'x')",
+    "replace(@, 'x', 'y')",
+    "regexp_replace(@, '\\\\s+', ' ')",
+    "coalesce(@, @)",
+    "substring(concat(@, @), 1, 20)",
+    "sha2(concat(@, @), 256)",
+    "element_at(split(@, ','), 1)",
+    "mask(@)",
+]
+"""What stays as long as it is, or nearly."""
+
+
+def chained(expression: str) -> str:
+    columns = (f"{expression.replace('@', f'a{at}')} as a{at + 1}" for at in range(21))
+    return f"select key as a0, {', '.join(columns)} {FROM}"
+
+
+def in_ctes(expression: str) -> str:
+    made = expression.replace("@", "a")
+    ctes = (f"c{at + 1} as (select {made} as a, b from c{at})" for at in range(21))
+    return f"with c0 as (select key as a, topic as b {FROM}), {', '.join(ctes)} select a from c21"
+
+
+def in_subqueries(expression: str) -> str:
+    text = f"(select key as a {FROM})"
+    for _ in range(21):
+        text = f"(select {expression.replace('@', 'a')} as a from {text})"
+    return f"select a from {text}"
+
+
+@pytest.mark.parametrize("written", [chained, in_ctes, in_subqueries])
+@pytest.mark.parametrize("expression", GROWING)
+def test_column_that_doubles_again_and_again_is_refused(expression: str, written: Callable[[str], str]) -> None:
+    assert codes(written(expression)) == ["not-allowed"]
+
+
+@pytest.mark.parametrize("written", [chained, in_ctes])
+@pytest.mark.parametrize("expression", SAME)
+def test_column_that_stays_as_long_as_it_is_passes(expression: str, written: Callable[[str], str]) -> None:
+    assert codes(written(expression)) == []
+
+
+@pytest.mark.parametrize("name", ["hex", "quote", "base64", "url_encode"])
+def test_calls_in_each_other_that_double_are_refused(name: str) -> None:
+    assert codes(f"select {f'{name}(' * 30}key{')' * 30} as a {FROM}") == ["not-allowed"]
+    assert codes(f"select key {FROM} where length({f'{name}(' * 30}key{')' * 30}) > 1") == ["not-allowed"]
+
+
+def test_columns_that_each_grow_once_pass() -> None:
+    ctes = (f"c{at + 1} as (select *, to_json(struct(topic, offset)) as a{at} from c{at})" for at in range(25))
+    assert codes(f"with c0 as (select * {FROM}), {', '.join(ctes)} select a1, a24 from c25") == []
 
 
 @pytest.mark.parametrize(

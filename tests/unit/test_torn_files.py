@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from deltalake import Schema
 
 from headrace.environment import backup, swap
-from headrace.errors import TornFile
+from headrace.errors import HeadraceError, TornFile
 from headrace.landing.starts import Start, Starts
 from headrace.planning import declared
 from headrace.project import rebuilds, resets
@@ -22,7 +23,7 @@ from headrace.project.resets import ResetNote
 from headrace.publishing.set_aside import Notes
 from headrace.queries.inputs import InputLog, Inputs
 from headrace.reading import status
-from headrace.store import durable, parquet, retention
+from headrace.store import durable, parquet, retention, trees
 from headrace.store.commits import Commit, actions_of, put_entry
 from headrace.store.delta_tables import create_checkpoint, create_table, open_table
 from headrace.store.history import History
@@ -282,6 +283,68 @@ def test_note_of_a_row_that_was_cut_off_is_written_again(tmp_path: Path, left: b
     Notes(file).add(rows)
     whole.add(rows)
     assert file.read_bytes() == (tmp_path / "whole.ndjson").read_bytes()
+
+
+OTHERS = ["null", "[]", "{}", '"x"', "1e999", "[" * 1500 + "]" * 1500, "[{}]", "[[1]]"]
+"""JSON that none of these files holds."""
+
+
+@pytest.mark.parametrize("kind", [*REFUSED, *NOT_WRITTEN], ids=lambda kind: kind.name)
+def test_other_json_is_no_fault_of_ours(tmp_path: Path, kind: Kind) -> None:
+    for number, text in enumerate(OTHERS):
+        root = tmp_path / str(number)
+        file = kind.write(root)
+        if file.suffix != ".json":
+            continue
+        file.write_text(text, "utf-8")
+        with suppress(HeadraceError):
+            kind.read(root)
+
+
+ELSEWHERE = ["../elsewhere", "tables/../../elsewhere", "/proc/elsewhere", ".", "", "a//b", None, 1, "a\0b", "\ud800"]
+
+
+@pytest.mark.parametrize("path", [*ELSEWHERE, ["a"]])
+def test_journal_of_a_reset_removes_nothing_elsewhere(tmp_path: Path, monkeypatch, path: object) -> None:
+    removed = list[object]()
+    monkeypatch.setattr(trees, "remove", removed.append)
+    journal = {"query": "q", "paths": [path], "note": {"start": None, "barrier": {}}}
+    for damaged in (journal, {**journal, "paths": "../.."}, {**journal, "query": path, "paths": []}):
+        durable.write(tmp_path / "reset.json", json.dumps(damaged))
+        with pytest.raises(TornFile, match=r"reset\.json.*headrace reset"):
+            resets.finish(Layout(tmp_path))
+    assert removed == []
+
+
+@pytest.mark.parametrize("path", ELSEWHERE)
+@pytest.mark.parametrize("key", ["beside", "retired", "places", "until"])
+def test_journal_of_a_swap_moves_nothing_elsewhere(tmp_path: Path, monkeypatch, key: str, path: object) -> None:
+    moved = list[object]()
+    monkeypatch.setattr(swap, "_take_over", lambda *paths: moved.append(paths))
+    monkeypatch.setattr(trees, "remove", moved.append)
+    damaged = {**json.loads(swapped()), key: {path: None} if key == "places" and isinstance(path, str) else path}
+    durable.write(tmp_path / "swap.json", json.dumps(damaged))
+    with pytest.raises(TornFile, match=r"swap\.json.*headrace restore"):
+        swap.finish(Layout(tmp_path))
+    assert moved == []
+
+
+@pytest.mark.parametrize("queries", [*([path] for path in ELSEWHERE), [], "q", None])
+def test_rebuild_has_its_folder_among_the_rebuilds(tmp_path: Path, queries: object) -> None:
+    note = {"queries": queries, "filled_at": None, "batches": {}}
+    durable.write(tmp_path / "rebuild" / "q" / "rebuild.json", json.dumps(note))
+    with pytest.raises(TornFile, match="headrace rebuild"):
+        rebuilds.known(Layout(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["../elsewhere.parquet", "%2e%2e/elsewhere.parquet", "/proc/elsewhere.parquet"])
+def test_note_of_files_removes_nothing_elsewhere(tmp_path: Path, monkeypatch, name: str) -> None:
+    gone = list[Path]()
+    monkeypatch.setattr(Path, "unlink", lambda file, missing_ok=False: gone.append(file))
+    removals = Removals(table(tmp_path / "t") / "_history" / "removed")
+    removals.add([name, "f9.parquet"], 0.0, 1)
+    removals.remove(tmp_path / "t", 1e9, None)
+    assert [file.name for file in gone if file.suffix == ".parquet"] == ["f9.parquet"]
 
 
 def test_torn_lease_of_a_bucket_is_refused() -> None:

@@ -188,8 +188,10 @@ def _read(file: StorePath) -> Swap:
 
 
 def _swap(fields: Mapping[str, Any]) -> Swap:
-    known = (tuple(fields["queries"]), fields["beside"], fields["retired"], fields["until"], dict(fields["places"]))
-    return Swap(*known, tuple(fields.get("done", ())))
+    beside, retired = (json_files.inside(fields[each]) for each in ("beside", "retired"))
+    places = {json_files.inside(path): identity for path, identity in fields["places"].items()}
+    datetime.fromisoformat(fields["until"])
+    return Swap(tuple(fields["queries"]), beside, retired, fields["until"], places, tuple(fields.get("done", ())))
 
 
 _NAME = "swap.json"

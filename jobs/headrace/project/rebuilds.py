@@ -70,7 +70,8 @@ def _read(file: StorePath) -> Rebuild:
 
 
 def _rebuild(stored: Mapping[str, Any]) -> Rebuild:
-    return Rebuild(tuple(stored["queries"]), stored["filled_at"], dict(stored["batches"]))
+    first, *rest = json_files.all_inside(stored["queries"])  # the first names the folder
+    return Rebuild((first, *rest), stored["filled_at"], dict(stored["batches"]))
 
 
 _NAME = "rebuild.json"

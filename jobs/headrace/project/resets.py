@@ -74,7 +74,7 @@ def read_note(folder: StorePath) -> ResetNote:
 
 
 def _journal(fields: Mapping[str, Any]) -> tuple[str, list[str], ResetNote]:
-    return fields["query"], fields["paths"], _note(fields["note"])
+    return json_files.inside(fields["query"]), json_files.all_inside(fields["paths"]), _note(fields["note"])
 
 
 def _note(fields: Mapping[str, Any]) -> ResetNote:

@@ -76,7 +76,7 @@ def key_of(found: Relation, text: str) -> list[tuple[str, str]]:
     if not found.key:
         raise UsageError(f"{found.name} has no key: use --where")
     values = _key_values(text) if len(found.key) > 1 else [text]
-    if len(values) > len(found.key):
+    if not 0 < len(values) <= len(found.key):
         raise UsageError(f"the key of {found.name} has {len(found.key)} columns ({', '.join(found.key)})")
     return [*zip(found.key, values, strict=False)]
 
@@ -84,7 +84,7 @@ def key_of(found: Relation, text: str) -> list[tuple[str, str]]:
 def _key_values(text: str) -> list[str]:
     try:
         values = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return [text]
     if not isinstance(values, list):
         return [text]

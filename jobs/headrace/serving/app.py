@@ -33,6 +33,8 @@ BODY_BYTES = 900_000
 _LINE_END = re.compile("\r\n|\r|\n")
 """What ends a line of an event stream, and nothing else does (HTML standard, section 9.2.6)."""
 
+_PLACE = re.compile("([0-9]{1,19})-([0-9]{1,19})")
+
 Timeout = Annotated[int, Query(ge=0, le=LONGEST_MS, description="Milliseconds to wait.")]
 _DEFAULT_MS = 10_000
 
@@ -107,8 +109,9 @@ def _order_routes(app: FastAPI, orders: Orders) -> None:
     @app.get("/v1/orders/{order_id:path}/events", responses={200: {"content": {"text/event-stream": {}}}})
     async def order_events(request: Request, order_id: str) -> Response:
         """Server-sent events, one per state of the order, from its first; `Last-Event-ID` goes on from there."""
-        waiter = orders.waiter(order_id)
-        return _Stream(_lines(orders.follow(waiter, _place(request.headers.get("last-event-id")))), waiter)
+        after = _place(request.headers.get("last-event-id"))
+        waiter = orders.waiter(order_id)  # from here on nothing may fail: the stream gives its place back
+        return _Stream(_lines(orders.follow(waiter, after)), waiter)
 
     @app.get("/v1/orders/{order_id:path}", responses={**read, **late})
     async def order(request: Request, order_id: str, timeout: Timeout = _DEFAULT_MS) -> Response:
@@ -248,5 +251,5 @@ def _word(state: str) -> str:
 
 
 def _place(text: str | None) -> tuple[int, int] | None:
-    partition, _, offset = (text or "").partition("-")
-    return (int(partition), int(offset)) if partition.isdecimal() and offset.isdecimal() else None
+    found = _PLACE.fullmatch(text or "")
+    return (int(found[1]), int(found[2])) if found else None

@@ -28,6 +28,8 @@ DEFAULT_LIMIT = 100
 MOST = 1000
 
 _ORDER = "__order_"
+_DIGITS = 38
+"""How many a decimal of Spark has at most, before or behind its point."""
 
 
 class BadParameter(Exception):
@@ -196,10 +198,17 @@ def _next(keys: Sequence[tuple[Any, ...]], before: _Cursor | None) -> str:
     return _encoded(_Cursor(last, returned))
 
 
+def _number(text: str) -> Decimal:
+    number = Decimal(text)
+    if not number.is_finite() or abs(number.adjusted()) > _DIGITS:  # it is written out with all its digits
+        raise ValueError
+    return number
+
+
 _KINDS: Mapping[str, tuple[type, Callable[[str], Any]]] = {
     "t": (datetime, datetime.fromisoformat),  # before date, which a datetime is too
     "d": (date, date.fromisoformat),
-    "n": (Decimal, Decimal),
+    "n": (Decimal, _number),
     "f": (float, float),
 }
 """Values that JSON has no type for, by a letter."""
@@ -234,4 +243,6 @@ def _unmarked(value: Any) -> Any:
         return _KINDS[letter][1](text)
     if isinstance(value, list):
         raise ValueError
+    if isinstance(value, str):
+        value.encode()  # a row holds no half of a character
     return value

@@ -90,7 +90,7 @@ def actions_of(table: StorePath, version: int) -> list[dict[str, Any]]:
     entry = entry_path(table, version)
     data = entry.read_bytes()
     with json_files.whole(entry, data):
-        actions = [json.loads(line) for line in data.splitlines()]
+        actions = [json.loads(line.decode()) for line in data.splitlines()]
         if not all(isinstance(each, dict) for each in actions) or _lacks_files(actions):
             raise ValueError("actions are missing")
     return actions

@@ -16,6 +16,9 @@ from headrace.store.paths import StorePath
 RESTORE = "restore a backup with `headrace restore`, or run `headrace reset` for its query"
 """The way out for what only a backup holds."""
 
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What is raised where the content of a file is not what it should be, other JSON included."""
+
 _T = TypeVar("_T")
 
 
@@ -35,8 +38,26 @@ def whole(file: StorePath, data: bytes, remedy: str = RESTORE) -> Iterator[None]
     """Call a file torn if something cannot be made of its content."""
     try:
         yield
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except UNREADABLE as error:
         raise TornFile(file, not data.strip(_BLANK), remedy) from error
+
+
+def inside(path: object) -> str:
+    """A path that stays in the folder to which it is relative; ValueError for any other one.
+
+    A journal says what is removed and moved: a damaged one must not reach what is elsewhere.
+    """
+    if not isinstance(path, str) or "\0" in path or any(part in ("", ".", "..") for part in path.split("/")):
+        raise ValueError(path)
+    path.encode()  # half a character has no place in the name of a file
+    return path
+
+
+def all_inside(paths: object) -> list[str]:
+    """A list of such paths; TypeError for a text, which would be taken for paths of a letter each."""
+    if not isinstance(paths, list):
+        raise TypeError(paths)
+    return [*map(inside, paths)]
 
 
 _BLANK = b"\0 \r\n"

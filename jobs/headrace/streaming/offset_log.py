@@ -121,7 +121,7 @@ def _newest(folder: StorePath) -> int:
 
 def _add_partitions(file: StorePath, partitions: str) -> None:
     version, fields, offsets = _parts(file)
-    if PARTITIONS in fields["conf"]:
+    if PARTITIONS in fields.setdefault("conf", {}):
         return
     fields["conf"][PARTITIONS] = partitions
     # first: a file without a checksum is read unchecked
@@ -137,4 +137,7 @@ def _parts(file: StorePath) -> tuple[str, dict[str, Any], Sequence[str]]:
         for line in offsets:
             if (offset := line.partition(":")[2]) != "-":
                 json.loads(offset)
-        return version, json.loads(metadata), offsets
+        fields = json.loads(metadata)
+        if not isinstance(fields.get("conf", {}), dict):
+            raise TypeError(fields["conf"])
+        return version, fields, offsets

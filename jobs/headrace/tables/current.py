@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 
 from headrace.errors import TornFile
 from headrace.project.model import Model
-from headrace.store import parquet, trees
+from headrace.store import json_files, parquet, trees
 from headrace.store.commits import MARKER, actions_of, newest_version
 from headrace.store.delta_tables import is_table, open_table
 from headrace.store.layout import Layout
@@ -90,6 +90,6 @@ def is_whole(table: StorePath) -> bool:
         added = (each["add"] for each in actions_of(table, newest_version(table)) if "add" in each)
         for add in added:
             parquet.rows_in(table / unquote(add["path"]))
-    except (TornFile, FileNotFoundError):
+    except (TornFile, FileNotFoundError, *json_files.UNREADABLE):
         return False
     return True

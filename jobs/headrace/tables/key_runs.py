@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet as files
 
 from headrace.errors import TornFile
-from headrace.store import durable, parquet
+from headrace.store import durable, json_files, parquet
 from headrace.store.paths import StorePath
 from headrace.tables import bloom
 
@@ -84,7 +84,7 @@ class KeyRuns:
             if found["about"] != self._about or found["before"] > before_batch:
                 return None
             runs = tuple(self._opened(**run) for run in found["runs"])
-        except (OSError, ValueError, LookupError, TypeError, TornFile):
+        except (OSError, TornFile, *json_files.UNREADABLE):
             return None
         self._runs = runs
         return int(found["before"])

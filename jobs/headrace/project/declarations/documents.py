@@ -17,6 +17,12 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from headrace.errors import Finding, InvalidProject, Place, did_you_mean
 from headrace.project.declarations import indentation
 
+LONGEST = 2_000_000
+"""How many characters a YAML text may have; those of a project have a few thousand."""
+
+MOST_VALUES = 100_000
+"""How many values a text may come to, each alias as often as it stands for them."""
+
 Keys = tuple[str | int, ...]
 ShapeT = TypeVar("ShapeT", bound="Shape")
 
@@ -51,9 +57,11 @@ class Document:
 def parse(text: str, path: str) -> Document:
     """Read YAML text; syntax errors, duplicate keys and values such as no date raise InvalidProject."""
     yaml = YAML(typ="safe", pure=True)
+    if len(text) > LONGEST:
+        raise InvalidProject([Finding(Place(path), "syntax", _too_large(f"{len(text):,} characters", LONGEST))])
     try:
         node = yaml.compose(text)
-        nodes = dict(_nodes(node, ())) if node else {}
+        nodes = _counted(node, path) if node else {}
         key_places = {keys: _place(path, key) for keys, (key, _) in nodes.items() if key is not None}
         value_places = {keys: _value_place(path, key, value) for keys, (key, value) in nodes.items()}
         if found := [*_duplicates(node, path), *_unreadable_values(yaml, node, path)]:
@@ -61,7 +69,10 @@ def parse(text: str, path: str) -> Document:
         return Document(path, yaml.constructor.construct_document(node) if node else None, key_places, value_places)
     except MarkedYAMLError as error:
         raise InvalidProject([_syntax_finding(error, text, path)]) from None
-    except (YAMLError, ValueError, RecursionError) as error:
+    except RecursionError:
+        message = "this is nested too deeply, or an alias stands in what it stands for"
+        raise InvalidProject([Finding(Place(path), "syntax", message)]) from None
+    except (YAMLError, ValueError) as error:
         message = f"this is not YAML: {str(error).splitlines()[0]}"
         raise InvalidProject([Finding(Place(path), "syntax", message)]) from None
 
@@ -81,6 +92,21 @@ def validate(document: Document, shape: type[ShapeT], at: Keys = (), without: Co
 def refuse(code: str, message: str) -> PydanticCustomError:
     """Return the error with which a validator of a Shape reports its own finding."""
     return PydanticCustomError("refused", "{message}", {"message": message, "code": code})
+
+
+def _counted(node: Node, path: str) -> dict[Keys, tuple[Node | None, Node]]:
+    """All nodes by their keys; aliases of aliases may come to more than memory holds."""
+    nodes = dict[Keys, tuple[Node | None, Node]]()
+    for count, (keys, pair) in enumerate(_nodes(node, ())):
+        nodes[keys] = pair
+        if count == MOST_VALUES:
+            message = _too_large(f"more than {count:,} values with its aliases", MOST_VALUES)
+            raise InvalidProject([Finding(_place(path, pair[1]), "syntax", message)])
+    return nodes
+
+
+def _too_large(size: str, most: int) -> str:
+    return f"this file has {size}, and {most:,} are the most here; split it"
 
 
 def _nodes(node: Node, keys: Keys, key: Node | None = None) -> Iterator[tuple[Keys, tuple[Node | None, Node]]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from headrace.faults import naming
+from headrace.store import json_files
 from headrace.store.paths import make_private
 
 
@@ -30,7 +31,7 @@ class DiskLease:
         try:
             held = json.loads(self._note.read_text())
             return f"pid {held['pid']} on {held['host']} since {held['since']}"
-        except (OSError, ValueError, KeyError):
+        except (OSError, *json_files.UNREADABLE):
             return "a process that has not said who it is"
 
     @property

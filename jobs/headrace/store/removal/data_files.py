@@ -129,11 +129,17 @@ def _read(file: StorePath) -> _Note:
 
 
 def _noted(at: float, files: Sequence[str], version: int = -1) -> _Note:
+    if isinstance(files, str) or not all(isinstance(each, str) for each in files):
+        raise TypeError(files)
     return _Note(at, tuple(files), version)
 
 
 def _delete(table: StorePath, name: str) -> None:
-    """Delete a data file, and the folder that held nothing else."""
+    """Delete a data file, and the folder that held nothing else; one that is not in the table's folder stays."""
+    try:
+        json_files.inside(name)
+    except ValueError:
+        return
     file = table / name
     file.unlink(missing_ok=True)
     if isinstance(file, Path) and "/" in name:

@@ -7,8 +7,8 @@ from sqlglot import exp
 from headrace.project.sql import dialect
 
 _NAMES: dict[str, str] = {
-    "arraysize": "size", "arraytostring": "array_join", "concatws": "concat_ws", "dpipe": "concat", "ilike": "ilike",
-    "like": "like", "regexplike": "rlike",
+    "arraysize": "size", "arraytostring": "array_join", "arrayszip": "arrays_zip", "concatws": "concat_ws",
+    "dpipe": "concat", "ilike": "ilike", "jsonformat": "to_json", "like": "like", "regexplike": "rlike",
 }  # fmt: skip
 
 
@@ -49,6 +49,6 @@ def text_of(node: exp.Expr) -> str | None:
         return str(node.name).replace("\\\\", "\\")  # sqlglot leaves this one escape as it is
     if isinstance(node, exp.Paren):
         return text_of(node.this)
-    is_one = isinstance(node, exp.Concat) and not node.args.get("safe")  # adjacent texts, or a doubled quote
+    is_one = isinstance(node, exp.Concat) and not node.args.get("safe")  # texts after each other
     parts = [text_of(each) for each in node.expressions] if is_one else [None]
-    return None if None in parts else "'".join(part or "" for part in parts)
+    return None if None in parts else "".join(part or "" for part in parts)

@@ -21,11 +21,12 @@ EXPRESSION: tuple[type[exp.Expr], ...] = (
     exp.Add, exp.Alias, exp.Aliases, exp.All, exp.Any, exp.AtTimeZone, exp.Between, exp.BitwiseAnd,
     exp.BitwiseLeftShift, exp.BitwiseNot, exp.BitwiseOr, exp.BitwiseRightShift, exp.BitwiseXor, exp.Boolean,
     exp.Bracket, exp.Column, exp.ColumnDef, exp.DPipe, exp.DataType, exp.DataTypeParam, exp.Distinct, exp.Div, exp.Dot,
-    exp.EQ, exp.Escape, exp.Filter, exp.Func, exp.GT, exp.GTE, exp.HexString, exp.ILike, exp.Identifier,
-    exp.IgnoreNulls, exp.In, exp.IntDiv, exp.Interval, exp.IntervalSpan, exp.Is, exp.JSONPath, exp.JSONPathPart,
-    exp.Kwarg, exp.LT, exp.LTE, exp.Lambda, exp.Like, exp.Literal, exp.Mod, exp.Mul, exp.NEQ, exp.Neg, exp.Not,
-    exp.Null, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Paren, exp.Placeholder, exp.PropertyEQ, exp.Pseudocolumn,
-    exp.RawString, exp.RespectNulls, exp.Slice, exp.Star, exp.Sub, exp.Var, exp.Window, exp.WindowSpec, exp.WithinGroup,
+    exp.EQ, exp.Escape, exp.Filter, exp.FromTimeZone, exp.Func, exp.GT, exp.GTE, exp.HexString, exp.ILike,
+    exp.Identifier, exp.IgnoreNulls, exp.In, exp.IntDiv, exp.Interval, exp.IntervalSpan, exp.Is, exp.JSONPath,
+    exp.JSONPathPart, exp.Kwarg, exp.LT, exp.LTE, exp.Lambda, exp.Like, exp.Literal, exp.Mod, exp.Mul, exp.NEQ, exp.Neg,
+    exp.Not, exp.Null, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Paren, exp.Placeholder, exp.PropertyEQ, exp.Pseudocolumn,
+    exp.RawString, exp.RespectNulls, exp.Slice, exp.Star, exp.Sub, exp.Var, exp.Window, exp.WindowSpec,
+    exp.WithinGroup,
 )  # fmt: skip
 """Parts of an expression. Functions are one kind here: their names are judged one by one."""
 

@@ -88,7 +88,9 @@ def _table_refusals(table: exp.Table, statement: Statement) -> Iterator[Finding]
             yield Finding(_function_place(table, statement), "not-allowed", message)
         return
     place = statement.place(table.parts[0].meta["start"])
-    if table.db.lower() in FILE_FORMATS:
+    if not isinstance(table.this, exp.Identifier):
+        yield Finding(place, "not-allowed", "a table has no more than one name before its own, as in `silver.orders`")
+    elif table.db.lower() in FILE_FORMATS:
         yield Finding(place, "not-allowed", "a model reads no files; let the data land in bronze")
     elif not is_stored(table, statement) and stream_token(table, statement) is not None:
         yield Finding(place, "not-allowed", f"`{table.name}` is a CTE, and `stream` marks stored tables; drop the word")

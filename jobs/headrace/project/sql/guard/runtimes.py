@@ -52,7 +52,7 @@ def is_endless(pattern: str) -> bool:
 def _is_endless(node: Node) -> bool:
     match node:
         case Repeat():
-            is_counted = node.high is not None and node.high > 1 and _may_be_empty(node.part)
+            is_counted = node.high is not None and node.high > 1 and may_be_empty(node.part)
             if not is_counted and not _is_ambiguous(node.part):
                 return any(map(_is_endless, _atoms(node.part)))
             return node.high is None or _ways(node) > _MOST_WAYS or _is_endless(node.part)
@@ -118,7 +118,7 @@ class _Automaton:
             case Atomic(is_empty=True):
                 return _Ends(empty=1)
             case Atomic():
-                return self._place(_letters(node.part), int(_may_be_empty(node.part)))
+                return self._place(_letters(node.part), int(may_be_empty(node.part)))
             case Sequence():
                 return self._sequence(node.parts)
             case Choice():
@@ -245,15 +245,16 @@ def _letters(node: Node) -> Letters:
             return union(map(_letters, node.parts))
 
 
-def _may_be_empty(node: Node) -> bool:
+def may_be_empty(node: Node) -> bool:
+    """Whether a part may match without a character."""
     match node:
         case Chars():
             return False
         case Repeat():
-            return node.low == 0 or _may_be_empty(node.part)
+            return node.low == 0 or may_be_empty(node.part)
         case Atomic():
-            return node.is_empty or _may_be_empty(node.part)
+            return node.is_empty or may_be_empty(node.part)
         case Sequence():
-            return all(map(_may_be_empty, node.parts))
+            return all(map(may_be_empty, node.parts))
         case Choice():
-            return any(map(_may_be_empty, node.parts))
+            return any(map(may_be_empty, node.parts))

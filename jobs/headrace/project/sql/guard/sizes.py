@@ -33,6 +33,9 @@ MOST_ROWS = 1_000
 """Into how many rows windows and grouping sets may multiply one: Spark plans each of them by itself."""
 
 _ONE = Decimal(1)
+_COLUMN = "."
+"""What stands before the names of aliases among those of macros and views."""
+
 NOTHING: Mapping[str, Decimal] = MappingProxyType({})
 _LARGEST = Decimal("1e30")
 _COUNTS = {
@@ -65,7 +68,7 @@ _MAKES_ROWS = frozenset(
 _WIDTH = re.compile(r"%[^a-zA-Z%]*?(\d+)?(?:\.(\d+))?[a-zA-Z%]")
 _SPAN = re.compile(r"(\d+)\s*([a-z]+?)s?\b")
 
-_MULTIPLYING = NAMES | {"concat", "concat_ws", "cube", "grouping", "recursive", "rollup"}
+_MULTIPLYING = NAMES | folds.NAMES | {"cube", "grouping", "recursive", "rollup"}
 WAY_OUT = "bound it with `least(..., 1000)`"
 
 
@@ -81,6 +84,13 @@ def faults(tree: exp.Expr, known: Mapping[str, Decimal] = NOTHING) -> Iterator[t
     """
     weights = dict[int, Decimal]()
     _weigh(tree, weights, known)
+    for node, copies in folds.growths(tree):
+        if copies > 1 and (size := weights[id(node)] * copies) > MOST >= weights[id(node)]:
+            yield (
+                offset(node),
+                f"these calls together make {size:,.0f} times what a row holds; {MOST:,} are the most here",
+            )
+            break
     for node in tree.walk():
         call = _called(node)
         if call and _is_untold(node, call):
@@ -105,7 +115,7 @@ def unbounded(tree: exp.Expr) -> Iterator[tuple[int, str]]:
 
 def weight(tree: exp.Expr, known: Mapping[str, Decimal] = NOTHING) -> Decimal:
     """How much a tree makes of one at most."""
-    return _weigh(tree, {}, known)
+    return _weigh(tree, {}, known) * max((copies for _, copies in folds.growths(tree)), default=1)
 
 
 def _weigh(node: exp.Expr, weights: dict[int, Decimal], known: Mapping[str, Decimal]) -> Decimal:
@@ -116,15 +126,18 @@ def _weigh(node: exp.Expr, weights: dict[int, Decimal], known: Mapping[str, Deci
             known = {**known, cte.alias.lower(): _weigh(cte, weights, known)}
         weights[id(with_)] = _ONE
     children = [child for child in node.iter_expressions() if child is not with_]
-    below = {id(child): _weigh(child, weights, known) for child in children}
+    below, aliases = dict[int, Decimal](), known
+    for child in children:
+        is_value = isinstance(node, exp.Select) and child.arg_key == "expressions"
+        below[id(child)] = _weigh(child, weights, aliases if is_value else known)
+        if is_value and child.alias:
+            aliases = {**aliases, _COLUMN + child.alias.lower(): below[id(child)]}
     if isinstance(node, exp.Select):
         rows = [weights[id(each)] for child in children for each in _rows(child)]
         wide = max((weights[id(each)] for child in children for each in _side_by_side(child)), default=_ONE)
-        inner = prod(rows, start=wide) * folds.copies(node.expressions)
+        inner = prod(rows, start=wide)
     elif isinstance(node, exp.Group):
         inner = _ONE  # its keys are weighed by the select
-    elif isinstance(node, exp.Return):
-        inner = max(below.values(), default=_ONE) * folds.copies([node.this])
     elif any(isinstance(child, exp.Lambda) for child in children):
         inner = prod(below.values(), start=_ONE)
     else:
@@ -137,6 +150,8 @@ def _own(node: exp.Expr, known: Mapping[str, Decimal]) -> Decimal:
     """How much a node makes of one, apart from what is below it."""
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
         return known.get(".".join(part.name.lower() for part in node.parts), _ONE)
+    if isinstance(node, exp.Column):
+        return known.get(_COLUMN + node.name.lower(), _ONE)
     if isinstance(node, exp.Anonymous) and node.name.lower() in known:
         return known[node.name.lower()]
     return _ONE if _called(node) in _OF_OTHERS else _size(node) or _ONE
