@@ -13,7 +13,7 @@ from obstore.exceptions import GenericError
 
 from headrace.errors import EnvironmentFault
 from headrace.store import durable, trees
-from headrace.store.paths import ObjectPath
+from headrace.store.paths import ObjectPath, StorePath
 from tests import buckets
 
 ENTRIES = [f"_delta_log/{version:020}.json" for version in range(6)]
@@ -156,3 +156,11 @@ def test_what_has_not_changed_is_not_synced_again(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(durable, "sync", lambda paths, **_: synced.extend(paths))
     trees.sync_changed(tmp_path, began)
     assert written not in synced
+
+
+@pytest.mark.parametrize("root", [Path("/"), Path("/tmp/.."), buckets.in_memory()])
+def test_root_is_never_removed(root: StorePath, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.rmtree", lambda folder: pytest.fail(f"{folder} would have been removed"))
+    monkeypatch.setattr(ObjectPath, "objects", lambda folder: pytest.fail(f"{folder} would have been emptied"))
+    with pytest.raises(ValueError, match="is a root"):
+        trees.remove(root)

@@ -39,7 +39,10 @@ def remove(folder: StorePath) -> None:
     """Remove a folder with all that is in it; nothing happens where there is none.
 
     Hadoop's markers of folders stay on S3, and that of the folder itself elsewhere; nothing is there for `is_dir`.
+    ValueError for the root of a file system or a bucket, which nobody means.
     """
+    if _is_root(folder):
+        raise ValueError(f"{folder} is a root: all that is there would go")
     if isinstance(folder, Path):
         with suppress(FileNotFoundError):
             shutil.rmtree(folder)
@@ -50,6 +53,13 @@ def remove(folder: StorePath) -> None:
         return
     for some in reversed([*_stages(folder.objects())]):
         _at_once(_delete, _pages(some))
+
+
+def _is_root(folder: StorePath) -> bool:
+    if isinstance(folder, Path):
+        return folder.resolve() == Path(folder.anchor)
+    assert isinstance(folder, ObjectPath)
+    return not folder.key
 
 
 def copy(folder: StorePath, to: StorePath) -> None:
