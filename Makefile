@@ -31,7 +31,8 @@ unit: $(VENV)/.installed  ## Run the tests that need no JVM
 
 faults: setup  ## Let runs die, stop, meet and lose power in many more ways than `test` does
 	@HEADRACE_FAULTS_REPORT=docs/faults.md $(BIN)/python -m pytest -n 2 --durations 20 -m "long or not long" \
-	    tests/faults tests/kafka/test_kills.py tests/spark/test_power_loss.py tests/unit/test_power_loss.py
+	    tests/faults tests/kafka/test_kills.py tests/kafka/test_clock.py \
+	    tests/spark/test_power_loss.py tests/unit/test_power_loss.py
 
 mutations: setup  ## Put faults into the code, one at a time: each must turn its test red
 	@$(BIN)/python -m tests.faults.mutations

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain, product
 from pathlib import Path
@@ -144,6 +144,11 @@ class Recorder:
             for state in moment.states(root, random):
                 found[state] = max(found.get(state, 0), moment.told)
         return found
+
+    def left(self, seed: int) -> State:
+        """One of the states in which the disk may be if the power goes after all that was recorded."""
+        root, random = self.folder.stat().st_ino, Random(seed)
+        return random.choice([*self.moments[-1].states(root, random)])
 
     def close(self) -> None:
         """Let go of the files."""
@@ -292,12 +297,21 @@ def _is_draft(name: str) -> bool:
 Step = Callable[[], object]
 
 
-def record(folder: Path, steps: list[Step]) -> Recorder:
-    """Run steps, and record what they write; somebody is told of each once it has returned."""
+@contextmanager
+def recording(folder: Path) -> Iterator[Recorder]:
+    """Record what is written to a folder; what is there is synced."""
     with pytest.MonkeyPatch.context() as patch:
         recorder = Recorder(folder).install(patch)
+        try:
+            yield recorder
+        finally:
+            recorder.close()
+
+
+def record(folder: Path, steps: list[Step]) -> Recorder:
+    """Run steps, and record what they write; somebody is told of each once it has returned."""
+    with recording(folder) as recorder:
         for number, step in enumerate(steps, 1):
             step()
             recorder.tell(number)
-        recorder.close()
     return recorder

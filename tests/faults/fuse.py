@@ -45,11 +45,13 @@ class Fuse:
     def install(self, patch: pytest.MonkeyPatch) -> Fuse:
         """Stand between the runner and what it calls."""
         for name in FILE_CALLS:
-            patch.setattr(os, name, self._fused(getattr(os, name), lambda path: str(path).startswith(self.folder)))
+            patch.setattr(os, name, self.fused(getattr(os, name), lambda path: str(path).startswith(self.folder)))
         patch.setattr(outlet, "Producer", self._producer())
         return self
 
-    def _fused(self, call: Callable[..., Any], counts: Callable[[Any], bool] = lambda _: True) -> Callable[..., Any]:
+    def fused(self, call: Callable[..., Any], counts: Callable[[Any], bool] = lambda _: True) -> Callable[..., Any]:
+        """A call at which the process may die, before it or after it, if it `counts`."""
+
         def fused(first: Any, *words: Any, **named: Any) -> Any:
             if not counts(first):
                 return call(first, *words, **named)
@@ -66,5 +68,5 @@ class Fuse:
             """Dies before or after what the broker notices."""
 
         for name in ("init_transactions", "begin_transaction", "produce", "commit_transaction"):
-            setattr(Fused, name, self._fused(getattr(Producer, name)))
+            setattr(Fused, name, self.fused(getattr(Producer, name)))
         return Fused

@@ -13,6 +13,12 @@ TARGET = 100
 FACTORS = {"as it is": 1, "reworded": 1, "doubled": 2}
 """Texts that the model of counts may have, and what its amounts are multiplied by."""
 
+SPAN, DELAY = 10_000, 5_000
+"""How long a span is, and how far behind the newest payment all spans are over, in milliseconds."""
+
+Span = tuple[str, int]
+"""An account, and when the span starts."""
+
 
 @dataclass
 class Account:
@@ -57,6 +63,15 @@ def accounts(records: Iterable[Acked]) -> dict[str, Account]:
         if reject_reason(record) is None:
             found[record.name].take(record.body["amount"] if record.value is not None else None)
     return dict(found)
+
+
+def spans(records: Iterable[Acked]) -> dict[Span, list[int]]:
+    """The amounts that were paid into each account in each span of time, in the order of their records."""
+    found: dict[Span, list[int]] = defaultdict(list)
+    for record in sorted(records, key=lambda record: (record.partition, record.offset)):
+        if reject_reason(record) is None and record.value is not None:
+            found[record.name, record.timestamp - record.timestamp % SPAN].append(record.body["amount"])
+    return found
 
 
 def begins(found: Sequence[object], due: Sequence[object]) -> bool:

@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from deltalake import DeltaTable
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay
 
-from headrace.project import loader
+from headrace.project import loader, selection
 from headrace.project.model import TICK_TOPIC, Project
 from headrace.store.layout import Layout
 from tests.faults.ledger import FACTORS
@@ -24,8 +24,10 @@ from tests.kafka.stage import Stage
 from tests.waiting import PATIENCE
 
 PROJECT = Path(__file__).parent / "project"
-PAYMENTS, NOTICES = "payments", "notices"
-PARTITIONS = {PAYMENTS: 2, NOTICES: 1}
+PAYMENTS, NOTICES, SPANS = "payments", "notices", "spans"
+PARTITIONS = {PAYMENTS: 2, NOTICES: 1, SPANS: 1}
+STREAMED = "spans"
+"""The model that Spark's streaming engine runs."""
 
 _EDITS: Mapping[str, Mapping[str, str]] = {
     "as it is": {},
@@ -35,8 +37,13 @@ _EDITS: Mapping[str, Mapping[str, str]] = {
 assert _EDITS.keys() == FACTORS.keys()
 
 
+def streamed() -> Project:
+    """The part of the project that Spark's streaming engine runs."""
+    return selection.narrowed(loader.load(PROJECT, "test"), (STREAMED,))
+
+
 def edited(folder: Path) -> Mapping[str, Project]:
-    """The project with each text that the model of counts may have."""
+    """The part that runs in micro-batches, with each text that the model of counts may have."""
     found = {}
     for name, changes in _EDITS.items():
         copy = shutil.copytree(PROJECT, folder / name.replace(" ", "-"))
@@ -46,7 +53,7 @@ def edited(folder: Path) -> Mapping[str, Project]:
             assert old in text
             text = text.replace(old, new)
         file.write_text(text, "utf-8")
-        found[name] = loader.load(copy, "test")
+        found[name] = selection.narrowed(loader.load(copy, "test"), (), (STREAMED,))
     return found
 
 
@@ -57,6 +64,8 @@ class Place:
     stage: Stage
     folder: Path
     texts: Mapping[str, Project]
+    topic: str
+    """Where rows are published to."""
     _sent: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     _read: dict[str, Any] = field(default_factory=dict)
 
@@ -98,10 +107,10 @@ class Place:
         """The records of the landing table."""
         return [row for row in self.rows("_landing/accounts") if row["topic"] != TICK_TOPIC]
 
-    def notices(self) -> list[tuple[str, dict[str, Any]]]:
+    def sent(self) -> list[tuple[str, dict[str, Any]]]:
         """The records of the topic that readers may see by now."""
         # Assigned again, as a consumer says only once that it is at an end.
-        self._reader.assign([TopicPartition(NOTICES, 0, self._next)])
+        self._reader.assign([TopicPartition(self.topic, 0, self._next)])
         while (message := self._reader.poll(PATIENCE)) is not None:
             error = message.error()
             if error is not None:
@@ -109,11 +118,11 @@ class Place:
                 return self._sent
             self._next = (message.offset() or 0) + 1
             self._sent.append(((message.key() or b"").decode(), json.loads(message.value() or b"null")))
-        raise AssertionError(f"{NOTICES} cannot be read")
+        raise AssertionError(f"{self.topic} cannot be read")
 
-    def all_notices(self) -> list[tuple[str, dict[str, Any]]]:
+    def all_sent(self) -> list[tuple[str, dict[str, Any]]]:
         """The records of the topic, once every transaction that has ended can be seen."""
-        return [(str(record.key), record.value) for record in self.stage.committed(NOTICES)]
+        return [(str(record.key), record.value) for record in self.stage.committed(self.topic)]
 
     def batches(self) -> Iterator[tuple[Path, Counter[tuple[str, int]]]]:
         """Of each table, how many entries of its log are about each batch."""
@@ -138,13 +147,13 @@ class Place:
             with attempt:
                 done = {at: each.result(PATIENCE) for at, each in self.stage.admin.delete_records(ends).items()}
         self.begins = {at.partition: each.low_watermark for at, each in done.items() if at.topic == PAYMENTS}
-        (self._next,) = (each.low_watermark for at, each in done.items() if at.topic == NOTICES)
+        (self._next,) = (each.low_watermark for at, each in done.items() if at.topic == self.topic)
 
 
 def _order(row: Mapping[str, Any]) -> tuple[Any, ...]:
     if "landing_batch" in row:
         return row["landing_batch"], row["partition"], row["offset"]
-    return row["_batch"], tuple(row["_arrival"].values())
+    return row["_batch"], tuple(row.get("_arrival", {}).values())
 
 
 def _batches(log: Path) -> Iterator[tuple[str, int]]:

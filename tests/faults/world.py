@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,11 +24,16 @@ from headrace.project import resets
 from headrace.project.model import Project
 from headrace.queries.group import Group
 from headrace.running import upkeep
+from headrace.running.factory import AnyQuery
 from headrace.running.runner import Options, Run
-from headrace.spark.jvm import java_class
+from headrace.store import trees
 from headrace.store.maintenance import Maintenance, Policy
+from headrace.streaming.native import NativeQuery
+from headrace.streaming.offset_log import newest_begun
+from tests import power
+from tests.faults import compared
+from tests.faults.compared import Part
 from tests.faults.fuse import Fuse
-from tests.faults.ledger import FACTORS, Account, accounts, begins, reject_reason
 from tests.faults.place import PAYMENTS, Place
 from tests.faults.plans import EDITED, Plans
 from tests.kafka.crash import Crash
@@ -46,6 +52,7 @@ _EDIT_CODES = {"plan-mix", "plan-reset"}
 _DEATHS = {
     "_landing/": "a landing",
     "_delta_log/": "a commit",
+    "_late/": "late rows",
     "checkpoints/": "recorded inputs",
     "commit_transaction": "the end of a transaction",
 }
@@ -77,17 +84,20 @@ class Around:
 
     stage: Stage
     texts: Mapping[str, Project]
+    part: Part
     fuse: Fuse
     clock: Clock
     plans: Plans
     seen: Counter[str] = field(default_factory=Counter)
+    boots: int = 0
+    """How often the power has come back."""
 
 
 class World:
     """What was sent, what is stored, and the runner that is alive."""
 
     def __init__(self, around: Around, folder: Path) -> None:
-        self.place = Place(around.stage, folder, around.texts)
+        self.place = Place(around.stage, folder, around.texts, around.part.topic)
         self.seen = around.seen
         self.stale: Run | None = None
         self.saved: tuple[Path, int, str] | None = None
@@ -98,16 +108,17 @@ class World:
         self._fuse = around.fuse
         self._fuse.folder = str(folder)
         self._doing = "start"
-        self._begun = int(self.clock.now.timestamp() * 1000)
+        self._begun = self.clock.elapsed
+        self._part = around.part
         self._copies = 0
         self._sessions: dict[Run, Any] = {}
         self.run = self._begin()
 
     def send(self, events: Iterable[tuple[Event, int]]) -> None:
-        """Payments, each so many milliseconds after the beginning."""
-        sender = self.place.stage.sender
+        """Payments, each so many milliseconds from now."""
+        sender, now = self.place.stage.sender, int(self.clock.now.timestamp() * 1000)
         for (key, value), after in events:
-            sender.send([(PAYMENTS, key, value)], self._begun + after)
+            sender.send([(PAYMENTS, key, value)], now + after)
         sender.flush()
 
     def work(self, action: Action, number: int, rows: int) -> None:
@@ -138,6 +149,24 @@ class World:
         if self._dies(calls, action):
             self.start()
 
+    def lose_power(self, seed: int, calls: int, action: Callable[[], None]) -> None:
+        """Do something, and lose power at one of its calls or at its end: anything that is not synced may be missing.
+
+        Here syncs are calls too. What was written before is on the disk.
+        """
+        data = self.place.folder / "data"
+        with power.recording(data) as recorder, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(os, "fsync", self._fuse.fused(os.fsync))
+            self._dies(calls, action)
+            recorder.tell(1)
+            left = recorder.left(seed)
+        self.seen[f"power lost in {self._doing}"] += 1
+        self._end_all()
+        trees.remove(data)
+        power.write(left, data)
+        self._around.boots += 1
+        self.run = self._begin()
+
     def stop_for_a_while(self) -> None:
         """The runner stops without an end, and another one takes its place."""
         if self.stale is not None:
@@ -163,12 +192,20 @@ class World:
         self.clock.put_back(seconds)
         self.seen["clock put back"] += any(each.time.read() > self.clock.now for each in self.run.landings)
 
+    def let_time_pass(self, seconds: float) -> None:
+        """Nothing comes for a while, and all that has come has landed, so that a tick is due."""
+        while any([self._do(self.run, "land", number, EVERYTHING) for number in range(len(self.run.landings))]):
+            pass
+        self.clock.go_on(seconds)
+        self.tick()
+        self.advance(EVERYTHING)
+
     def save(self, calls: int) -> None:
         """Take a backup, while no runner is alive; one that was broken off is not a backup."""
         self._end_all()
         self._doing, to = "save", self._copy_to()
         if not self._dies(calls, lambda: self._copy(to)):
-            self.saved = to, len(self.place.all_notices()), self.text
+            self.saved = to, len(self.place.all_sent()), self.text
         self.run = self._begin()
 
     def restore(self, calls: int) -> None:
@@ -183,14 +220,32 @@ class World:
         try:
             self.text = text
             self.run = self._begin()
-            assert sent == len(self.place.all_notices()), "an older copy goes on, and rows will be sent again"
+            assert sent == len(self.place.all_sent()), "an older copy goes on, and rows will be sent again"
             self.seen["older copy taken"] += 1
         except InvalidProject as error:
             assert {finding.code for finding in error.findings} == {"publish-ahead"}
-            assert sent < len(self.place.all_notices()), "refused without need"
+            assert sent < len(self.place.all_sent()), "refused without need"
             self.seen["older copy refused"] += 1
             backup.put_back(self.place.layout, newer)
             self.text = now
+            self.run = self._begin()
+
+    def put_back_a_part(self, part: str) -> None:
+        """Put a part of an older backup in place: where the rest has gone on since, that is refused."""
+        assert self.saved is not None
+        self._end_all()
+        newer = self._copy_to()
+        self._copy(newer)
+        trees.remove(self.place.layout.root / part)
+        if (self.saved[0] / part).is_dir():
+            trees.copy(self.saved[0] / part, self.place.layout.root / part)
+        try:
+            self.run = self._begin()
+            self.seen[f"older {part} taken"] += 1
+        except InvalidProject as error:
+            assert {finding.code for finding in error.findings} <= {"position-ahead", "publish-ahead"}
+            self.seen[f"older {part} refused"] += 1
+            backup.put_back(self.place.layout, newer)
             self.run = self._begin()
 
     def edit(self, text: str, calls: int) -> None:
@@ -215,76 +270,18 @@ class World:
                 break
         else:
             raise AssertionError("there is always more to do")
-        self.work("store", 0, 0)
-        self.work("store", 1, 0)
-        self._check_end(accounts(self.place.acked))
+        for number in range(len(self.run.queries)):
+            self.work("store", number, 0)
+        self.check()
+        assert len(self.place.landed()) == len(self.place.acked)
+        self._part.check_end(self.place, self.text)
         self._end_all()
         self.place.close()
 
     def check(self) -> None:
         """Nothing is lost, doubled or wrong so far: all that is there is the beginning of what is due."""
-        for path, batches in self.place.batches():
-            assert (twice := [at for at, count in batches.items() if count > 1]) == [], f"{path}: {twice}"
-        self._check_landed()
-        due, factor = accounts(self.place.acked), FACTORS[self.text]
-        self._check_tables(due, factor)
-        self._check_topic()
-
-    def _check_landed(self) -> None:
-        found = defaultdict(list)
-        for row in self.place.landed():
-            found[row["partition"]].append((row["offset"], row["key"], row["value"], row["reject_reason"]))
-        due = defaultdict(list)
-        for record in sorted(self.place.acked, key=lambda record: record.offset):
-            key, value = (None if each is None else each.decode() for each in (record.key, record.value))
-            due[record.partition].append((record.offset, key, value, reject_reason(record)))
-        for number, rows in found.items():
-            assert begins(rows, due[number]), f"partition {number}: {rows} is not the beginning of {due[number]}"
-
-    def _check_tables(self, due: Mapping[str, Account], factor: int) -> None:
-        for account, rows in self._by_account("_changes/silver.balances", "balance", "amount").items():
-            assert begins(rows, due[account].changes), f"balances of {account}: {rows}, {due[account].changes}"
-        for account, rows in self._by_account("gold/notices", "balance", "amount").items():
-            assert begins(rows, due[account].notices), f"notices of {account}: {rows}, {due[account].notices}"
-        for account, rows in self._by_account("gold/first_notices", "balance").items():
-            first = [(balance,) for balance, _ in due[account].notices[:1]]
-            assert rows == first, f"first notice of {account}: {rows}, {first}"
-        for account, rows in self._by_account("_changes/silver.notice_counts", "notices", "amount").items():
-            counts = due[account].counts(factor)
-            assert {*rows} <= {*counts} and rows == sorted({*rows}), f"counts of {account}: {rows}, {counts}"
-
-    def _check_topic(self) -> None:
-        sent = self.place.notices()
-        assert begins(sent, self._to_be_sent()), f"sent {sent}, stored {self._to_be_sent()}"
-
-    def _check_end(self, due: Mapping[str, Account]) -> None:
-        """All that is due is there."""
-        self.check()
-        found, factor = self._by_account, FACTORS[self.text]
-        assert len(self.place.landed()) == len(self.place.acked)
-        assert found("_changes/silver.balances", "balance", "amount") == {
-            name: each.changes for name, each in due.items()
-        }
-        assert found("silver/balances", "balance") == {
-            name: [(each.balance,)] for name, each in due.items() if each.balance is not None
-        }
-        noticed = {name: each for name, each in due.items() if each.notices}
-        assert found("gold/notices", "balance", "amount") == {name: each.notices for name, each in noticed.items()}
-        assert found("gold/first_notices", "balance").keys() == noticed.keys()
-        assert found("silver/notice_counts", "notices", "amount") == {
-            name: each.counts(factor)[-1:] for name, each in noticed.items()
-        }
-        assert self.place.all_notices() == self._to_be_sent()
-
-    def _by_account(self, path: str, *columns: str) -> dict[str, list[tuple[Any, ...]]]:
-        found = defaultdict(list)
-        for row in self.place.rows(path):
-            found[row["account"]].append(tuple(row[name] for name in columns))
-        return dict(found)
-
-    def _to_be_sent(self) -> list[tuple[str, dict[str, Any]]]:
-        rows = self.place.rows("gold/notices")
-        return [(row["account"], {"balance": row["balance"], "amount": row["amount"]}) for row in rows]
+        compared.check_landed(self.place)
+        self._part.check(self.place, self.text, self.clock.elapsed - self._begun)
 
     def _begin(self) -> Run:
         """A new runner, as `headrace run` starts one, up to where its tasks would begin."""
@@ -382,19 +379,26 @@ class World:
         return report is not None
 
     def _step(self, run: Run, number: int, rows: int) -> bool:
-        return self._group(run, number).step(rows) is not None
+        query = run.queries[number % len(run.queries)]
+        return query.step(rows) is not None if isinstance(query, Group) else self._flow(query)
+
+    def _flow(self, query: AnyQuery) -> bool:
+        """Let Spark's engine run all that is there, in batches as it sees fit."""
+        assert isinstance(query, NativeQuery)
+        checkpoint = self.place.layout.checkpoint(query.model.name)
+        before = newest_begun(checkpoint)
+        query.start(available_now=True).awaitTermination()
+        query.stop()
+        return newest_begun(checkpoint) > before
 
     def _store(self, run: Run, number: int, rows: int) -> bool:
-        self._group(run, number).rest()
+        query = run.queries[number % len(run.queries)]
+        if isinstance(query, Group):
+            query.rest()
         return False
 
     def _publish(self, run: Run, number: int, rows: int) -> bool:
         return run.publishers[number % len(run.publishers)].step() is not None
-
-    def _group(self, run: Run, number: int) -> Group:
-        found = run.queries[number % len(run.queries)]
-        assert isinstance(found, Group)
-        return found
 
     def _end_all(self) -> None:
         for each in filter(None, (self.stale, self.run)):
@@ -409,14 +413,15 @@ class World:
             with suppress(Crash):
                 each.forget()
         for query in run.queries:
-            assert isinstance(query, Group)
             with suppress(Crash):
-                query.drop()
+                query.stop() if isinstance(query, NativeQuery) else query.drop()
         for publisher in run.publishers:
             publisher.close()
         self._fuse.is_blown = was
         self._around.plans.give_back(self._sessions.pop(run))
-        java_class(self.place.stage.spark._jvm, "org.apache.spark.sql.delta.DeltaLog").clearCache()
+        self.place.stage.forget_tables()
+        if any(isinstance(query, NativeQuery) for query in run.queries):
+            self.place.stage.forget_state()
 
 
 @dataclass(frozen=True)

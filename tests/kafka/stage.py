@@ -85,13 +85,20 @@ class Stage(Cluster):
             alarm.start()
             failures = run.wait(too_late)
             alarm.cancel()
-            _unload_state(self.spark._jvm)
+            self.forget_state()
         assert not too_late.is_set(), run.status().to_json()
         return failures
 
     def forget_tables(self) -> None:
         """Let Spark read the logs of all tables again: somebody has put others in their place."""
         java_class(self.spark._jvm, "org.apache.spark.sql.delta.DeltaLog").clearCache()
+
+    def forget_state(self) -> None:
+        """Forget the state stores of queries that have ended.
+
+        Spark would write them once more when it next tidies up, into a checkpoint that a reset has removed meanwhile.
+        """
+        scala_object(self.spark._jvm, "org.apache.spark.sql.execution.streaming.state.StateStore").unloadAll()
 
     @cached_property
     def project(self) -> Project:
@@ -119,14 +126,6 @@ class Stage(Cluster):
     @property
     def environ(self) -> dict[str, str]:
         return environ(self.bootstrap, self.data_dir)
-
-
-def _unload_state(jvm: Any) -> None:
-    """Forget the state stores of queries that have ended.
-
-    Spark would write them once more when it next tidies up, into a checkpoint that a reset has removed meanwhile.
-    """
-    scala_object(jvm, "org.apache.spark.sql.execution.streaming.state.StateStore").unloadAll()
 
 
 def environ(bootstrap: str, data_dir: Path | None = None) -> dict[str, str]:

@@ -140,6 +140,17 @@ def test_checkpoint_older_than_its_table_is_refused(
     assert told(project, layout) == found
 
 
+@pytest.mark.parametrize("kind", ["late", "failed"])
+def test_checkpoint_older_than_rows_that_were_kept_out_is_refused(project: Project, layout: Layout, kind: str) -> None:
+    path = layout.late("gold.calls") if kind == "late" else layout.failed("calls")
+    made(path, 1)
+    SyntheticTable(path, 1).commit([], {"query": "calls", "batch": 2})
+    folder = checkpoint(layout, 0, "x", 1)
+    assert told(project, layout) == [f"bronze.{kind}_rows of gold.calls holds"]
+    (folder / "offsets" / "2").write_bytes((folder / "offsets" / "1").read_bytes())
+    assert told(project, layout) == []
+
+
 @pytest.mark.parametrize(("upto", "found"), [(3, []), (4, ["calls has written gold.calls"])])
 def test_table_older_than_its_checkpoint_is_refused(
     project: Project, layout: Layout, upto: int, found: list[str]

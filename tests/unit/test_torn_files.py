@@ -84,17 +84,20 @@ def table(root: Path) -> Path:
     return root
 
 
+DONE = 'v2\n{"nextBatchWatermarkMs":0}'
+
+
 def begun(root: Path) -> None:
     """Offsets of a batch that is done and of one that is not."""
     for batch in (0, 1):
         durable.write(root / "offsets" / str(batch), OFFSETS)
+    durable.write(root / "commits" / "0", DONE)
 
 
 def done(root: Path) -> None:
     """Offsets of two batches that are done."""
     begun(root)
-    for batch in (0, 1):
-        durable.write(root / "commits" / str(batch), 'v2\n{"nextBatchWatermarkMs":0}')
+    durable.write(root / "commits" / "1", DONE)
 
 
 def mended(root: Path, written: int = -1) -> tuple[int, int]:

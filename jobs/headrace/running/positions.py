@@ -26,9 +26,8 @@ def findings(project: Project, layout: Layout) -> Iterator[Finding]:
 def _faults(project: Project, layout: Layout, query: Query) -> Iterator[str]:
     if query.engine != "streaming":
         return batches.faults(project, layout, query)
-    model, checkpoint = query.models[0], layout.checkpoint(query.name)
-    written = layout.appended(model.table, model.materialized == "upsert")
-    return checkpoints.faults(query.name, (model.table, written), checkpoint, _sources(project, layout, checkpoint))
+    checkpoint, written = layout.checkpoint(query.name), checkpoints.written_by(layout, query.models[0])
+    return checkpoints.faults(query.name, written, checkpoint, _sources(project, layout, checkpoint))
 
 
 def _sources(project: Project, layout: Layout, checkpoint: StorePath) -> dict[str, StorePath]:

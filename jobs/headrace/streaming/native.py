@@ -93,6 +93,7 @@ class NativeQuery:
         self._tested = False
         self._project = project
         self._checkpoint = layout.checkpoint(query.name)
+        self._written = positions.written_by(layout, self.model)
         self._synced_at = trees.BEFORE_ALL
         self._idle_note = self._checkpoint / "idle"
         self._tables = Tables(self.session, project, layout, schemas)
@@ -140,8 +141,7 @@ class NativeQuery:
         self._note_synced()
         self.session.conf.set(offset_log.STATE_FORMAT, offset_log.state_format(self._checkpoint))
         frame = self._frame()
-        written = (self.model.table, self.table.path)
-        for fault in positions.faults(self._name, written, self._checkpoint, self._read):
+        for fault in positions.faults(self._name, self._written, self._checkpoint, self._read):
             raise HeadraceError(fault)
         writer = frame.writeStream.foreachBatch(self._write).queryName(self.model.name)
         writer = writer.outputMode(self.model.output_mode).option("checkpointLocation", spark_uri(self._checkpoint))

@@ -22,19 +22,22 @@ def mend(checkpoint: StorePath, partitions: str, written: int = -1) -> None:
     What a power loss has left of the newest batch is removed: Spark refuses a torn file, and repeats the batch without
     it. Nothing was written for a batch that is not recorded. A batch that is done is repeated too, as its state may be
     torn; that of the batch before it is synced. It is not where something of a later batch was written, as all before
-    that is synced; `written` is the newest batch of which anything was.
+    that is synced; `written` is the newest batch of which anything was. So a batch behind one that is not done has
+    written nothing, and goes as well; and a first batch that has written nothing begins with an empty checkpoint.
 
     For an unfinished batch Spark compares its number of partitions with that of the batch before, but its log of
     named sources never holds the number: without it every start fails with `None.get`.
     """
     begun, done = newest_begun(checkpoint), newest_commit(checkpoint)
     if done >= 0 and written <= done and _may_be_torn(checkpoint, done):
-        done, begun = done - 1, min(begun, done)
+        done -= 1
+    begun = -1 if max(done, written) < 0 else min(begun, done + 1)
     _remove_after(checkpoint / "offsets", begun)
     _remove_after(checkpoint / "commits", done)
     if begun < 0:
         (checkpoint / "metadata").unlink(missing_ok=True)
-        trees.remove(checkpoint / "state")
+        for folder in ("state", "offsets"):
+            trees.remove(checkpoint / folder)
     if begun > max(done, 0):
         for batch in (begun - 1, begun):
             _add_partitions(checkpoint / "offsets" / str(batch), partitions)

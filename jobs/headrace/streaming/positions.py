@@ -1,4 +1,4 @@
-"""The positions of a streaming query: Spark's checkpoint, compared with the tables that it reads and the one it writes.
+"""The positions of a streaming query: Spark's checkpoint, compared with the tables that it reads and writes.
 
 Spark's checkpoint does not say what was written. So the newest commit of the table is noted beside it.
 """
@@ -9,8 +9,10 @@ import json
 from collections.abc import Iterator, Mapping
 
 from headrace.errors import TornFile
+from headrace.project.model import Model
 from headrace.store import durable, json_files
 from headrace.store.commits import newest_batch
+from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
 from headrace.streaming import offset_log
 from headrace.tables.positions import Extent, Position, ahead_of_output, ahead_of_source, checkpoint_is_older
@@ -23,17 +25,26 @@ def note_written(checkpoint: StorePath, written: Position) -> None:
     durable.note(checkpoint / _WRITTEN, json.dumps({"id": written.id, "version": written.upto}))
 
 
+def written_by(layout: Layout, model: Model) -> dict[str, StorePath]:
+    """The tables to which a streaming query appends its batches: that of its model first, then what was kept out."""
+    return {
+        model.table: layout.appended(model.table, model.materialized == "upsert"),
+        f"bronze.late_rows of {model.table}": layout.late(model.table),
+        f"bronze.failed_rows of {model.table}": layout.failed(model.name),
+    }
+
+
 def faults(
-    query: str, written: tuple[str, StorePath], checkpoint: StorePath, sources: Mapping[str, StorePath]
+    query: str, written: Mapping[str, StorePath], checkpoint: StorePath, sources: Mapping[str, StorePath]
 ) -> Iterator[str]:
     """What is wrong with a checkpoint.
 
-    `written` is the query's table, and where its batches are appended. `sources` are the tables behind its streams, by
+    `written` are the tables that the query appends to, its own first. `sources` are the tables behind its streams, by
     the names of the streams in the checkpoint.
     """
-    table, output = written
+    table, output = next(iter(written.items()))
     begun = offset_log.newest_begun(checkpoint)
-    found = [checkpoint_is_older(query, table, newest_batch(output, table.partition(".")[2]), begun)]
+    found = [checkpoint_is_older(query, name, newest_batch(path, query), begun) for name, path in written.items()]
     if noted := _noted(checkpoint, table):
         found.append(ahead_of_output(query, noted, Extent.of(output)))
     for name, (table_id, version) in (offset_log.read_of(checkpoint, begun) if begun >= 0 else {}).items():

@@ -7,5 +7,6 @@ select
     key as account,
     data.amount as amount,
     value is null as is_closing,
+    event_time,
     _arrival
 from stream bronze.payments
