@@ -56,7 +56,10 @@ class File:
 
 @dataclass(frozen=True)
 class Scope:
-    """CTEs, the tables of FROM with their columns, those of them that USING names, and those that the select names."""
+    """CTEs, the tables of FROM with their columns, those of them that USING names, and those that the select names.
+
+    Of the body of a macro, `macro` is its name, and its arguments are columns.
+    """
 
     file: File
     ctes: Mapping[str, tuple[exp.Expr, Scope]] = field(default_factory=dict)
@@ -64,6 +67,7 @@ class Scope:
     used: tuple[str, ...] = ()
     aliases: Mapping[str, exp.Expr] = field(default_factory=dict)
     outer: Scope | None = None
+    macro: str = ""
 
     def unsupported(self, node: exp.Expr, what: str) -> NotUnderstood:
         """The error for a part of a text."""
@@ -85,7 +89,7 @@ class Resolver:
         """The expression over columns of steps; the argument is not changed."""
         if "resolved" in node.meta or "atom" in node.meta:
             return copied(node)
-        if isinstance(node, (exp.Star, exp.Column)) and node.is_star and not isinstance(node.parent, exp.Count):
+        if isinstance(node, (exp.Star, exp.Column)) and node.is_star and not _is_counted(node):
             raise scope.unsupported(node, "`*` as an argument")
         if not precedence.is_certain(node):
             raise scope.unsupported(node, "an operator in another one without brackets")
@@ -98,8 +102,12 @@ class Resolver:
             return self._inner_query(node, scope)
         if isinstance(node, exp.Func) and self._is_macro(node):
             return self._macro(node, scope)
+        if isinstance(node, exp.Any) and not isinstance(node.parent, (exp.Like, exp.ILike)):
+            node = exp.Anonymous(this="any", expressions=[node.this.unnest()])  # no `like any (...)`
         if isinstance(node, _NAMING):
             node = _with_names(node, scope)
+        if isinstance(node, exp.Lambda) and scope.macro:
+            node = rewrites.with_arguments_of(node, scope.macro)
         made = with_children(placed(node, scope.file.statement), lambda child: self.resolve(child, scope))
         made = members.named(durations.in_one_form(variables.listed(made), self._type), self._declared, self._type)
         return rewrites.in_one_form(made, self._type)
@@ -173,7 +181,8 @@ class Resolver:
             if value is None:
                 raise scope.unsupported(node, f"`{node.name}` without `{name}`")
             values[name] = _resolved(self._implied_cast(self.resolve(value, scope), type_))
-        body = self.resolve(statement.tree.expression.this, Scope(File(statement), sources=(("", values),)))
+        inner = Scope(File(statement), sources=(("", values),), macro=macro.name)
+        body = self.resolve(statement.tree.expression.this, inner)
         returns = next((each.this for each in statement.tree.find_all(exp.ReturnsProperty)), None)
         return body if returns is None else self._implied_cast(body, returns)
 
@@ -182,6 +191,18 @@ class Resolver:
         cast = rewrites.in_one_form(exp.Cast(this=value, to=to), self._type)
         cast.meta["implied"] = True
         return cast
+
+
+def alone(text: str, columns: Columns, declared: Declared, type_of: TypeOf) -> exp.Expr:
+    """An expression that stands by itself, over some columns."""
+    statement = certain(f"select {text}", "")
+    (tree,) = statement.tree.expressions
+    scope = Scope(File(statement), sources=(("", columns),))
+    return Resolver(declared, _no_query, type_of).resolve(tree, scope)
+
+
+def _no_query(tree: exp.Expr, scope: Scope) -> Rows:
+    raise scope.unsupported(tree, "a query in an expression")
 
 
 def parsed(text: str, path: str) -> Statement:
@@ -218,10 +239,18 @@ def starred(node: exp.Expr, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
     star = node.this if isinstance(node, exp.Column) else node
     if star.args.get("replace") or star.args.get("rename"):
         raise scope.unsupported(node, "`* replace` or `* rename`")
-    without = {each.name.lower() for each in star.args.get("except_") or ()}
+    left_out = star.args.get("except_") or ()
+    if any(isinstance(each, exp.Column) and len(each.parts) > 1 for each in left_out):
+        raise scope.unsupported(node, "`* except` of a field")
+    without = {each.name.lower() for each in left_out}
     for name, tree in _columns_of(node, scope):
         if name not in without:
             yield written(tree, name), _resolved(copied(tree))
+
+
+def _is_counted(star: exp.Expr) -> bool:
+    """Whether it stands for no columns: `count(*)` counts all rows, `count(a.*)` those without nulls."""
+    return isinstance(star, exp.Star) and not any(star.args.values()) and isinstance(star.parent, exp.Count)
 
 
 def _columns_of(star: exp.Expr, scope: Scope) -> list[tuple[str, exp.Expr]]:
