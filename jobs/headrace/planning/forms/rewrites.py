@@ -19,9 +19,15 @@ NO_CHANGE = "no_change"
 
 _UNBOUNDED = {"start": "unbounded", "start_side": "preceding"}
 _SYNONYMS = {
-    "array_agg": "collect_list", "every": "bool_and", "first_value": "first", "last_value": "last",
+    "any": "bool_or", "array_agg": "collect_list", "every": "bool_and", "first_value": "first", "last_value": "last",
     "mean": "avg", "some": "bool_or", "std": "stddev_samp", "stddev": "stddev_samp", "variance": "var_samp",
+    "curdate": "current_date", "date_diff": "datediff", "dateadd": "date_add", "day": "dayofmonth",
+    "now": "current_timestamp", "percentile_approx": "approx_percentile", "pow": "power", "reduce": "aggregate",
+    "signum": "sign",
 }  # fmt: skip
+_CASTS = ("bigint", "boolean", "date", "double", "float", "int", "smallint", "string", "timestamp", "tinyint")
+"""Functions that are casts to the type of their name."""
+
 _REPEATABLE = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Cast, exp.DataType, exp.Dot, exp.Paren, exp.Neg, exp.Interval),
     *(exp.Add, exp.Sub, exp.Mul, exp.Var, exp.DataTypeParam),
@@ -37,7 +43,8 @@ def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
 def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     for kind, rewrite in _REWRITES:
         if isinstance(node, kind):
-            return _described(rewrite(node), node)
+            made = _described(rewrite(node), node)
+            return _rewritten(made, type_of) if isinstance(made, exp.Cast) else made
     if isinstance(node, (exp.Not, exp.Connector, exp.In)):
         return _described(truths.in_one_form(node, type_of), node)
     if isinstance(node, exp.Cast) and type(node) in (exp.Cast, exp.TryCast):
@@ -96,9 +103,36 @@ def _case(node: exp.Expr) -> exp.Expr:
     return exp.Case(**{part: value for part, value in node.args.items() if part != "default"})
 
 
+def _equality(node: exp.Expr) -> exp.Expr:
+    """`1 = 1` is true."""
+    sides = [each.unnest() for each in (node.this, node.expression)]
+    are_literals = all(isinstance(each, exp.Literal) for each in sides)
+    return exp.true() if are_literals and terms.key(sides[0]) == terms.key(sides[1]) else node
+
+
+def _now(node: exp.Expr) -> exp.Expr:
+    """`current_timestamp` without brackets."""
+    name = "current_date" if isinstance(node, exp.CurrentDate) else "current_timestamp"
+    return node if node.this else exp.Anonymous(this=name, expressions=[])
+
+
+def _named_struct(arguments: list[exp.Expr]) -> exp.Expr | None:
+    """`named_struct('x', a)` is `struct(a as x)`."""
+    names, values = arguments[::2], arguments[1::2]
+    if len(names) != len(values) or not all(isinstance(each, exp.Literal) and each.is_string for each in names):
+        return None
+    pairs = zip(names, values, strict=True)
+    fields = [exp.PropertyEQ(this=exp.Identifier(this=name.name), expression=value) for name, value in pairs]
+    return exp.Struct(expressions=fields)
+
+
 def _call(node: exp.Expr) -> exp.Expr:
     """A function by its first name; a window whose slide is its length slides by itself."""
     name, arguments = node.name.lower(), [*node.expressions]
+    if name == "named_struct":
+        return _named_struct(arguments) or node
+    if name in _CASTS and len(arguments) == 1:
+        return exp.Cast(this=arguments[0], to=exp.DataType.build(name, dialect="databricks"))
     if name == "window" and len(arguments) == 3 and _is_same_length(*arguments[1:]):
         return exp.Anonymous(this=node.this, expressions=arguments[:2])
     return exp.Anonymous(this=_SYNONYMS[name], expressions=arguments) if name in _SYNONYMS else node
@@ -138,6 +172,15 @@ def _lambda(node: exp.Expr) -> exp.Expr:
     return made
 
 
+def with_arguments_of(node: exp.Lambda, macro: str) -> exp.Lambda:
+    """A function whose arguments are those of a macro: what the macro is called with may have such names too."""
+    names = {each.name.lower(): f"{each.name.lower()} of {macro}" for each in node.expressions}
+    made = exp.Lambda(this=_renamed(node.this, names), expressions=[_renamed(each, names) for each in node.expressions])
+    made.parent = node.parent
+    made.meta.update(node.meta)
+    return made
+
+
 def _renamed(node: exp.Expr, names: dict[str, str]) -> exp.Expr:
     """An expression with other arguments; fields and aliases that have their names are none."""
     if "atom" in node.meta:
@@ -161,6 +204,9 @@ def _renamed_part(node: exp.Expr, part: str, value: object, names: dict[str, str
 _REWRITES: tuple[tuple[type[exp.Expr], Callable[[exp.Expr], exp.Expr]], ...] = (
     (exp.CountIf, _count_if),
     (exp.Count, _count),
+    (exp.EQ, _equality),
+    (exp.CurrentDate, _now),
+    (exp.CurrentTimestamp, _now),
     (exp.Between, _between),
     (exp.If, _conditional),
     (exp.Case, _case),
