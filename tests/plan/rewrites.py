@@ -75,6 +75,13 @@ ALIKE = (
     ("i = 1 or i = 2 or i = 3", "i in (2, 1, 3)"),
     ("s = '1' or i > 2 or s = '2'", "i > 2 or s in ('1', '2')"),
     ("not (i <> 1 and i <> 2)", "i in (1, 2)"),
+    ("case i when 1 then j when n then 2 end", "case when i = 1 then j when i = n then 2 end"),
+    ("case s when '1' then 'a' else s end", "case when s = '1' then 'a' else s end"),
+    ("case i when null then 1 else 2 end", "case when i = null then 1 else 2 end"),
+    ("s || i || '!'", "concat(s, i, '!')"),
+    ("a || a", "concat(a, a)"),
+    ("isnull(s)", "s is null"),
+    ("isnotnull(s)", "s is not null"),
     ("b and true", "b"),
     ("b or false", "b"),
     ("b and b", "b"),
@@ -99,7 +106,9 @@ AGGREGATED_ALIKE = (
     ("every(b)", "bool_and(b)"),
     ("stddev(i)", "stddev_samp(i)"),
     ("collect_list(i)", "array_agg(i)"),
-    ("any(b)", "bool_or(b)"),
+    ("any(b)", "max(b)"),
+    ("every(i > 1)", "min(i > 1)"),
+    ("any_value(i)", "first(i)"),
     ("percentile_approx(d, 0.5)", "approx_percentile(d, 0.5)"),
 )
 TABLES = {"p": "k int, x int, s string", "q": "k int, y int", "r": "k int, z int"}
@@ -125,6 +134,10 @@ QUERIES_ALIKE = (
         "select p.x, q.y, r.z from p cross join r left join q on p.k = q.k where q.y = r.k",
     ),
     ("select p.x, q.y from p join q on p.k = q.k", "select p.x, q.y from q join p on p.k = q.k"),
+    (
+        "select p.x, q.y from p left join q on p.k = q.k and q.y > 1",
+        "select p.x, q.y from q right join p on p.k = q.k and q.y > 1",
+    ),
     # a condition before, in or after a join
     (
         "select p.x, q.y from p join q on p.k = q.k and p.x > 1",
@@ -245,6 +258,7 @@ QUERIES_OTHER = (
         "select p.x, q.y, r.z from p left join q on p.k = q.k join r on q.y = r.k",
     ),
     ("select p.x, q.y from p left join q on p.k = q.k", "select p.x, q.y from q left join p on p.k = q.k"),
+    ("select p.x, q.y from p left join q on p.k = q.k", "select p.x, q.y from p right join q on p.k = q.k"),
     (
         "select p.x, q.y from p full join q on p.k = q.k and p.x > 1",
         "select p.x, q.y from p full join q on p.k = q.k where p.x > 1",

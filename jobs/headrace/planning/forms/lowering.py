@@ -301,6 +301,8 @@ class _Lowering:
             scope = replace(scope, sources=scope.sources[:-1])
         elif using := join.args.get("using"):
             scope = merged(scope, [each.name.lower() for each in using], kind, join)
+        if kind == "right" and self._model.run != "streaming":  # a left join of the other side
+            parts["kind"], left, right = (word("left", place),), right, left
         return Step("join", name, parts, (left, right), (), moves, place), scope
 
     def _join_conditions(self, join: exp.Join, scope: Scope) -> list[Term]:

@@ -19,12 +19,15 @@ NO_CHANGE = "no_change"
 
 _UNBOUNDED = {"start": "unbounded", "start_side": "preceding"}
 _SYNONYMS = {
-    "any": "bool_or", "array_agg": "collect_list", "every": "bool_and", "first_value": "first", "last_value": "last",
-    "mean": "avg", "some": "bool_or", "std": "stddev_samp", "stddev": "stddev_samp", "variance": "var_samp",
-    "curdate": "current_date", "date_diff": "datediff", "dateadd": "date_add", "day": "dayofmonth",
-    "now": "current_timestamp", "percentile_approx": "approx_percentile", "pow": "power", "reduce": "aggregate",
-    "signum": "sign",
+    "any": "bool_or", "any_value": "first", "array_agg": "collect_list", "curdate": "current_date",
+    "date_diff": "datediff", "dateadd": "date_add", "day": "dayofmonth", "every": "bool_and", "first_value": "first",
+    "last_value": "last", "mean": "avg", "now": "current_timestamp", "percentile_approx": "approx_percentile",
+    "pow": "power", "reduce": "aggregate", "signum": "sign", "some": "bool_or", "std": "stddev_samp",
+    "stddev": "stddev_samp", "variance": "var_samp",
 }  # fmt: skip
+_OF_TRUTHS = {"bool_and": exp.Min, "bool_or": exp.Max}
+"""Aggregates that are others, as false is less than true."""
+
 _CASTS = ("bigint", "boolean", "date", "double", "float", "int", "smallint", "string", "timestamp", "tinyint")
 """Functions that are casts to the type of their name."""
 
@@ -45,6 +48,10 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
         if isinstance(node, kind):
             made = _described(rewrite(node), node)
             return _rewritten(made, type_of) if isinstance(made, exp.Cast) else made
+    if isinstance(node, exp.Case):
+        return _described(_searched(_case(node), type_of), node)
+    if isinstance(node, exp.DPipe):
+        return _described(_concat(node, type_of), node)
     if isinstance(node, (exp.Not, exp.Connector, exp.In)):
         return _described(truths.in_one_form(node, type_of), node)
     if isinstance(node, exp.Cast) and type(node) in (exp.Cast, exp.TryCast):
@@ -126,16 +133,42 @@ def _named_struct(arguments: list[exp.Expr]) -> exp.Expr | None:
     return exp.Struct(expressions=fields)
 
 
+def _searched(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """`case a when b then c end` is `case when a = b then c end`."""
+    of = node.this
+    if of is None:
+        return node
+    branches = [
+        exp.If(this=in_one_form(exp.EQ(this=of, expression=each.this), type_of), true=each.args["true"])
+        for each in node.args["ifs"]
+    ]
+    made = exp.Case(ifs=[noted(each, type_of) for each in branches], default=node.args.get("default"))
+    return made
+
+
+def _concat(node: exp.DPipe, type_of: TypeOf) -> exp.Expr:
+    """`a || b || c` is `concat(a, b, c)`, if all of them are texts or become such."""
+    first = node.this.unnest()
+    inner = first.expressions if isinstance(first, exp.Concat) and type_of(first) == "string" else [node.this]
+    return exp.Concat(expressions=[*inner, node.expression], safe=True, coalesce=False)
+
+
 def _call(node: exp.Expr) -> exp.Expr:
     """A function by its first name; a window whose slide is its length slides by itself."""
     name, arguments = node.name.lower(), [*node.expressions]
     if name == "named_struct":
         return _named_struct(arguments) or node
+    if name in ("isnull", "isnotnull") and len(arguments) == 1:
+        found = exp.Is(this=arguments[0], expression=exp.Null())
+        return exp.Not(this=found) if name == "isnotnull" else found
     if name in _CASTS and len(arguments) == 1:
         return exp.Cast(this=arguments[0], to=exp.DataType.build(name, dialect="databricks"))
     if name == "window" and len(arguments) == 3 and _is_same_length(*arguments[1:]):
         return exp.Anonymous(this=node.this, expressions=arguments[:2])
-    return exp.Anonymous(this=_SYNONYMS[name], expressions=arguments) if name in _SYNONYMS else node
+    name = _SYNONYMS.get(name, name)
+    if name in _OF_TRUTHS and len(arguments) == 1:
+        return _OF_TRUTHS[name](this=arguments[0])
+    return exp.Anonymous(this=name, expressions=arguments) if name != node.name.lower() else node
 
 
 def _is_same_length(length: exp.Expr, slide: exp.Expr) -> bool:
@@ -172,15 +205,6 @@ def _lambda(node: exp.Expr) -> exp.Expr:
     return made
 
 
-def with_arguments_of(node: exp.Lambda, macro: str) -> exp.Lambda:
-    """A function whose arguments are those of a macro: what the macro is called with may have such names too."""
-    names = {each.name.lower(): f"{each.name.lower()} of {macro}" for each in node.expressions}
-    made = exp.Lambda(this=_renamed(node.this, names), expressions=[_renamed(each, names) for each in node.expressions])
-    made.parent = node.parent
-    made.meta.update(node.meta)
-    return made
-
-
 def _renamed(node: exp.Expr, names: dict[str, str]) -> exp.Expr:
     """An expression with other arguments; fields and aliases that have their names are none."""
     if "atom" in node.meta:
@@ -209,7 +233,6 @@ _REWRITES: tuple[tuple[type[exp.Expr], Callable[[exp.Expr], exp.Expr]], ...] = (
     (exp.CurrentTimestamp, _now),
     (exp.Between, _between),
     (exp.If, _conditional),
-    (exp.Case, _case),
     (exp.Lambda, _lambda),
     (exp.WindowSpec, _frame),
     (exp.Window, _window),

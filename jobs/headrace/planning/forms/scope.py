@@ -56,10 +56,7 @@ class File:
 
 @dataclass(frozen=True)
 class Scope:
-    """CTEs, the tables of FROM with their columns, those of them that USING names, and those that the select names.
-
-    Of the body of a macro, `macro` is its name, and its arguments are columns.
-    """
+    """CTEs, the tables of FROM with their columns, those of them that USING names, and those that the select names."""
 
     file: File
     ctes: Mapping[str, tuple[exp.Expr, Scope]] = field(default_factory=dict)
@@ -67,7 +64,6 @@ class Scope:
     used: tuple[str, ...] = ()
     aliases: Mapping[str, exp.Expr] = field(default_factory=dict)
     outer: Scope | None = None
-    macro: str = ""
 
     def unsupported(self, node: exp.Expr, what: str) -> NotUnderstood:
         """The error for a part of a text."""
@@ -106,8 +102,6 @@ class Resolver:
             node = exp.Anonymous(this="any", expressions=[node.this.unnest()])  # no `like any (...)`
         if isinstance(node, _NAMING):
             node = _with_names(node, scope)
-        if isinstance(node, exp.Lambda) and scope.macro:
-            node = rewrites.with_arguments_of(node, scope.macro)
         made = with_children(placed(node, scope.file.statement), lambda child: self.resolve(child, scope))
         made = members.named(durations.in_one_form(variables.listed(made), self._type), self._declared, self._type)
         return rewrites.in_one_form(made, self._type)
@@ -181,8 +175,7 @@ class Resolver:
             if value is None:
                 raise scope.unsupported(node, f"`{node.name}` without `{name}`")
             values[name] = _resolved(self._implied_cast(self.resolve(value, scope), type_))
-        inner = Scope(File(statement), sources=(("", values),), macro=macro.name)
-        body = self.resolve(statement.tree.expression.this, inner)
+        body = self.resolve(statement.tree.expression.this, Scope(File(statement), sources=(("", values),)))
         returns = next((each.this for each in statement.tree.find_all(exp.ReturnsProperty)), None)
         return body if returns is None else self._implied_cast(body, returns)
 
