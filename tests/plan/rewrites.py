@@ -138,6 +138,15 @@ QUERIES_ALIKE = (
         "select p.x, q.y from p left join q on p.k = q.k and q.y > 1",
         "select p.x, q.y from q right join p on p.k = q.k and q.y > 1",
     ),
+    # hints
+    (
+        "select /*+ broadcast(q) */ p.x, q.y from p join q on p.k = q.k",
+        "select /*+ repartition(3), merge(p) */ p.x, q.y from p join q on p.k = q.k",
+    ),
+    (
+        "select /*+ coalesce(1), shuffle_hash(q) */ p.x, q.y from p left join q on p.k = q.k",
+        "select /*+ rebalance, shuffle_replicate_nl(q) */ p.x, q.y from p left join q on p.k = q.k",
+    ),
     # a condition before, in or after a join
     (
         "select p.x, q.y from p join q on p.k = q.k and p.x > 1",
