@@ -227,8 +227,16 @@ QUERIES_ALIKE = (
         "with t as (select *, dense_rank() over (partition by k order by x) as n from p where x > 0) "
         "select k, x, n from t where n < 3",
     ),
+    (
+        "select k, rank() over (partition by k order by x) as x from p qualify x > 1",
+        "select k, n as x from (select k, rank() over (partition by k order by x) as n from p) where n > 1",
+    ),
 )
 QUERIES_OTHER = (
+    (
+        "select k, rank() over (partition by k order by x) as x from p qualify x > 1",
+        "select k, rank() over (partition by k order by x) as x from p qualify p.x > 1",
+    ),
     ("select 1 as one from p having 1 = 1", "select 1 as one from p"),
     (
         "select p.x, a.y, b.y as other from p left join q as a on p.k = a.k left join q as b on p.x = b.k",

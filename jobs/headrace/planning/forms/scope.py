@@ -56,7 +56,10 @@ class File:
 
 @dataclass(frozen=True)
 class Scope:
-    """CTEs, the tables of FROM with their columns, those of them that USING names, and those that the select names."""
+    """CTEs, the tables of FROM with their columns, those of them that USING names, and those that the select names.
+
+    A name that both have is the column of the table, except in QUALIFY.
+    """
 
     file: File
     ctes: Mapping[str, tuple[exp.Expr, Scope]] = field(default_factory=dict)
@@ -64,6 +67,7 @@ class Scope:
     used: tuple[str, ...] = ()
     aliases: Mapping[str, exp.Expr] = field(default_factory=dict)
     outer: Scope | None = None
+    prefers_aliases: bool = False
 
     def unsupported(self, node: exp.Expr, what: str) -> NotUnderstood:
         """The error for a part of a text."""
@@ -114,19 +118,27 @@ class Resolver:
         first, *rest = (part for part in node.parts if isinstance(part, exp.Identifier))
         level: Scope | None = scope
         while level is not None:
+            is_alias = first.name.lower() in level.aliases and level is scope
+            is_table = bool(rest) and first.name.lower() in (name for name, _ in level.sources)
+            if is_alias and scope.prefers_aliases and not is_table:
+                return self._aliased(first, rest, scope)
             found = self._owned(first, rest, node, level)
             if found is not None:
                 return found
-            if first.name.lower() in level.aliases and level is scope:
-                others = {name: tree for name, tree in scope.aliases.items() if name != first.name.lower()}
-                made = self.resolve(scope.aliases[first.name.lower()], replace(scope, aliases=others))
-                return self._fields(made, rest)
+            if is_alias:
+                return self._aliased(first, rest, scope)
             level = level.outer
         if first.name.lower() in (*terms.WINDOWS, *_WITHOUT_BRACKETS):
             return self._fields(exp.Column(this=placed(first, scope.file.statement)), rest)
         if not rest and first.name.lower() in _UNITS:
             return exp.Var(this=first.name.lower())
         raise scope.unsupported(node, f"`{first.name}`, a name whose column is not certain,")
+
+    def _aliased(self, first: exp.Identifier, rest: list[exp.Identifier], scope: Scope) -> exp.Expr:
+        """What the select calls by a name."""
+        others = {name: tree for name, tree in scope.aliases.items() if name != first.name.lower()}
+        inner = replace(scope, aliases=others, prefers_aliases=False)
+        return self._fields(self.resolve(scope.aliases[first.name.lower()], inner), rest)
 
     def _owned(
         self, first: exp.Identifier, rest: list[exp.Identifier], node: exp.Expr, level: Scope
