@@ -231,6 +231,10 @@ QUERIES_ALIKE = (
         "select k, rank() over (partition by k order by x) as x from p qualify x > 1",
         "select k, n as x from (select k, rank() over (partition by k order by x) as n from p) where n > 1",
     ),
+    (
+        "select k, -x as x from p qualify rank() over (partition by k order by x) = 1",
+        "select k, -x as x from (select k, x, rank() over (partition by k order by x) as n from p) where n = 1",
+    ),
 )
 QUERIES_OTHER = (
     (
@@ -349,6 +353,10 @@ _UNITED = "select k, x as v, _arrival from p union all select k, y as v, _arriva
 _SWAPPED = "select k, y as v, _arrival from q union all select k, x as v, _arrival from p"
 UNIONS_ALIKE = (
     (_UNITED, _SWAPPED),
+    (
+        "select k, struct(x as A) as v, _arrival from p union all select k, null, _arrival from q",
+        "select k, null as v, _arrival from q union all select k, struct(x as A), _arrival from p",
+    ),
     (_UNITED, "select k, y as v, _arrival from q union all select k, x, _arrival from p"),
     (
         "select k, x as v, 'p' as of, _arrival from p where x > 1 union all select k, y, 'q', _arrival from q",

@@ -13,6 +13,7 @@ from headrace.errors import HeadraceError, Place
 from headrace.planning.declared import Declared
 from headrace.planning.forms import durations, members, rewrites, terms, variables
 from headrace.planning.forms.durations import TypeOf
+from headrace.planning.forms.functions import AGGREGATES
 from headrace.planning.forms.steps import Step
 from headrace.planning.forms.terms import Atom, short
 from headrace.project.model import Input
@@ -58,7 +59,7 @@ class File:
 class Scope:
     """CTEs, the tables of FROM with their columns, those of them that USING names, and those that the select names.
 
-    A name that both have is the column of the table, except in QUALIFY.
+    A name that both have is the column of the table, except in QUALIFY outside its functions over many rows.
     """
 
     file: File
@@ -104,6 +105,8 @@ class Resolver:
             return self._macro(node, scope)
         if isinstance(node, exp.Any) and not isinstance(node.parent, (exp.Like, exp.ILike)):
             node = exp.Anonymous(this="any", expressions=[node.this.unnest()])  # no `like any (...)`
+        if scope.prefers_aliases and _is_of_rows(node):
+            scope = replace(scope, prefers_aliases=False)
         if isinstance(node, _NAMING):
             node = _with_names(node, scope)
         made = with_children(placed(node, scope.file.statement), lambda child: self.resolve(child, scope))
@@ -119,8 +122,9 @@ class Resolver:
         level: Scope | None = scope
         while level is not None:
             is_alias = first.name.lower() in level.aliases and level is scope
-            is_table = bool(rest) and first.name.lower() in (name for name, _ in level.sources)
-            if is_alias and scope.prefers_aliases and not is_table:
+            if is_alias and scope.prefers_aliases:
+                if rest and first.name.lower() in (name for name, _ in scope.sources):
+                    raise scope.unsupported(node, f"`{first.name}`, a table and a column,")
                 return self._aliased(first, rest, scope)
             found = self._owned(first, rest, node, level)
             if found is not None:
@@ -347,6 +351,12 @@ def _last_name(node: exp.Expr) -> str:
 
 def _field(name: str, value: exp.Expr) -> exp.Expr:
     return exp.PropertyEQ(this=exp.Identifier(this=name), expression=value)
+
+
+def _is_of_rows(node: exp.Expr) -> bool:
+    """Whether a function has many rows for its arguments, as a window or an aggregate has."""
+    is_named = isinstance(node, exp.Anonymous) and node.name.lower() in AGGREGATES
+    return is_named or isinstance(node, (exp.Window, exp.AggFunc))
 
 
 def _resolved(node: exp.Expr) -> exp.Expr:
