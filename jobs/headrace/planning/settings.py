@@ -146,11 +146,11 @@ def topic_reasons(old: Topic, new: Topic) -> Iterator[Reason]:
     if old.topic != new.topic:
         message = f"{new.name} would hold the rows of two topics, and only those of {new.topic} could be read"
         yield Reason(Verdict.MIX, place, message, old.topic, new.topic, evidence=Evidence(key="topic"))
-    if _used(old) != _used(new):
+    if _is_used_otherwise(old, new):
         message = "what landed stays used or rejected as it was judged then"
         before, after = _described(_judging(old), _judging(new))
         yield Reason(Verdict.FORWARD, place, message, before, after, evidence=Evidence(key="judged"))
-    elif _named_rules(old) != _named_rules(new):
+    elif _rules(old) != _rules(new) and _named_rules(old) != _named_rules(new):
         message = "what is rejected has another reason from now on; what was keeps its own"
         before, after = _described(_judging(old), _judging(new))
         yield Reason(Verdict.KEEP, place, message, before, after, evidence=Evidence(key="judged"))
@@ -203,7 +203,7 @@ def edited_topic_columns(old: Topic, new: Topic) -> frozenset[str]:
 
 def has_other_rows(old: Topic, new: Topic) -> bool:
     """Whether records are used that were not, or the other way round."""
-    return old.topic != new.topic or _used(old) != _used(new) or _has_other_seeds(old, new)
+    return old.topic != new.topic or _is_used_otherwise(old, new) or _has_other_seeds(old, new)
 
 
 def is_same_source(old: tuple[Landing, Topic] | None, new: tuple[Landing, Topic] | None) -> bool:
@@ -237,8 +237,12 @@ def idle_reasons(old: Declared, new: Declared, table: str) -> Iterator[Reason]:
 
 def edited_clock_columns(old: Landing, new: Landing) -> frozenset[str]:
     """Columns of a landing's clock whose meaning is another: it shows the newest event time of all that landed."""
-    times = [[(topic.topic, _timed(topic), _used(topic)) for topic in _by_topic(each)] for each in (old, new)]
-    return frozenset({"event_time"}) if times[0] != times[1] else frozenset()
+    before, after = _by_topic(old), _by_topic(new)
+    pairs = zip(before, after, strict=False)
+    is_same = len(before) == len(after) and all(
+        was.topic == now.topic and _timed(was) == _timed(now) and not _is_used_otherwise(was, now) for was, now in pairs
+    )
+    return frozenset() if is_same else frozenset({"event_time"})
 
 
 def has_other_batches(old: Declared, new: Declared, table: str) -> bool:
@@ -260,6 +264,16 @@ def _timed(topic: Topic) -> object:
     inner = [event_times.within(topic, path) for path in expressions.paths_of(found.text)]
     types = [event_times.type_of(topic, path) if path else topic.ddl for path in inner if path is not None]
     return _of_topic(found.text, topic), types
+
+
+def _is_used_otherwise(old: Topic, new: Topic) -> bool:
+    """Whether other records are used; rules whose texts are the same are not looked into."""
+    plain = [(topic.fields, topic.scalar, topic.null_key, topic.null_value, *_rules(topic)) for topic in (old, new)]
+    return plain[0] != plain[1] and _used(old) != _used(new)
+
+
+def _rules(topic: Topic) -> tuple[object, ...]:
+    return topic.reject, topic.macros
 
 
 def _used(topic: Topic) -> tuple[object, ...]:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 from sqlglot.optimizer.simplify import Simplifier
@@ -44,10 +44,10 @@ def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
 
 
 def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
-    for kind, rewrite in _REWRITES:
-        if isinstance(node, kind):
-            made = _described(rewrite(node), node)
-            return _rewritten(made, type_of) if isinstance(made, exp.Cast) else made
+    rewrite = _REWRITES.get(type(node))
+    if rewrite is not None:
+        made = _described(rewrite(node), node)
+        return _rewritten(made, type_of) if isinstance(made, exp.Cast) else made
     if isinstance(node, exp.Case):
         return _described(_searched(_case(node), type_of), node)
     if isinstance(node, exp.DPipe):
@@ -225,16 +225,16 @@ def _renamed_part(node: exp.Expr, part: str, value: object, names: dict[str, str
     return value
 
 
-_REWRITES: tuple[tuple[type[exp.Expr], Callable[[exp.Expr], exp.Expr]], ...] = (
-    (exp.CountIf, _count_if),
-    (exp.Count, _count),
-    (exp.EQ, _equality),
-    (exp.CurrentDate, _now),
-    (exp.CurrentTimestamp, _now),
-    (exp.Between, _between),
-    (exp.If, _conditional),
-    (exp.Lambda, _lambda),
-    (exp.WindowSpec, _frame),
-    (exp.Window, _window),
-    (exp.Anonymous, _call),
-)
+_REWRITES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
+    exp.CountIf: _count_if,
+    exp.Count: _count,
+    exp.EQ: _equality,
+    exp.CurrentDate: _now,
+    exp.CurrentTimestamp: _now,
+    exp.Between: _between,
+    exp.If: _conditional,
+    exp.Lambda: _lambda,
+    exp.WindowSpec: _frame,
+    exp.Window: _window,
+    exp.Anonymous: _call,
+}
