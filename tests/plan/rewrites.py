@@ -81,6 +81,13 @@ ALIKE = (
     ("s || i || '!'", "concat(s, i, '!')"),
     ("a || a", "concat(a, a)"),
     ("isnull(s)", "s is null"),
+    ("case when i is null then 0 else i end", "coalesce(i, 0)"),
+    ("if(i is not null, i, n)", "coalesce(i, n)"),
+    ("nvl2(s, i, j)", "if(s is not null, i, j)"),
+    ("zeroifnull(n)", "coalesce(n, 0)"),
+    ("n + 0", "n"),
+    ("1 * i", "i"),
+    ("not false", "true"),
     ("isnotnull(s)", "s is not null"),
     ("b and true", "b"),
     ("b or false", "b"),
@@ -228,18 +235,14 @@ QUERIES_ALIKE = (
         "select k, x, n from t where n < 3",
     ),
     (
-        "select k, rank() over (partition by k order by x) as x from p qualify x > 1",
-        "select k, n as x from (select k, rank() over (partition by k order by x) as n from p) where n > 1",
-    ),
-    (
         "select k, -x as x from p qualify rank() over (partition by k order by x) = 1",
         "select k, -x as x from (select k, x, rank() over (partition by k order by x) as n from p) where n = 1",
     ),
 )
 QUERIES_OTHER = (
     (
-        "select k, rank() over (partition by k order by x) as x from p qualify x > 1",
-        "select k, rank() over (partition by k order by x) as x from p qualify p.x > 1",
+        "select k, rank() over (partition by k order by s) as n from p qualify x > 1",
+        "select k, rank() over (partition by k order by s) as n from p qualify n > 1",
     ),
     ("select 1 as one from p having 1 = 1", "select 1 as one from p"),
     (
@@ -345,6 +348,7 @@ QUERIES_REFUSED = (
     "select x between 1 and k = 2 as v from p",
     "select -1::string as v from p",
     "select cast('2026-01-01' as timestamp without time zone) as v from p",
+    "select k, rank() over (partition by k order by s) as x from p qualify x > 1",
     "select count(s.*) as v from (select struct(k, x) as s from p)",
     "select * except (s.x) from (select struct(k, x) as s, x from p)",
 )
@@ -502,6 +506,9 @@ OTHERS = (
     ("not (b and i > 1)", "not b and i <= 1"),
     ("i > 1 is null", "not (i > 1)"),
     ("b and null", "b"),
+    ("d + 0", "d"),
+    ("i + 0L", "i"),
+    ("case when i is null then j else n end", "coalesce(i, j)"),
     ("1 = '1'", "true"),
     ("null = null", "true"),
     ("string(t)", "t"),

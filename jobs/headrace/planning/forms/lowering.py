@@ -159,8 +159,8 @@ class _Lowering:
         if tree.args.get("group") or tree.args.get("having") or _has("aggregate", resolved, []):
             step, resolved, having = self._grouped(step, tree.args.get("group"), scope, resolved, having)
         step = _filtered(step, having)
-        named_first = replace(scope, prefers_aliases=True)
-        step, resolved, qualify = self._over(step, resolved, self._conditions(tree.args.get("qualify"), named_first))
+        qualify = self._conditions(tree.args.get("qualify"), replace(scope, is_of_qualify=True))
+        step, resolved, qualify = self._over(step, resolved, qualify)
         step = _filtered(step, qualify)
         step, resolved = self._exploded(step, resolved)
         columns = {(name or f"_{at}").lower(): called(each, name) for at, (name, each) in enumerate(resolved)}

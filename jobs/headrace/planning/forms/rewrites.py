@@ -25,6 +25,9 @@ _SYNONYMS = {
     "pow": "power", "reduce": "aggregate", "signum": "sign", "some": "bool_or", "std": "stddev_samp",
     "stddev": "stddev_samp", "variance": "var_samp",
 }  # fmt: skip
+_SUMS = (exp.Add, exp.Mul)
+INTEGERS = ("tinyint", "smallint", "int", "bigint")
+
 _OF_TRUTHS = {"bool_and": exp.Min, "bool_or": exp.Max}
 """Aggregates that are others, as false is less than true."""
 
@@ -49,7 +52,9 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
         made = _described(rewrite(node), node)
         return _rewritten(made, type_of) if isinstance(made, exp.Cast) else made
     if isinstance(node, exp.Case):
-        return _described(_searched(_case(node), type_of), node)
+        return _described(_coalesced(_searched(_case(node), type_of)), node)
+    if isinstance(node, _SUMS):
+        return _described(_without_neutral(node, type_of), node)
     if isinstance(node, exp.DPipe):
         return _described(_concat(node, type_of), node)
     if isinstance(node, (exp.Not, exp.Connector, exp.In)):
@@ -100,7 +105,7 @@ def _conditional(node: exp.Expr) -> exp.Expr:
     if node.args.get("false") is None:
         return node
     branch = exp.If(this=node.this, true=node.args["true"])
-    return _case(exp.Case(ifs=[branch], default=node.args["false"]))
+    return _coalesced(_case(exp.Case(ifs=[branch], default=node.args["false"])))
 
 
 def _case(node: exp.Expr) -> exp.Expr:
@@ -146,6 +151,36 @@ def _searched(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     return made
 
 
+def _coalesced(node: exp.Expr) -> exp.Expr:
+    """`case when a is null then b else a end` is `coalesce(a, b)`."""
+    branches, other = node.args["ifs"], node.args.get("default")
+    if len(branches) > 1 or other is None:
+        return node
+    condition, value = branches[0].this.unnest(), branches[0].args["true"]
+    if isinstance(condition, exp.Not):
+        condition, value, other = condition.this.unnest(), other, value
+    is_null = isinstance(condition, exp.Is) and isinstance(condition.expression, exp.Null)
+    if not (is_null and "atom" in condition.this.unnest().meta and terms.key(condition.this) == terms.key(other)):
+        return node
+    return exp.Coalesce(this=other, expressions=[value])
+
+
+def _without_neutral(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """`a + 0` and `a * 1` are `a`, for whole numbers of the same type; a fraction could be `-0.0`."""
+    neutral = "1" if isinstance(node, exp.Mul) else "0"
+    for value, other in ((node.this, node.expression), (node.expression, node.this)):
+        is_neutral = isinstance(other.unnest(), exp.Literal) and terms.key(other) == neutral
+        if is_neutral and type_of(value) in INTEGERS and type_of(node) == type_of(value):
+            return value  # type: ignore[no-any-return]
+    return node
+
+
+def _filter(node: exp.Expr) -> exp.Expr:
+    """An aggregate of the rows for which `true` holds is one of all."""
+    condition = node.expression.this.unnest()
+    return node.this if isinstance(condition, exp.Boolean) and condition.this else node
+
+
 def _concat(node: exp.DPipe, type_of: TypeOf) -> exp.Expr:
     """`a || b || c` is `concat(a, b, c)`, if all of them are texts or become such."""
     first = node.this.unnest()
@@ -158,6 +193,11 @@ def _call(node: exp.Expr) -> exp.Expr:
     name, arguments = node.name.lower(), [*node.expressions]
     if name == "named_struct":
         return _named_struct(arguments) or node
+    if name == "zeroifnull" and len(arguments) == 1:
+        return exp.Coalesce(this=arguments[0], expressions=[exp.Literal.number(0)])
+    if name == "nvl2" and len(arguments) == 3:
+        denied = exp.Not(this=exp.Is(this=arguments[0], expression=exp.Null()))
+        return _conditional(exp.If(this=denied, true=arguments[1], false=arguments[2]))
     if name in ("isnull", "isnotnull") and len(arguments) == 1:
         found = exp.Is(this=arguments[0], expression=exp.Null())
         return exp.Not(this=found) if name == "isnotnull" else found
@@ -232,6 +272,7 @@ _REWRITES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.CurrentDate: _now,
     exp.CurrentTimestamp: _now,
     exp.Between: _between,
+    exp.Filter: _filter,
     exp.If: _conditional,
     exp.Lambda: _lambda,
     exp.WindowSpec: _frame,

@@ -59,7 +59,7 @@ class File:
 class Scope:
     """CTEs, the tables of FROM with their columns, those of them that USING names, and those that the select names.
 
-    A name that both have is the column of the table, except in QUALIFY outside its functions over many rows.
+    A name that both have is the column of the table; in QUALIFY, outside its functions over many rows, that depends.
     """
 
     file: File
@@ -68,7 +68,7 @@ class Scope:
     used: tuple[str, ...] = ()
     aliases: Mapping[str, exp.Expr] = field(default_factory=dict)
     outer: Scope | None = None
-    prefers_aliases: bool = False
+    is_of_qualify: bool = False
 
     def unsupported(self, node: exp.Expr, what: str) -> NotUnderstood:
         """The error for a part of a text."""
@@ -105,8 +105,8 @@ class Resolver:
             return self._macro(node, scope)
         if isinstance(node, exp.Any) and not isinstance(node.parent, (exp.Like, exp.ILike)):
             node = exp.Anonymous(this="any", expressions=[node.this.unnest()])  # no `like any (...)`
-        if scope.prefers_aliases and _is_of_rows(node):
-            scope = replace(scope, prefers_aliases=False)
+        if scope.is_of_qualify and _is_of_rows(node):
+            scope = replace(scope, is_of_qualify=False)
         if isinstance(node, _NAMING):
             node = _with_names(node, scope)
         made = with_children(placed(node, scope.file.statement), lambda child: self.resolve(child, scope))
@@ -122,12 +122,10 @@ class Resolver:
         level: Scope | None = scope
         while level is not None:
             is_alias = first.name.lower() in level.aliases and level is scope
-            if is_alias and scope.prefers_aliases:
-                if rest and first.name.lower() in (name for name, _ in scope.sources):
-                    raise scope.unsupported(node, f"`{first.name}`, a table and a column,")
-                return self._aliased(first, rest, scope)
             found = self._owned(first, rest, node, level)
             if found is not None:
+                if is_alias and scope.is_of_qualify:
+                    self._refuse_either(found, first, rest, scope)
                 return found
             if is_alias:
                 return self._aliased(first, rest, scope)
@@ -141,8 +139,13 @@ class Resolver:
     def _aliased(self, first: exp.Identifier, rest: list[exp.Identifier], scope: Scope) -> exp.Expr:
         """What the select calls by a name."""
         others = {name: tree for name, tree in scope.aliases.items() if name != first.name.lower()}
-        inner = replace(scope, aliases=others, prefers_aliases=False)
+        inner = replace(scope, aliases=others, is_of_qualify=False)
         return self._fields(self.resolve(scope.aliases[first.name.lower()], inner), rest)
+
+    def _refuse_either(self, found: exp.Expr, first: exp.Identifier, rest: list[exp.Identifier], scope: Scope) -> None:
+        """Raise NotUnderstood where a name is not the same for the table and the select: Spark may take either."""
+        if terms.key(found) != terms.key(self._aliased(first, rest, scope)):
+            raise scope.unsupported(first, f"`{first.name}`, which could be two columns,")
 
     def _owned(
         self, first: exp.Identifier, rest: list[exp.Identifier], node: exp.Expr, level: Scope
