@@ -75,6 +75,35 @@ ALIKE = (
     ("i = 1 or i = 2 or i = 3", "i in (2, 1, 3)"),
     ("s = '1' or i > 2 or s = '2'", "i > 2 or s in ('1', '2')"),
     ("not (i <> 1 and i <> 2)", "i in (1, 2)"),
+    ("case i when 1 then j when n then 2 end", "case when i = 1 then j when i = n then 2 end"),
+    ("case s when '1' then 'a' else s end", "case when s = '1' then 'a' else s end"),
+    ("case i when null then 1 else 2 end", "case when i = null then 1 else 2 end"),
+    ("s || i || '!'", "concat(s, i, '!')"),
+    ("a || a", "concat(a, a)"),
+    ("isnull(s)", "s is null"),
+    ("case when i is null then 0 else i end", "coalesce(i, 0)"),
+    ("if(i is not null, i, n)", "coalesce(i, n)"),
+    ("nvl2(s, i, j)", "if(s is not null, i, j)"),
+    ("zeroifnull(n)", "coalesce(n, 0)"),
+    ("n + 0", "n"),
+    ("1 * i", "i"),
+    ("not false", "true"),
+    ("isnotnull(s)", "s is not null"),
+    ("b and true", "b"),
+    ("b or false", "b"),
+    ("b and b", "b"),
+    ("1 = 1", "true"),
+    ("named_struct('i', i, 'A', j)", "struct(i, j as A)"),
+    ("to_json(named_struct('i', i))", "to_json(struct(i))"),
+    ("date(t)", "cast(t as date)"),
+    ("string(i)", "cast(i as string)"),
+    ("bigint(i)", "cast(i as bigint)"),
+    ("pow(i, 2)", "power(i, 2)"),
+    ("day(t)", "dayofmonth(t)"),
+    ("signum(d)", "sign(d)"),
+    ("date_diff(t, t)", "datediff(t, t)"),
+    ("dateadd(date(t), 1)", "date_add(date(t), 1)"),
+    ("reduce(a, 0, (acc, x) -> acc + x)", "aggregate(a, 0, (acc, x) -> acc + x)"),
 )
 AGGREGATED_ALIKE = (
     ("count(*)", "count(1)"),
@@ -84,6 +113,10 @@ AGGREGATED_ALIKE = (
     ("every(b)", "bool_and(b)"),
     ("stddev(i)", "stddev_samp(i)"),
     ("collect_list(i)", "array_agg(i)"),
+    ("any(b)", "max(b)"),
+    ("every(i > 1)", "min(i > 1)"),
+    ("any_value(i)", "first(i)"),
+    ("percentile_approx(d, 0.5)", "approx_percentile(d, 0.5)"),
 )
 TABLES = {"p": "k int, x int, s string", "q": "k int, y int", "r": "k int, z int"}
 """Tables that a test can fill: keys that meet, several times and not at all, and nulls; each has an `_arrival` too."""
@@ -108,6 +141,19 @@ QUERIES_ALIKE = (
         "select p.x, q.y, r.z from p cross join r left join q on p.k = q.k where q.y = r.k",
     ),
     ("select p.x, q.y from p join q on p.k = q.k", "select p.x, q.y from q join p on p.k = q.k"),
+    (
+        "select p.x, q.y from p left join q on p.k = q.k and q.y > 1",
+        "select p.x, q.y from q right join p on p.k = q.k and q.y > 1",
+    ),
+    # hints
+    (
+        "select /*+ broadcast(q) */ p.x, q.y from p join q on p.k = q.k",
+        "select /*+ repartition(3), merge(p) */ p.x, q.y from p join q on p.k = q.k",
+    ),
+    (
+        "select /*+ coalesce(1), shuffle_hash(q) */ p.x, q.y from p left join q on p.k = q.k",
+        "select /*+ rebalance, shuffle_replicate_nl(q) */ p.x, q.y from p left join q on p.k = q.k",
+    ),
     # a condition before, in or after a join
     (
         "select p.x, q.y from p join q on p.k = q.k and p.x > 1",
@@ -188,8 +234,16 @@ QUERIES_ALIKE = (
         "with t as (select *, dense_rank() over (partition by k order by x) as n from p where x > 0) "
         "select k, x, n from t where n < 3",
     ),
+    (
+        "select k, -x as x from p qualify rank() over (partition by k order by x) = 1",
+        "select k, -x as x from (select k, x, rank() over (partition by k order by x) as n from p) where n = 1",
+    ),
 )
 QUERIES_OTHER = (
+    (
+        "select k, rank() over (partition by k order by s) as n from p qualify x > 1",
+        "select k, rank() over (partition by k order by s) as n from p qualify n > 1",
+    ),
     ("select 1 as one from p having 1 = 1", "select 1 as one from p"),
     (
         "select p.x, a.y, b.y as other from p left join q as a on p.k = a.k left join q as b on p.x = b.k",
@@ -228,6 +282,7 @@ QUERIES_OTHER = (
         "select p.x, q.y, r.z from p left join q on p.k = q.k join r on q.y = r.k",
     ),
     ("select p.x, q.y from p left join q on p.k = q.k", "select p.x, q.y from q left join p on p.k = q.k"),
+    ("select p.x, q.y from p left join q on p.k = q.k", "select p.x, q.y from p right join q on p.k = q.k"),
     (
         "select p.x, q.y from p full join q on p.k = q.k and p.x > 1",
         "select p.x, q.y from p full join q on p.k = q.k where p.x > 1",
@@ -293,12 +348,19 @@ QUERIES_REFUSED = (
     "select x between 1 and k = 2 as v from p",
     "select -1::string as v from p",
     "select cast('2026-01-01' as timestamp without time zone) as v from p",
+    "select k, rank() over (partition by k order by s) as x from p qualify x > 1",
+    "select count(s.*) as v from (select struct(k, x) as s from p)",
+    "select * except (s.x) from (select struct(k, x) as s, x from p)",
 )
 """Queries that Spark reads in another way than sqlglot does."""
 _UNITED = "select k, x as v, _arrival from p union all select k, y as v, _arrival from q"
 _SWAPPED = "select k, y as v, _arrival from q union all select k, x as v, _arrival from p"
 UNIONS_ALIKE = (
     (_UNITED, _SWAPPED),
+    (
+        "select k, struct(x as A) as v, _arrival from p union all select k, null, _arrival from q",
+        "select k, null as v, _arrival from q union all select k, struct(x as A), _arrival from p",
+    ),
     (_UNITED, "select k, y as v, _arrival from q union all select k, x, _arrival from p"),
     (
         "select k, x as v, 'p' as of, _arrival from p where x > 1 union all select k, y, 'q', _arrival from q",
@@ -443,6 +505,13 @@ OTHERS = (
     ("not (i <=> j)", "i <> j"),
     ("not (b and i > 1)", "not b and i <= 1"),
     ("i > 1 is null", "not (i > 1)"),
+    ("b and null", "b"),
+    ("d + 0", "d"),
+    ("i + 0L", "i"),
+    ("case when i is null then j else n end", "coalesce(i, j)"),
+    ("1 = '1'", "true"),
+    ("null = null", "true"),
+    ("string(t)", "t"),
     ("transform(a, x -> x + i)", "transform(a, x -> x + j)"),
     ("transform(a, (x, k) -> x)", "transform(a, (x, k) -> k)"),
     ("transform(array(m), x -> x.k)", "transform(array(m), x -> x.K)"),

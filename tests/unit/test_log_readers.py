@@ -12,6 +12,7 @@ from headrace.project import loader
 from headrace.project.model import Project
 from headrace.queries.inputs import InputLog, Inputs
 from headrace.running import log_readers
+from headrace.store.commits import put_entry
 from headrace.store.layout import Layout
 from headrace.streaming import source_names
 from headrace.streaming.source_names import Read
@@ -83,3 +84,43 @@ def test_least_of_several_counts(project: Project, layout: Layout) -> None:
     path = layout.landing("calls")
     assert log_readers.bounds(project, layout, {path: 5})[path] == 5
     assert log_readers.bounds(project, layout, {path: 500})[path] == 70
+
+
+TABLES = ("silver.sales_totals", "bronze.sales")
+
+
+def stored(layout: Layout, version: int, **marker: object) -> None:
+    """A commit of sales that has landed."""
+    add = {"add": {"path": f"{version}.parquet", "size": 20_000}}
+    (layout.landing("sales") / "_delta_log").mkdir(parents=True, exist_ok=True)
+    (layout.landing("sales") / f"{version}.parquet").touch()
+    assert put_entry(layout.landing("sales"), version, [{"commitInfo": {"userMetadata": json.dumps(marker)}}, add])
+
+
+@pytest.mark.parametrize(
+    ("marker", "upto", "is_behind"),
+    [
+        ({"headrace": {"batch": 7, "records": 1}}, 0, True),
+        ({"headrace": {"batch": 7, "records": 1}}, 1, False),
+        ({"headrace": {"batch": 7, "records": 1, "tick": True}}, 0, False),
+        ({"headrace": {"upkeep": True}}, 0, False),
+    ],
+)
+@pytest.mark.parametrize("model", ["silver.sales_totals", "gold.sales_per_minute"])
+def test_model_is_behind_if_rows_wait_for_it(
+    model: str, marker: dict[str, object], upto: int, is_behind: bool, project: Project, layout: Layout
+) -> None:
+    stored(layout, 0, headrace={"batch": 6, "records": 1})
+    stored(layout, 1, **marker)
+    log = InputLog(layout.checkpoint("sales"))
+    log.record(Inputs(3, {"_landing.sales": (-1, upto)}))
+    log.finish(3)
+    read = Read("bronze.sales")
+    committed(layout, "sales_per_minute", [read], {read.key: upto - 499})
+    assert log_readers.is_behind(project, layout, model, "bronze.sales") == is_behind
+
+
+def test_nobody_waits_for_rows_of_the_same_batch_or_before_the_first(project: Project, layout: Layout) -> None:
+    stored(layout, 0, headrace={"batch": 6, "records": 1})
+    found = {table: log_readers.is_behind(project, layout, "gold.sales_notifications", table) for table in TABLES}
+    assert found == dict.fromkeys(TABLES, False)

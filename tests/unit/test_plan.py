@@ -14,7 +14,7 @@ import pytest
 from headrace import cli, usercache
 from headrace.commands.edits import planning
 from headrace.errors import InvalidProject, Place, UsageError
-from headrace.planning import comparison, declared, known
+from headrace.planning import comparison, declared, known, plan
 from headrace.planning.declared import Declared, Schemas
 from headrace.planning.plan import Plan
 from headrace.planning.settings import edited_topic_columns, topic_reasons
@@ -493,3 +493,24 @@ def test_only_the_newest_verdicts_are_kept(live: Live, verdicts: Path, monkeypat
         for file in verdicts.iterdir():
             os.utime(file, (file.stat().st_mtime - 10,) * 2)
     assert [known.schemas(project) is not None for project in projects] == [False, False, True, True]
+
+
+LARGE = """/*
+Large amounts: one row per amount.
+
+materialized: append
+*/
+select id, x, _arrival from stream silver.a where x > 3
+"""
+READER = LARGE.replace("silver.a where x > 3", "silver.large")
+
+
+@pytest.mark.parametrize(("is_behind", "verdict"), [(False, "KEEP"), (True, "FORWARD")])
+def test_rows_that_wait_for_their_reader_are_by_the_old_text(tmp_path: Path, is_behind: bool, verdict: str) -> None:
+    live = Live(tmp_path, {**FILES, "sql/silver/s/large.sql": LARGE, "sql/gold/s/reader.sql": READER})
+    live.start()
+    edited = live.edited("sql/silver/s/large.sql", "x > 3", "x > 4")
+    waiting = {("gold.reader", "silver.large")} if is_behind else set()
+    found = plan.make(edited, live.layout, None, lambda *names: names in waiting)
+    entries = {entry.name: entry for entry in found.entries}
+    assert [entries[name].verdict for name in ("silver.large", "gold.reader")] == ["KEEP", verdict]

@@ -41,6 +41,11 @@ def test_edited_header_has_its_verdict(tmp_path: Path, old: str, new: str, verdi
         ("total | 2 & 1 > 0", "(total | 2) & 1 > 0", "MIX"),
         ("id || total + 1 = 'a2'", "id || (total + 1) = 'a2'", "MIX"),
         ("total * 2 > 5 and total < 9", "total < 9 and total * 2 > 5", "MIX"),
+        ("total > 5 and id > 1", "id > 1 and total > 5", "MIX"),
+        ("total > 5 and total % 2 = 0", "total % 2 = 0 and total > 5", "SAME"),
+        ("total between 1 and 5", "not (total > 5) and total >= 1", "SAME"),
+        ("twice(total) > 9", "total * 2 > 9", "SAME"),
+        ("id || total + 1 = 'a2'", "id||total + 1 = 'a2'", "SAME"),
         ("cast(id as timestamp) is null", "cast(id as timestamp without time zone) is null", "MIX"),
     ],
 )
@@ -48,6 +53,28 @@ def test_rule_that_spark_may_read_otherwise_is_another(tmp_path: Path, old: str,
     live = Live(tmp_path, {**FILES, TOTALS_FILE: TOTALS.replace(KEY, f"{KEY}delete_when: {old}\n")})
     live.start()
     assert live.entry("silver.totals", live.edited(TOTALS_FILE, old, new)).verdict == verdict
+
+
+SOURCES = "sql/bronze/s.yml"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict"),
+    [
+        ("x = 1 or k > 5", "k > 5 or x = 1", "FORWARD"),
+        ("x = 1 or y > 5", "y > 5 or x = 1", "SAME"),
+        ("x > 1", "not (data.X <= 1)", "SAME"),
+        ("at > timestamp '2030-01-01' + interval 1 day", "at > timestamp '2030-01-01' + interval 24 hours", "SAME"),
+        ("key <> k", "not (key <=> k)", "FORWARD"),
+        ("topic <> k", "partition <> k", "FORWARD"),
+    ],
+)
+def test_rule_of_a_source_is_judged_by_what_it_means(tmp_path: Path, old: str, new: str, verdict: str) -> None:
+    fields = "    event_time: at\n"
+    text = FILES[SOURCES].replace(fields, f'{fields}    reject:\n      bad: "{old}"\n', 1)
+    live = Live(tmp_path, {**FILES, SOURCES: text})
+    live.start()
+    assert live.entry("bronze.a", live.edited(SOURCES, old, new)).verdict == verdict
 
 
 @pytest.mark.parametrize(

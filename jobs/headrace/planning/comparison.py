@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -31,6 +31,9 @@ _CLOCK = {"landed_at": "timestamp", "event_time": "timestamp", "is_tick": "boole
 Columns = frozenset[str] | None
 """Some columns; None for all."""
 
+Unread = Callable[[str, str], bool]
+"""Whether a model, the first, has yet to read rows that a table which it streams has stored."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -50,9 +53,10 @@ class Outcome:
 class Comparison:
     """The outcome for every model that both declarations have, each computed once."""
 
-    def __init__(self, old: Declared, new: Declared) -> None:
+    def __init__(self, old: Declared, new: Declared, unread: Unread = lambda *_: False) -> None:
         self.old = old
         self.new = new
+        self._unread = unread
         self._outcomes: dict[str, Outcome] = {}
         self._forms: dict[str, Form | NotUnderstood] = {}
         self._made_of: dict[str, frozenset[str]] = {}
@@ -171,13 +175,16 @@ class Comparison:
             if columns == frozenset() or read.table == model.table:
                 continue
             verdict = worst(tuple(filter(_is_of_rows, outcome.reasons)))
-            if read.stream and (is_bronze or (verdict <= Verdict.KEEP and read.table not in self._rests)):
+            is_right = is_bronze or (verdict <= Verdict.KEEP and read.table not in self._rests)
+            waits = read.stream and is_right and self._unread(model.table, read.table)
+            if read.stream and is_right and not waits:
                 continue  # what streams in from now on is right
             used = {column for each in self._reads(model) if each.table == read.table for column in each.columns}
             if columns is None or used & columns or not self._reads(model):
                 reasons = found.get(read.table, outcome).reasons
                 place = max(reasons, key=lambda each: each.verdict).place if reasons else read.place
-                yield Reason(Verdict.FORWARD, place, self._old_rows(read.table, place, model))
+                waiting = f"{read.table} has stored rows by the old text that it has yet to read"
+                yield Reason(Verdict.FORWARD, place, waiting if waits else self._old_rows(read.table, place, model))
 
     def _kept_otherwise(self, table: str) -> Place | None:
         """Where it was edited for how long a table keeps its rows."""

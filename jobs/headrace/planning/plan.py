@@ -8,7 +8,7 @@ from functools import cache, cached_property
 
 from headrace.errors import Finding, Place
 from headrace.planning import declared, settings, sql_settings
-from headrace.planning.comparison import Comparison, Outcome
+from headrace.planning.comparison import Comparison, Outcome, Unread
 from headrace.planning.declared import Declared, Record, Schemas
 from headrace.planning.edits import Edits
 from headrace.planning.places import Places
@@ -62,16 +62,20 @@ class Plan:
         return tuple(dict.fromkeys(entry.query for entry in self.entries if entry.verdict == verdict.name))
 
 
-def make(project: Project, layout: Layout, schemas: Schemas | None = None) -> Plan:
-    """Compare a project with what its data directory was last started with; `schemas` are Spark's types, if known."""
-    planner = _Planner(project, layout, schemas)
+def make(project: Project, layout: Layout, schemas: Schemas | None = None, unread: Unread = lambda *_: False) -> Plan:
+    """Compare a project with what its data directory was last started with; `schemas` are Spark's types, if known.
+
+    `unread` tells which models are behind: rows that edited tables have stored by the old text still come to them.
+    """
+    planner = _Planner(project, layout, schemas, unread)
     return Plan((*planner.sources(), *planner.models(), *planner.orphans()))
 
 
 class _Planner:
-    def __init__(self, project: Project, layout: Layout, schemas: Schemas | None) -> None:
+    def __init__(self, project: Project, layout: Layout, schemas: Schemas | None, unread: Unread) -> None:
         self._project = project
         self._layout = layout
+        self._unread = unread
         self._new = Declared.of(project, schemas)
         self._records = declared.recorded(layout)
         self._outcomes = cache(self._compared)
@@ -149,7 +153,7 @@ class _Planner:
         return {"_changes": self._stored, "_late": self._stored, "_landing": landings, "_failed": queries}
 
     def _compared(self, name: str) -> Mapping[str, Outcome]:
-        return Comparison(_declared(self._layout, name), self._new).outcomes(self._stored)
+        return Comparison(_declared(self._layout, name), self._new, self._unread).outcomes(self._stored)
 
     def _old(self, record: Record) -> Declared:
         return _declared(self._layout, record.declared)

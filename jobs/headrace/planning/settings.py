@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import reduce
+from functools import partial
 
-from sqlglot import exp
-
-from headrace.errors import InvalidProject, Place
+from headrace.errors import HeadraceError, InvalidProject, Place
 from headrace.planning import stretches
 from headrace.planning.declared import Declared
 from headrace.planning.forms import terms
-from headrace.planning.forms.functions import noted
-from headrace.planning.forms.scope import NotUnderstood, certain
+from headrace.planning.forms.scope import NotUnderstood, alone, certain
+from headrace.planning.forms.terms import Atom
+from headrace.planning.forms.types import canonical, of_atoms, type_of
 from headrace.planning.verdict import Evidence, Reason, Verdict
 from headrace.project import seed_changes
 from headrace.project.declarations import event_times
 from headrace.project.declarations.event_times import SqlTime
 from headrace.project.declarations.macros import named_in
-from headrace.project.model import DataTest, Landing, Macro, Model, Publish, Topic
+from headrace.project.model import LANDING_COLUMNS, DataTest, Landing, Model, Publish, Topic
 from headrace.project.seed_changes import SeedChanges
-from headrace.project.sql import expressions, precedence
+from headrace.project.sql import expressions
 
 _FIXED = {
     "materialized": "its rows are stored in another way",
@@ -55,10 +54,14 @@ _HARMLESS = (
 )
 """Keys that change nothing of what is stored."""
 
+Rule = Callable[[str | None, Declared], str]
+"""The meaning of a header's expression by what a project declares."""
+
 
 def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bool) -> Iterator[Reason]:
     """What edited header keys mean; for an unknown key the worst is assumed."""
     old, new = before.by_table[table], now.by_table[table]
+    rule = partial(_expression, table=table, types=_types(before, table))
     for field in fields(Model):
         if field.name not in (*_FIXED, *_JUDGED, *_HARMLESS) and getattr(old, field.name) != getattr(new, field.name):
             message = f"nobody can say what another `{field.name}` means"
@@ -70,10 +73,10 @@ def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bo
     if sorted(old.once_per) != sorted(new.once_per):  # keys that are stored in another order are stored anew
         message = "rows that were left out by the old key stay out"
         yield _header(Verdict.FORWARD, new, "once_per", message, _text(old.once_per), _text(new.once_per))
-    if _expression(old.close_when, before) != _expression(new.close_when, now):
+    if rule(old.close_when, before) != rule(new.close_when, now):
         message = "keys that were closed may come back without their past, or stay open"
         yield _header(Verdict.MIX, new, "close_when", message, _text(old.close_when), _text(new.close_when))
-    if _expression(old.delete_when, before) != _expression(new.delete_when, now):
+    if rule(old.delete_when, before) != rule(new.delete_when, now):
         verdict = Verdict.MIX if has_self_read else Verdict.FORWARD
         message = "keys that were deleted by the old rule stay so, with what they had counted"
         yield _header(verdict, new, "delete_when", message, _text(old.delete_when), _text(new.delete_when))
@@ -98,8 +101,14 @@ def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bo
     if old.keep != new.keep:
         message = _leaving(new.keep, "whoever looks them up later finds none")
         yield _header(Verdict.KEEP, new, "keep", message, _text(old.keep), _text(new.keep))
-    yield from _publish_reasons(before, now, table)
-    yield from _test_reasons(before, now, table)
+    yield from _publish_reasons(before, now, table, rule)
+    yield from _test_reasons(before, now, table, rule)
+
+
+def _types(declared: Declared, table: str) -> Mapping[str, str]:
+    """The types of a model's columns: as it is stored, else by its contract."""
+    known = {**declared.by_table[table].columns, **declared.schemas.get(table, {})}
+    return {name.lower(): type_ for name, type_ in known.items()}
 
 
 def makes_other_rows(old: Model, new: Model) -> bool:
@@ -137,11 +146,11 @@ def topic_reasons(old: Topic, new: Topic) -> Iterator[Reason]:
     if old.topic != new.topic:
         message = f"{new.name} would hold the rows of two topics, and only those of {new.topic} could be read"
         yield Reason(Verdict.MIX, place, message, old.topic, new.topic, evidence=Evidence(key="topic"))
-    if _used(old) != _used(new):
+    if _is_used_otherwise(old, new):
         message = "what landed stays used or rejected as it was judged then"
         before, after = _described(_judging(old), _judging(new))
         yield Reason(Verdict.FORWARD, place, message, before, after, evidence=Evidence(key="judged"))
-    elif _named_rules(old) != _named_rules(new):
+    elif _rules(old) != _rules(new) and _named_rules(old) != _named_rules(new):
         message = "what is rejected has another reason from now on; what was keeps its own"
         before, after = _described(_judging(old), _judging(new))
         yield Reason(Verdict.KEEP, place, message, before, after, evidence=Evidence(key="judged"))
@@ -194,7 +203,7 @@ def edited_topic_columns(old: Topic, new: Topic) -> frozenset[str]:
 
 def has_other_rows(old: Topic, new: Topic) -> bool:
     """Whether records are used that were not, or the other way round."""
-    return old.topic != new.topic or _used(old) != _used(new) or _has_other_seeds(old, new)
+    return old.topic != new.topic or _is_used_otherwise(old, new) or _has_other_seeds(old, new)
 
 
 def is_same_source(old: tuple[Landing, Topic] | None, new: tuple[Landing, Topic] | None) -> bool:
@@ -228,8 +237,12 @@ def idle_reasons(old: Declared, new: Declared, table: str) -> Iterator[Reason]:
 
 def edited_clock_columns(old: Landing, new: Landing) -> frozenset[str]:
     """Columns of a landing's clock whose meaning is another: it shows the newest event time of all that landed."""
-    times = [[(topic.topic, _timed(topic), _used(topic)) for topic in _by_topic(each)] for each in (old, new)]
-    return frozenset({"event_time"}) if times[0] != times[1] else frozenset()
+    before, after = _by_topic(old), _by_topic(new)
+    pairs = zip(before, after, strict=False)
+    is_same = len(before) == len(after) and all(
+        was.topic == now.topic and _timed(was) == _timed(now) and not _is_used_otherwise(was, now) for was, now in pairs
+    )
+    return frozenset() if is_same else frozenset({"event_time"})
 
 
 def has_other_batches(old: Declared, new: Declared, table: str) -> bool:
@@ -250,17 +263,27 @@ def _timed(topic: Topic) -> object:
         return found
     inner = [event_times.within(topic, path) for path in expressions.paths_of(found.text)]
     types = [event_times.type_of(topic, path) if path else topic.ddl for path in inner if path is not None]
-    return _in_one_form(found.text, topic.macros), types
+    return _of_topic(found.text, topic), types
+
+
+def _is_used_otherwise(old: Topic, new: Topic) -> bool:
+    """Whether other records are used; rules whose texts are the same are not looked into."""
+    plain = [(topic.fields, topic.scalar, topic.null_key, topic.null_value, *_rules(topic)) for topic in (old, new)]
+    return plain[0] != plain[1] and _used(old) != _used(new)
+
+
+def _rules(topic: Topic) -> tuple[object, ...]:
+    return topic.reject, topic.macros
 
 
 def _used(topic: Topic) -> tuple[object, ...]:
     """What decides which records are used: each condition rejects on its own, whatever it is called."""
-    rules = frozenset(_in_one_form(text, topic.macros) for _, text in topic.reject)
+    rules = frozenset(_of_topic(text, topic) for _, text in topic.reject)
     return frozenset(topic.fields), topic.scalar, rules, topic.null_key, topic.null_value
 
 
 def _named_rules(topic: Topic) -> list[tuple[str, str]]:
-    return [(reason, _in_one_form(text, topic.macros)) for reason, text in topic.reject]
+    return [(reason, _of_topic(text, topic)) for reason, text in topic.reject]
 
 
 def _judging(topic: Topic) -> Mapping[str, str]:
@@ -279,7 +302,7 @@ def _described(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[str, str
     return was, now
 
 
-def _publish_reasons(then: Declared, now: Declared, table: str) -> Iterator[Reason]:
+def _publish_reasons(then: Declared, now: Declared, table: str, rule: Rule) -> Iterator[Reason]:
     new = now.by_table[table]
     before, after = then.by_table[table].publish, new.publish
     if before is None and after is not None:
@@ -294,69 +317,72 @@ def _publish_reasons(then: Declared, now: Declared, table: str) -> Iterator[Reas
         if _where(before) != _where(after):
             message = "rows that were sent stay on the old topic; the new one gets those from now on"
             yield _header(Verdict.FORWARD, new, "publish", message, _text(before), _text(after))
-        elif _record(before, then) != _record(after, now):
+        elif _record(before, then, rule) != _record(after, now, rule):
             message = "records look different from now on; those that were sent stay"
             yield _header(Verdict.KEEP, new, "publish", message, _text(before), _text(after))
 
 
-def _record(publish: Publish, declared: Declared) -> Publish:
+def _record(publish: Publish, declared: Declared, rule: Rule) -> Publish:
     """What the records look like, with the meaning of what makes one null."""
-    return replace(publish, start=None, tombstone_when=_expression(publish.tombstone_when, declared))
+    return replace(publish, start=None, tombstone_when=rule(publish.tombstone_when, declared))
 
 
 def _where(publish: Publish) -> tuple[str | None, ...]:
     return publish.topic, publish.topic_column, publish.suffix
 
 
-def _test_reasons(before: Declared, now: Declared, table: str) -> Iterator[Reason]:
+def _test_reasons(before: Declared, now: Declared, table: str, rule: Rule) -> Iterator[Reason]:
     old, new = before.by_table[table], now.by_table[table]
-    if _sets_aside(old, before) != _sets_aside(new, now):
+    if _sets_aside(old, before, rule) != _sets_aside(new, now, rule):
         message = "rows that were set aside by the old tests stay out, and those that were stored stay"
         yield _header(Verdict.FORWARD, new, "tests", message)
     elif old.tests != new.tests:
         yield _header(Verdict.KEEP, new, "tests", "rows are held to the new tests from now on")
 
 
-def _sets_aside(model: Model, declared: Declared) -> list[tuple[object, ...]]:
+def _sets_aside(model: Model, declared: Declared, rule: Rule) -> list[tuple[object, ...]]:
     """The tests of a model whose failures are not stored, each as its meaning."""
     return sorted(
-        (test.kind, test.column or "", test.to or "", test.field or "", _expression(test.fails, declared))
+        (test.kind, test.column or "", test.to or "", test.field or "", rule(test.fails, declared))
         for test in _aside(model)
     )
 
 
-def _expression(text: str | None, declared: Declared) -> str:
-    """An expression of a header, with the macros that it may call, in one form."""
-    return "" if text is None else _in_one_form(text, declared.macros)
+def _expression(text: str | None, declared: Declared, table: str, types: Mapping[str, str]) -> str:
+    """An expression of a header, over columns whose types are known, in one form."""
+    if text is None:
+        return ""
+    columns = {name: Atom("column", name, table, name) for name in types}
+    return _in_one_form(text, columns, types, declared)
 
 
-def _in_one_form(text: str, macros: Sequence[Macro]) -> str:
-    """An expression with those of some macros that it calls; how they are laid out does not count."""
-    called = (word for macro in named_in([text], macros) for word in stretches.words_of(macro))
+def _of_topic(text: str, topic: Topic) -> str:
+    """An expression of a source in one form; its fields go before what a record has beside them."""
+    declared = Declared((), (Landing(topic.name, (topic,), topic.place),), topic.macros)
+    table = f"bronze.{topic.name}"
+    data = Atom("column", "data", table, "data")
+    columns = {name: Atom("column", name, table, name) for name, _ in LANDING_COLUMNS}
+    columns |= {"data": data, **{each.name.lower(): data.member(each.name) for each in topic.fields}}
+    types = {**dict(LANDING_COLUMNS), **{f"data.{each.name}": each.type for each in topic.fields}, "data": topic.ddl}
+    return _in_one_form(text, columns, types, declared)
+
+
+def _in_one_form(text: str, columns: Mapping[str, Atom], types: Mapping[str, str], declared: Declared) -> str:
+    """An expression over columns of certain types; where these do not tell what it means, its words as they stand."""
+    column = of_atoms(lambda atom: canonical(types[atom.column]) if atom.column in types else None)
     try:
-        tree = certain(f"select {text}", "").tree.expressions[0].copy()
-        shown = terms.key(noted(tree.transform(_with_members), lambda _: None)) if _is_certain(tree) else text
+        trees = {name: terms.column(atom) for name, atom in columns.items()}
+        return terms.key(alone(text, trees, declared, lambda tree: type_of(tree, column)))
+    except (HeadraceError, RecursionError, AttributeError, TypeError, ValueError, LookupError):
+        called = (word for macro in named_in([text], declared.macros) for word in stretches.words_of(macro))
+        return " ".join([*_words(text), *called])
+
+
+def _words(text: str) -> Sequence[str]:
+    try:
+        return stretches.words(certain(f"select {text}", ""))
     except (InvalidProject, NotUnderstood):
-        shown = text
-    return " ".join([shown, *called])
-
-
-def _is_certain(tree: exp.Expr) -> bool:
-    """Whether Spark gives all operators the same operands as sqlglot."""
-    return all(map(precedence.is_certain, tree.walk()))
-
-
-def _with_members(node: exp.Expr) -> exp.Expr:
-    """A dotted name as a column and its members: one may be an entry of a map, whose case counts."""
-    if isinstance(node, exp.Column) and len(node.parts) > 1:
-        first, *rest = node.parts
-        column: exp.Expr = exp.Column(this=first.copy())
-        return reduce(lambda base, name: exp.Dot(this=base, expression=name.copy()), rest, column)
-    if isinstance(node, exp.Bracket) and len(node.expressions) == 1:
-        (index,) = node.expressions
-        if isinstance(index, exp.Literal) and index.is_string:
-            return exp.Dot(this=node.this, expression=exp.Identifier(this=index.name))
-    return node
+        return [text]
 
 
 def rule_columns(old: Model, new: Model, rule: str) -> frozenset[str]:

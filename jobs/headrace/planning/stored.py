@@ -36,7 +36,12 @@ def row_reasons(kept: Kept, sides: Sides, columns: Mapping[str, Reason], shape: 
         yield replace(reason, verdict=Verdict.MIX if is_of_state else forward)
     for reason in shape:
         yield replace(reason, verdict=Verdict.MIX if kept.reads_back else forward)
-    yield from (_column_reason(kept, name, reason) for name, reason in columns.items())
+    for name, reason in columns.items():
+        found = _column_reason(kept, name, reason)
+        if found.verdict < forward and kept.model.on_error == "dead_letter" and differences.may_fail(sides, [name]):
+            message = f"column {name} is made in another way: rows that failed and were set aside stay out"
+            found = replace(found, verdict=forward, message=message)
+        yield found
 
 
 def rule_reasons(kept: Kept, old: Model, columns: Mapping[str, Reason]) -> Iterator[Reason]:

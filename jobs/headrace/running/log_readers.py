@@ -20,6 +20,7 @@ from headrace.project import graph, rebuilds
 from headrace.project.model import Project, Query
 from headrace.queries.inputs import InputLog
 from headrace.queries.positions import source_path
+from headrace.store.commits import actions_of, commit_of, newest_version
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
 from headrace.streaming import offset_log, source_names
@@ -46,6 +47,38 @@ def unread(project: Project, layout: Layout) -> Mapping[StorePath, int]:
     for path, version in (each for around in (layout, *besides) for each in _unread(project, around, queries)):
         found[path] = min(version, found.get(path, version))
     return found
+
+
+def is_behind(project: Project, layout: Layout, model: str, table: str) -> bool:
+    """Whether a model that has begun has yet to read rows that a landing or another query has stored in a table."""
+    reader = next(each for each in project.queries if any(one.table == model for one in each.models))
+    if any(one.table == table for one in reader.models):
+        return False  # both are of one batch
+    name = f"_landing.{project.topic(table.partition('.')[2])[0].name}" if table.startswith("bronze.") else table
+    path = source_path(project, layout, name)
+    known = (*_unread(project, layout, [reader]), *_unread_by_spark(project, layout, reader))
+    first = min((version for at, version in known if at == path), default=None)
+    if path is None or first is None:
+        return False
+    return any(_adds_rows(path, version) for version in range(first, newest_version(path) + 1))
+
+
+def _adds_rows(table: StorePath, version: int) -> bool:
+    try:
+        commit = commit_of(version, actions_of(table, version))
+    except FileNotFoundError:  # the log begins later, so this is long past
+        return True
+    return commit.has_rows and commit.added_rows
+
+
+def _unread_by_spark(project: Project, layout: Layout, query: Query) -> Iterator[Version]:
+    """Where a query in Spark's streaming engine is: behind the newest batch that is done."""
+    checkpoint = layout.checkpoint(query.name)
+    done = offset_log.newest_commit(checkpoint) if query.engine == "streaming" else -1
+    until = offset_log.read_until(checkpoint, done) if done >= 0 else {}
+    for key, name in source_names.known(checkpoint).items() if until else ():
+        for path in paths_of(project, layout, source_names.table_of(key)):
+            yield path, until.get(name, -1) + 1
 
 
 def _unread(project: Project, layout: Layout, queries: Iterable[Query]) -> Iterator[Version]:

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any
 
 from rich.console import Console
@@ -29,7 +30,7 @@ Mixes = Mapping[str, Sequence[Mapping[str, str]]]
 def show(workspace: Workspace, select: tuple[str, ...], explain: bool, as_json: bool) -> int:
     """Print one verdict per model and source; the exit code shows whether a run would be refused."""
     project, layout = workspace.declared, workspace.layout
-    found = plan.make(project, layout, known.types(project))
+    found = plan.make(project, layout, known.types(project), partial(_is_behind, project, layout))
     if select:
         chosen = selection.listed(project, select)
         found = Plan(tuple(entry for entry in found.entries if entry.name in chosen))
@@ -95,11 +96,19 @@ def rebuild(project: Project, layout: Layout, with_mixes: bool, types: Schemas |
 
 def _of_run(project: Project, layout: Layout, types: Schemas | None = None) -> Plan:
     """The plan of what is about to run."""
-    found = plan.make(project, layout, known.types(project) if types is None else types)
+    unread = partial(_is_behind, project, layout)
+    found = plan.make(project, layout, known.types(project) if types is None else types, unread)
     queries = {query.name for query in project.queries}
     ran = project.landings_to_run
     queries |= {each.query for each in project.landings if ran is None or each.name in ran}
     return Plan(tuple(entry for entry in found.entries if entry.query in queries))
+
+
+def _is_behind(project: Project, layout: Layout, model: str, table: str) -> bool:
+    """Whether a model has yet to read rows of a table."""
+    from headrace.running import log_readers  # slow to import, and only a plan with edits above others needs it
+
+    return log_readers.is_behind(project, layout, model, table)
 
 
 def _is_refused(entry: Entry) -> bool:

@@ -159,7 +159,8 @@ class _Lowering:
         if tree.args.get("group") or tree.args.get("having") or _has("aggregate", resolved, []):
             step, resolved, having = self._grouped(step, tree.args.get("group"), scope, resolved, having)
         step = _filtered(step, having)
-        step, resolved, qualify = self._over(step, resolved, self._conditions(tree.args.get("qualify"), scope))
+        qualify = self._conditions(tree.args.get("qualify"), replace(scope, is_of_qualify=True))
+        step, resolved, qualify = self._over(step, resolved, qualify)
         step = _filtered(step, qualify)
         step, resolved = self._exploded(step, resolved)
         columns = {(name or f"_{at}").lower(): called(each, name) for at, (name, each) in enumerate(resolved)}
@@ -301,6 +302,8 @@ class _Lowering:
             scope = replace(scope, sources=scope.sources[:-1])
         elif using := join.args.get("using"):
             scope = merged(scope, [each.name.lower() for each in using], kind, join)
+        if kind == "right" and self._model.run != "streaming":  # a left join of the other side
+            parts["kind"], left, right = (word("left", place),), right, left
         return Step("join", name, parts, (left, right), (), moves, place), scope
 
     def _join_conditions(self, join: exp.Join, scope: Scope) -> list[Term]:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 from sqlglot.optimizer.simplify import Simplifier
@@ -19,9 +19,21 @@ NO_CHANGE = "no_change"
 
 _UNBOUNDED = {"start": "unbounded", "start_side": "preceding"}
 _SYNONYMS = {
-    "array_agg": "collect_list", "every": "bool_and", "first_value": "first", "last_value": "last",
-    "mean": "avg", "some": "bool_or", "std": "stddev_samp", "stddev": "stddev_samp", "variance": "var_samp",
+    "any": "bool_or", "any_value": "first", "array_agg": "collect_list", "curdate": "current_date",
+    "date_diff": "datediff", "dateadd": "date_add", "day": "dayofmonth", "every": "bool_and", "first_value": "first",
+    "last_value": "last", "mean": "avg", "now": "current_timestamp", "percentile_approx": "approx_percentile",
+    "pow": "power", "reduce": "aggregate", "signum": "sign", "some": "bool_or", "std": "stddev_samp",
+    "stddev": "stddev_samp", "variance": "var_samp",
 }  # fmt: skip
+_SUMS = (exp.Add, exp.Mul)
+INTEGERS = ("tinyint", "smallint", "int", "bigint")
+
+_OF_TRUTHS = {"bool_and": exp.Min, "bool_or": exp.Max}
+"""Aggregates that are others, as false is less than true."""
+
+_CASTS = ("bigint", "boolean", "date", "double", "float", "int", "smallint", "string", "timestamp", "tinyint")
+"""Functions that are casts to the type of their name."""
+
 _REPEATABLE = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Cast, exp.DataType, exp.Dot, exp.Paren, exp.Neg, exp.Interval),
     *(exp.Add, exp.Sub, exp.Mul, exp.Var, exp.DataTypeParam),
@@ -35,9 +47,16 @@ def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
 
 
 def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
-    for kind, rewrite in _REWRITES:
-        if isinstance(node, kind):
-            return _described(rewrite(node), node)
+    rewrite = _REWRITES.get(type(node))
+    if rewrite is not None:
+        made = _described(rewrite(node), node)
+        return _rewritten(made, type_of) if isinstance(made, exp.Cast) else made
+    if isinstance(node, exp.Case):
+        return _described(_coalesced(_searched(_case(node), type_of)), node)
+    if isinstance(node, _SUMS):
+        return _described(_without_neutral(node, type_of), node)
+    if isinstance(node, exp.DPipe):
+        return _described(_concat(node, type_of), node)
     if isinstance(node, (exp.Not, exp.Connector, exp.In)):
         return _described(truths.in_one_form(node, type_of), node)
     if isinstance(node, exp.Cast) and type(node) in (exp.Cast, exp.TryCast):
@@ -86,7 +105,7 @@ def _conditional(node: exp.Expr) -> exp.Expr:
     if node.args.get("false") is None:
         return node
     branch = exp.If(this=node.this, true=node.args["true"])
-    return _case(exp.Case(ifs=[branch], default=node.args["false"]))
+    return _coalesced(_case(exp.Case(ifs=[branch], default=node.args["false"])))
 
 
 def _case(node: exp.Expr) -> exp.Expr:
@@ -96,12 +115,100 @@ def _case(node: exp.Expr) -> exp.Expr:
     return exp.Case(**{part: value for part, value in node.args.items() if part != "default"})
 
 
+def _equality(node: exp.Expr) -> exp.Expr:
+    """`1 = 1` is true."""
+    sides = [each.unnest() for each in (node.this, node.expression)]
+    are_literals = all(isinstance(each, exp.Literal) for each in sides)
+    return exp.true() if are_literals and terms.key(sides[0]) == terms.key(sides[1]) else node
+
+
+def _now(node: exp.Expr) -> exp.Expr:
+    """`current_timestamp` without brackets."""
+    name = "current_date" if isinstance(node, exp.CurrentDate) else "current_timestamp"
+    return node if node.this else exp.Anonymous(this=name, expressions=[])
+
+
+def _named_struct(arguments: list[exp.Expr]) -> exp.Expr | None:
+    """`named_struct('x', a)` is `struct(a as x)`."""
+    names, values = arguments[::2], arguments[1::2]
+    if len(names) != len(values) or not all(isinstance(each, exp.Literal) and each.is_string for each in names):
+        return None
+    pairs = zip(names, values, strict=True)
+    fields = [exp.PropertyEQ(this=exp.Identifier(this=name.name), expression=value) for name, value in pairs]
+    return exp.Struct(expressions=fields)
+
+
+def _searched(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """`case a when b then c end` is `case when a = b then c end`."""
+    of = node.this
+    if of is None:
+        return node
+    branches = [
+        exp.If(this=in_one_form(exp.EQ(this=of, expression=each.this), type_of), true=each.args["true"])
+        for each in node.args["ifs"]
+    ]
+    made = exp.Case(ifs=[noted(each, type_of) for each in branches], default=node.args.get("default"))
+    return made
+
+
+def _coalesced(node: exp.Expr) -> exp.Expr:
+    """`case when a is null then b else a end` is `coalesce(a, b)`."""
+    branches, other = node.args["ifs"], node.args.get("default")
+    if len(branches) > 1 or other is None:
+        return node
+    condition, value = branches[0].this.unnest(), branches[0].args["true"]
+    if isinstance(condition, exp.Not):
+        condition, value, other = condition.this.unnest(), other, value
+    is_null = isinstance(condition, exp.Is) and isinstance(condition.expression, exp.Null)
+    if not (is_null and "atom" in condition.this.unnest().meta and terms.key(condition.this) == terms.key(other)):
+        return node
+    return exp.Coalesce(this=other, expressions=[value])
+
+
+def _without_neutral(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """`a + 0` and `a * 1` are `a`, for whole numbers of the same type; a fraction could be `-0.0`."""
+    neutral = "1" if isinstance(node, exp.Mul) else "0"
+    for value, other in ((node.this, node.expression), (node.expression, node.this)):
+        is_neutral = isinstance(other.unnest(), exp.Literal) and terms.key(other) == neutral
+        if is_neutral and type_of(value) in INTEGERS and type_of(node) == type_of(value):
+            return value  # type: ignore[no-any-return]
+    return node
+
+
+def _filter(node: exp.Expr) -> exp.Expr:
+    """An aggregate of the rows for which `true` holds is one of all."""
+    condition = node.expression.this.unnest()
+    return node.this if isinstance(condition, exp.Boolean) and condition.this else node
+
+
+def _concat(node: exp.DPipe, type_of: TypeOf) -> exp.Expr:
+    """`a || b || c` is `concat(a, b, c)`, if all of them are texts or become such."""
+    first = node.this.unnest()
+    inner = first.expressions if isinstance(first, exp.Concat) and type_of(first) == "string" else [node.this]
+    return exp.Concat(expressions=[*inner, node.expression], safe=True, coalesce=False)
+
+
 def _call(node: exp.Expr) -> exp.Expr:
     """A function by its first name; a window whose slide is its length slides by itself."""
     name, arguments = node.name.lower(), [*node.expressions]
+    if name == "named_struct":
+        return _named_struct(arguments) or node
+    if name == "zeroifnull" and len(arguments) == 1:
+        return exp.Coalesce(this=arguments[0], expressions=[exp.Literal.number(0)])
+    if name == "nvl2" and len(arguments) == 3:
+        denied = exp.Not(this=exp.Is(this=arguments[0], expression=exp.Null()))
+        return _conditional(exp.If(this=denied, true=arguments[1], false=arguments[2]))
+    if name in ("isnull", "isnotnull") and len(arguments) == 1:
+        found = exp.Is(this=arguments[0], expression=exp.Null())
+        return exp.Not(this=found) if name == "isnotnull" else found
+    if name in _CASTS and len(arguments) == 1:
+        return exp.Cast(this=arguments[0], to=exp.DataType.build(name, dialect="databricks"))
     if name == "window" and len(arguments) == 3 and _is_same_length(*arguments[1:]):
         return exp.Anonymous(this=node.this, expressions=arguments[:2])
-    return exp.Anonymous(this=_SYNONYMS[name], expressions=arguments) if name in _SYNONYMS else node
+    name = _SYNONYMS.get(name, name)
+    if name in _OF_TRUTHS and len(arguments) == 1:
+        return _OF_TRUTHS[name](this=arguments[0])
+    return exp.Anonymous(this=name, expressions=arguments) if name != node.name.lower() else node
 
 
 def _is_same_length(length: exp.Expr, slide: exp.Expr) -> bool:
@@ -158,14 +265,17 @@ def _renamed_part(node: exp.Expr, part: str, value: object, names: dict[str, str
     return value
 
 
-_REWRITES: tuple[tuple[type[exp.Expr], Callable[[exp.Expr], exp.Expr]], ...] = (
-    (exp.CountIf, _count_if),
-    (exp.Count, _count),
-    (exp.Between, _between),
-    (exp.If, _conditional),
-    (exp.Case, _case),
-    (exp.Lambda, _lambda),
-    (exp.WindowSpec, _frame),
-    (exp.Window, _window),
-    (exp.Anonymous, _call),
-)
+_REWRITES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
+    exp.CountIf: _count_if,
+    exp.Count: _count,
+    exp.EQ: _equality,
+    exp.CurrentDate: _now,
+    exp.CurrentTimestamp: _now,
+    exp.Between: _between,
+    exp.Filter: _filter,
+    exp.If: _conditional,
+    exp.Lambda: _lambda,
+    exp.WindowSpec: _frame,
+    exp.Window: _window,
+    exp.Anonymous: _call,
+}

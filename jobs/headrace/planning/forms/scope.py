@@ -13,6 +13,7 @@ from headrace.errors import HeadraceError, Place
 from headrace.planning.declared import Declared
 from headrace.planning.forms import durations, members, rewrites, terms, variables
 from headrace.planning.forms.durations import TypeOf
+from headrace.planning.forms.functions import AGGREGATES
 from headrace.planning.forms.steps import Step
 from headrace.planning.forms.terms import Atom, short
 from headrace.project.model import Input
@@ -56,7 +57,10 @@ class File:
 
 @dataclass(frozen=True)
 class Scope:
-    """CTEs, the tables of FROM with their columns, those of them that USING names, and those that the select names."""
+    """CTEs, the tables of FROM with their columns, those of them that USING names, and those that the select names.
+
+    A name that both have is the column of the table; in QUALIFY, outside its functions over many rows, that depends.
+    """
 
     file: File
     ctes: Mapping[str, tuple[exp.Expr, Scope]] = field(default_factory=dict)
@@ -64,6 +68,7 @@ class Scope:
     used: tuple[str, ...] = ()
     aliases: Mapping[str, exp.Expr] = field(default_factory=dict)
     outer: Scope | None = None
+    is_of_qualify: bool = False
 
     def unsupported(self, node: exp.Expr, what: str) -> NotUnderstood:
         """The error for a part of a text."""
@@ -85,7 +90,7 @@ class Resolver:
         """The expression over columns of steps; the argument is not changed."""
         if "resolved" in node.meta or "atom" in node.meta:
             return copied(node)
-        if isinstance(node, (exp.Star, exp.Column)) and node.is_star and not isinstance(node.parent, exp.Count):
+        if isinstance(node, (exp.Star, exp.Column)) and node.is_star and not _is_counted(node):
             raise scope.unsupported(node, "`*` as an argument")
         if not precedence.is_certain(node):
             raise scope.unsupported(node, "an operator in another one without brackets")
@@ -98,6 +103,10 @@ class Resolver:
             return self._inner_query(node, scope)
         if isinstance(node, exp.Func) and self._is_macro(node):
             return self._macro(node, scope)
+        if isinstance(node, exp.Any) and not isinstance(node.parent, (exp.Like, exp.ILike)):
+            node = exp.Anonymous(this="any", expressions=[node.this.unnest()])  # no `like any (...)`
+        if scope.is_of_qualify and _is_of_rows(node):
+            scope = replace(scope, is_of_qualify=False)
         if isinstance(node, _NAMING):
             node = _with_names(node, scope)
         made = with_children(placed(node, scope.file.statement), lambda child: self.resolve(child, scope))
@@ -112,19 +121,31 @@ class Resolver:
         first, *rest = (part for part in node.parts if isinstance(part, exp.Identifier))
         level: Scope | None = scope
         while level is not None:
+            is_alias = first.name.lower() in level.aliases and level is scope
             found = self._owned(first, rest, node, level)
             if found is not None:
+                if is_alias and scope.is_of_qualify:
+                    self._refuse_either(found, first, rest, scope)
                 return found
-            if first.name.lower() in level.aliases and level is scope:
-                others = {name: tree for name, tree in scope.aliases.items() if name != first.name.lower()}
-                made = self.resolve(scope.aliases[first.name.lower()], replace(scope, aliases=others))
-                return self._fields(made, rest)
+            if is_alias:
+                return self._aliased(first, rest, scope)
             level = level.outer
         if first.name.lower() in (*terms.WINDOWS, *_WITHOUT_BRACKETS):
             return self._fields(exp.Column(this=placed(first, scope.file.statement)), rest)
         if not rest and first.name.lower() in _UNITS:
             return exp.Var(this=first.name.lower())
         raise scope.unsupported(node, f"`{first.name}`, a name whose column is not certain,")
+
+    def _aliased(self, first: exp.Identifier, rest: list[exp.Identifier], scope: Scope) -> exp.Expr:
+        """What the select calls by a name."""
+        others = {name: tree for name, tree in scope.aliases.items() if name != first.name.lower()}
+        inner = replace(scope, aliases=others, is_of_qualify=False)
+        return self._fields(self.resolve(scope.aliases[first.name.lower()], inner), rest)
+
+    def _refuse_either(self, found: exp.Expr, first: exp.Identifier, rest: list[exp.Identifier], scope: Scope) -> None:
+        """Raise NotUnderstood where a name is not the same for the table and the select: Spark may take either."""
+        if terms.key(found) != terms.key(self._aliased(first, rest, scope)):
+            raise scope.unsupported(first, f"`{first.name}`, which could be two columns,")
 
     def _owned(
         self, first: exp.Identifier, rest: list[exp.Identifier], node: exp.Expr, level: Scope
@@ -184,6 +205,18 @@ class Resolver:
         return cast
 
 
+def alone(text: str, columns: Columns, declared: Declared, type_of: TypeOf) -> exp.Expr:
+    """An expression that stands by itself, over some columns."""
+    statement = certain(f"select {text}", "")
+    (tree,) = statement.tree.expressions
+    scope = Scope(File(statement), sources=(("", columns),))
+    return Resolver(declared, _no_query, type_of).resolve(tree, scope)
+
+
+def _no_query(tree: exp.Expr, scope: Scope) -> Rows:
+    raise scope.unsupported(tree, "a query in an expression")
+
+
 def parsed(text: str, path: str) -> Statement:
     """The text of a model or a macro as a tree, which must not be changed."""
     return dialect.parse_as_written(text, path)
@@ -218,10 +251,18 @@ def starred(node: exp.Expr, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
     star = node.this if isinstance(node, exp.Column) else node
     if star.args.get("replace") or star.args.get("rename"):
         raise scope.unsupported(node, "`* replace` or `* rename`")
-    without = {each.name.lower() for each in star.args.get("except_") or ()}
+    left_out = star.args.get("except_") or ()
+    if any(isinstance(each, exp.Column) and len(each.parts) > 1 for each in left_out):
+        raise scope.unsupported(node, "`* except` of a field")
+    without = {each.name.lower() for each in left_out}
     for name, tree in _columns_of(node, scope):
         if name not in without:
             yield written(tree, name), _resolved(copied(tree))
+
+
+def _is_counted(star: exp.Expr) -> bool:
+    """Whether it stands for no columns: `count(*)` counts all rows, `count(a.*)` those without nulls."""
+    return isinstance(star, exp.Star) and not any(star.args.values()) and isinstance(star.parent, exp.Count)
 
 
 def _columns_of(star: exp.Expr, scope: Scope) -> list[tuple[str, exp.Expr]]:
@@ -313,6 +354,12 @@ def _last_name(node: exp.Expr) -> str:
 
 def _field(name: str, value: exp.Expr) -> exp.Expr:
     return exp.PropertyEQ(this=exp.Identifier(this=name), expression=value)
+
+
+def _is_of_rows(node: exp.Expr) -> bool:
+    """Whether a function has many rows for its arguments, as a window or an aggregate has."""
+    is_named = isinstance(node, exp.Anonymous) and node.name.lower() in AGGREGATES
+    return is_named or isinstance(node, (exp.Window, exp.AggFunc))
 
 
 def _resolved(node: exp.Expr) -> exp.Expr:

@@ -243,7 +243,8 @@ def _key(node: exp.Expr) -> str:
     if node.meta.get("no_change"):
         return key(node.this)
     if isinstance(node, (exp.And, exp.Or)):
-        return f"{type(node).__name__}({', '.join(_in_one_order(node))})"
+        keys = [*_in_one_order(node)]
+        return keys[0] if len(keys) == 1 else f"{type(node).__name__}({', '.join(keys)})"
     if isinstance(node, exp.Interval):
         return f"Interval({node.meta.get('length') or _interval(node)})"
     if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
@@ -353,9 +354,13 @@ def _interval(node: exp.Interval) -> str:
 
 
 def _in_one_order(node: exp.Expr) -> Iterable[str]:
-    """The operands of AND or OR; one that may fail is asked only where those before it do not decide."""
+    """The operands of AND or OR; one that may fail is asked only where those before it do not decide.
+
+    `a and true` is `a`, and so is `a or false`; either way all of them are truth values.
+    """
     operands = [*_operands(node, type(node))]
-    keys = dict.fromkeys(map(key, operands))
+    neutral = key(exp.Boolean(this=isinstance(node, exp.And)))
+    keys = {each: None for each in map(key, operands) if each != neutral} or {neutral: None}
     return keys if any(map(may_fail, operands)) else sorted(keys)
 
 

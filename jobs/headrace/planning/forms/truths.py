@@ -35,6 +35,8 @@ def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
 def _denied(node: exp.Not, type_of: TypeOf) -> exp.Expr:
     """`not (a > b)` is `a <= b`, `not not a` is `a`, and `not (a and b)` is `not a or not b`."""
     inner = node.this.unnest()
+    if isinstance(inner, exp.Boolean):
+        return exp.Boolean(this=not inner.this)
     for kind, opposite in _DENIED:
         if type(inner) is kind:
             return noted(opposite(this=inner.this, expression=inner.expression), type_of)

@@ -87,9 +87,13 @@ class _Order:
         return found
 
     def _has_one_type(self, column: Atom) -> bool:
-        """Whether all branches give a column the same type; fields of structs may differ in case."""
-        types = {type_of(each, self._column) for each in column.made_of} - {"void"}
-        return len(types) == 1 and all(each is not None and "struct<" not in each for each in types)
+        """Whether all branches give a column the same type; fields of structs may differ in case.
+
+        One of them may also have any type, if all others have nulls.
+        """
+        found = [each for each in (type_of(each, self._column) for each in column.made_of) if each != "void"]
+        is_same = len({*found}) == 1 and all(each is not None and "struct<" not in each for each in found)
+        return is_same or len(found) == 1
 
     def _keeps(self, step: Step, arrivals: frozenset[str]) -> bool:
         """Whether the rows of a step do not depend on the order of those that it is made of."""
