@@ -466,6 +466,10 @@ UNIONS_UNCERTAIN = (
 )
 """Unions that are others at a closer look: in rows that are there twice, ties, types of columns, sums of fractions."""
 OTHERS = (
+    ("s and true", "s"),
+    ("s or false", "s"),
+    ("every(s)", "min(s)"),
+    ("any(s)", "max(s)"),
     ("'it''s'", "'it' 's'"),
     ("exists(a, I -> i > 1)", "exists(a, x -> i > 1)"),
     ("j <> 0 and i / j > 1", "i / j > 1 and j <> 0"),

@@ -29,7 +29,7 @@ _SUMS = (exp.Add, exp.Mul)
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 _OF_TRUTHS = {"bool_and": exp.Min, "bool_or": exp.Max}
-"""Aggregates that are others, as false is less than true."""
+"""Aggregates of truth values that are others, as false is less than true."""
 
 _CASTS = ("bigint", "boolean", "date", "double", "float", "int", "smallint", "string", "timestamp", "tinyint")
 """Functions that are casts to the type of their name."""
@@ -49,16 +49,19 @@ def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
 def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     rewrite = _REWRITES.get(type(node))
     if rewrite is not None:
-        made = _described(rewrite(node), node)
-        return _rewritten(made, type_of) if isinstance(made, exp.Cast) else made
+        return _described(rewrite(node), node)
     if isinstance(node, exp.Case):
         return _described(_coalesced(_searched(_case(node), type_of)), node)
     if isinstance(node, _SUMS):
         return _described(_without_neutral(node, type_of), node)
     if isinstance(node, exp.DPipe):
         return _described(_concat(node, type_of), node)
+    if isinstance(node, exp.Connector):
+        node.meta[terms.OF_TRUTHS] = type_of(node.this) == type_of(node.expression) == "boolean"
     if isinstance(node, (exp.Not, exp.Connector, exp.In)):
         return _described(truths.in_one_form(node, type_of), node)
+    if isinstance(node, exp.Anonymous):
+        return _described(_of_truths(_call(node), type_of), node)
     if isinstance(node, exp.Cast) and type(node) in (exp.Cast, exp.TryCast):
         node.meta[NO_CHANGE] = _changes_nothing(node, type_of)
     return node
@@ -206,9 +209,17 @@ def _call(node: exp.Expr) -> exp.Expr:
     if name == "window" and len(arguments) == 3 and _is_same_length(*arguments[1:]):
         return exp.Anonymous(this=node.this, expressions=arguments[:2])
     name = _SYNONYMS.get(name, name)
-    if name in _OF_TRUTHS and len(arguments) == 1:
-        return _OF_TRUTHS[name](this=arguments[0])
     return exp.Anonymous(this=name, expressions=arguments) if name != node.name.lower() else node
+
+
+def _of_truths(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """`bool_and(x)` is `min(x)` where `x` is a truth value; a text would be read as one."""
+    if isinstance(node, exp.Cast):
+        return _rewritten(node, type_of)
+    if not isinstance(node, exp.Anonymous) or node.name.lower() not in _OF_TRUTHS or len(node.expressions) != 1:
+        return node
+    (value,) = node.expressions
+    return _OF_TRUTHS[node.name.lower()](this=value) if type_of(value) == "boolean" else node
 
 
 def _is_same_length(length: exp.Expr, slide: exp.Expr) -> bool:
@@ -277,5 +288,4 @@ _REWRITES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.Lambda: _lambda,
     exp.WindowSpec: _frame,
     exp.Window: _window,
-    exp.Anonymous: _call,
 }

@@ -224,6 +224,10 @@ def short(text: str) -> str:
     return text if len(text) <= _LONG else f"{text[:60]}…{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
+OF_TRUTHS = "of_truths"
+"""Marks a connector whose operands surely are truth values: a text would be read as one."""
+
+
 def notes(node: exp.Expr) -> dict[str, Any]:
     """What is noted of a node and holds for a copy of it whose parts are others."""
     return {name: note for name, note in node.meta.items() if name not in _OF_ALL_BELOW}
@@ -243,8 +247,7 @@ def _key(node: exp.Expr) -> str:
     if node.meta.get("no_change"):
         return key(node.this)
     if isinstance(node, (exp.And, exp.Or)):
-        keys = [*_in_one_order(node)]
-        return keys[0] if len(keys) == 1 else f"{type(node).__name__}({', '.join(keys)})"
+        return _connected(node)
     if isinstance(node, exp.Interval):
         return f"Interval({node.meta.get('length') or _interval(node)})"
     if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
@@ -353,15 +356,26 @@ def _interval(node: exp.Interval) -> str:
     return f"{found.seconds} {sorted(found.units)}" if found else f"{_one(node.this)} {_one(node.args.get('unit'))}"
 
 
-def _in_one_order(node: exp.Expr) -> Iterable[str]:
-    """The operands of AND or OR; one that may fail is asked only where those before it do not decide.
+def _connected(node: exp.Expr) -> str:
+    """AND or OR with its operands; one that may fail is asked only where those before it do not decide.
 
-    `a and true` is `a`, and so is `a or false`; either way all of them are truth values.
+    `a and true` is `a`, and so is `a or false`, if `a` is surely a truth value.
     """
     operands = [*_operands(node, type(node))]
     neutral = key(exp.Boolean(this=isinstance(node, exp.And)))
-    keys = {each: None for each in map(key, operands) if each != neutral} or {neutral: None}
-    return keys if any(map(may_fail, operands)) else sorted(keys)
+    keys = [each for each in dict.fromkeys(map(key, operands)) if each != neutral] or [neutral]
+    if len(keys) == 1 and all(each.meta.get(OF_TRUTHS) for each in _connectors(node, type(node))):
+        return keys[0]
+    return f"{type(node).__name__}({', '.join(keys if any(map(may_fail, operands)) else sorted(keys))})"
+
+
+def _connectors(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
+    """A node of AND or OR, and those of the same kind that are its operands."""
+    node = node.unnest()
+    if isinstance(node, kind):
+        yield node
+        yield from _connectors(node.args["this"], kind)
+        yield from _connectors(node.args["expression"], kind)
 
 
 def _operands(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
