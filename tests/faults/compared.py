@@ -111,7 +111,7 @@ class Spans:
             counted, _ = found.spans.get(span, (0, 0))
             assert counted + late <= len(due[span]), f"{span}: {counted} and {late} late ones of {due[span]}"
         newest = max((record.timestamp for record in place.acked), default=0) + 1000 * passed
-        assert all(start + SPAN + DELAY <= newest for _, start in found.spans), f"open ones are told: {found.spans}"
+        assert all(start + SPAN + DELAY <= newest for _, start in found.spans), f"open ones came: {found.spans}"
         sent, stored = Counter(map(json.dumps, place.sent())), Counter(map(json.dumps, self._to_be_sent(place)))
         assert sent <= stored, f"sent {sent}, stored {stored}"
 

@@ -48,7 +48,7 @@ Then all tables and topics hold what plain Python makes of the records, once. On
 def write(part: Part, seen: Mapping[str, int], due: Iterable[str], runs: int, steps: int, seconds: float) -> None:
     """Put what has come up into the document that the environment names, if it names one; `seconds` are of a run.
 
-    Of fewer runs than there should be, what is due and has not come up is told; of as many, that is an error.
+    Of fewer runs than there should be, what is due and has not come up is reported; of as many, that is an error.
     """
     missing = {situation: 0 for situation in due if not seen.get(situation)}
     assert not missing or runs < RUNS // 4, f"{[*missing]} never came up: {seen}"

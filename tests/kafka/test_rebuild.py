@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from itertools import islice
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from headrace.running import log_readers
 from headrace.store.layout import Layout
 from headrace.store.maintenance import Maintenance, Policy
 from tests.kafka.events import load, sale
-from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
+from tests.kafka.oracle import MANUFACTURED, MINUTE_MS, ORDERS, SALES
 from tests.kafka.sales import sales, sent
 from tests.kafka.stage import Stage
 from tests.waiting import wait_for
@@ -76,6 +77,8 @@ def test_rebuild_needs_neither_kafka_nor_the_old_log(stage: Stage) -> None:
         stage.send(islice(coming, 100))
         stage.process_all()
         maintain(stage)
+    stage.send([sale("closing", 1)], timestamp=int(time.time() * 1000) + 3 * MINUTE_MS)
+    stage.process_all()
     assert not (Layout(stage.data_dir).landing("shipping") / "_delta_log" / f"{0:020}.json").exists()
     for topic in topics:
         stage.delete(topic)
@@ -85,4 +88,5 @@ def test_rebuild_needs_neither_kafka_nor_the_old_log(stage: Stage) -> None:
         assert filled.returncode == 0, filled.stderr
         for model in models:
             found = json.loads(stage.call("diff", model, "--json").stdout)
-            assert (found["same"], found["rows_beside"] > 0) == (True, True), found
+            may_be_empty = model == "silver.open_orders"
+            assert (found["same"], may_be_empty or found["rows_beside"] > 0) == (True, True), found

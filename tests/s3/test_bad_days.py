@@ -110,7 +110,7 @@ def test_runner_that_is_refused_for_longer_ends_and_says_so(day: Day) -> None:
 
 
 def test_all_of_it_was_processed_once(day: Day) -> None:
-    """By a runner that is told of objects only some seconds after they were written."""
+    """By a runner that sees objects only some seconds after they were written."""
     day.store.listed_for = LATE
     day.flow.close()
     closing = int(time.time() * 1000) + 3 * oracle.MINUTE_MS

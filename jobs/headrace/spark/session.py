@@ -78,7 +78,7 @@ _RUNTIME: Mapping[str, str] = {
     # Long IN lists stay lists: only those are compared with the minima and maxima of cached chunks.
     "spark.sql.optimizer.inSetConversionThreshold": "200",
     "spark.sql.files.openCostInBytes": "262144",
-    # Spark looks for files that it is told of, and has a task for each by default: a start reads those of 500 batches.
+    # To look at the files that it is to read, Spark has a task for each by default; a start reads those of 500 batches.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
     # Spark describes each execution for its pages, whether they are shown or not; this is the shortest.
     "spark.sql.ui.explainMode": "simple",
