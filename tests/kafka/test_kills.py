@@ -101,10 +101,10 @@ def test_kills_leave_the_newest_level_of_each_key_at_its_topic(stage: Stage, see
     assert stage.failures(*queries) == ()
     lines = [record.body for record in stage.acked if record.topic == "logs"]
     views = Counter(str(body["productId"]) for body in lines if body["logger_name"].endswith(".ViewProductEvent"))
-    told = stage.committed("counter_topic")
-    assert {record.key: record.value["count"] for record in told} == views
-    assert {*Counter((record.key, record.value["snapshotAt"]) for record in told).values()} == {1}
-    times = [record.value["snapshotAt"] for record in told]
+    sent = stage.committed("counter_topic")
+    assert {record.key: record.value["count"] for record in sent} == views
+    assert {*Counter((record.key, record.value["snapshotAt"]) for record in sent).values()} == {1}
+    times = [record.value["snapshotAt"] for record in sent]
     assert times == sorted(times) and len({*times}) > 1
     report.note_kills("snapshots that are published", kills, seed)
 

@@ -61,7 +61,9 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     if isinstance(node, (exp.Not, exp.Connector, exp.In)):
         return _described(truths.in_one_form(node, type_of), node)
     if isinstance(node, exp.Anonymous):
-        return _described(_of_truths(_call(node), type_of), node)
+        made = _call(node)
+        made = _rewritten(made, type_of) if isinstance(made, exp.Cast) else _of_truths(made, type_of)
+        return _described(made, node)
     if isinstance(node, exp.Cast) and type(node) in (exp.Cast, exp.TryCast):
         node.meta[NO_CHANGE] = _changes_nothing(node, type_of)
     return node
@@ -150,8 +152,7 @@ def _searched(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
         exp.If(this=in_one_form(exp.EQ(this=of, expression=each.this), type_of), true=each.args["true"])
         for each in node.args["ifs"]
     ]
-    made = exp.Case(ifs=[noted(each, type_of) for each in branches], default=node.args.get("default"))
-    return made
+    return exp.Case(ifs=[noted(each, type_of) for each in branches], default=node.args.get("default"))
 
 
 def _coalesced(node: exp.Expr) -> exp.Expr:
@@ -214,8 +215,6 @@ def _call(node: exp.Expr) -> exp.Expr:
 
 def _of_truths(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     """`bool_and(x)` is `min(x)` where `x` is a truth value; a text would be read as one."""
-    if isinstance(node, exp.Cast):
-        return _rewritten(node, type_of)
     if not isinstance(node, exp.Anonymous) or node.name.lower() not in _OF_TRUTHS or len(node.expressions) != 1:
         return node
     (value,) = node.expressions
