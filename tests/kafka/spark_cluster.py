@@ -28,7 +28,12 @@ COMPILER = " ".join(f'"{option}"' for option in (*JAVA_COMPILERS["quick"], "-XX:
 """For a run of a minute. Beside its first compiler alone, Java has room for 48 MB of code, which a run fills."""
 
 
-SUBMITTER = {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": HOST, "PYSPARK_PYTHON": sys.executable}
+SUBMITTER = {
+    "SPARK_HOME": str(HOME),
+    "SPARK_LOCAL_IP": HOST,
+    "PYSPARK_DRIVER_PYTHON": sys.executable,
+    "PYSPARK_PYTHON": "no-python-on-executors",
+}
 """The variables that spark-submit reads."""
 
 

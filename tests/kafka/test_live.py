@@ -15,6 +15,7 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from tests import duck
 from tests.kafka import oracle, outcome
 from tests.kafka.events import load, made, order, sale
 from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
@@ -129,7 +130,11 @@ def by_spark(table: Path, spark: SparkSession) -> list[Mapping[str, Any]]:
     return [row.asDict() for row in spark.read.format("delta").load(str(table)).collect()]
 
 
-@pytest.mark.parametrize("read", [by_deltalake, long(by_spark)])
+def by_duckdb(table: Path, spark: SparkSession) -> list[Mapping[str, Any]]:
+    return duck.rows(table)
+
+
+@pytest.mark.parametrize("read", [by_deltalake, by_duckdb, long(by_spark)])
 def test_other_tools_read_every_table_while_it_is_written(
     live: Runner, stage: Stage, read: Callable[[Path, SparkSession], list[Mapping[str, Any]]]
 ) -> None:

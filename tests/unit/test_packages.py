@@ -51,6 +51,19 @@ def test_jobs_need_nothing_but_public_pyspark() -> None:
     assert [found for path in sorted((SPARK / "jobs").rglob("*.py")) for found in reaches(path)] == []
 
 
+ON_EXECUTORS = frozenset(("parallelize", "udf", "pandas_udf", "mapInArrow", "mapInPandas", "foreachPartition"))
+"""Names by which PySpark runs Python on executors. `createDataFrame` does so for Python values, not for Arrow."""
+
+
+def test_executors_need_no_python() -> None:
+    found = set()
+    for path in [*SOURCES, *SPARK.rglob("*.py")]:
+        nodes = [*ast.walk(ast.parse(path.read_text("utf-8")))]
+        names = {getattr(node, "attr", getattr(node, "id", "")) for node in nodes}
+        found |= {(path.name, name) for name in names & {*ON_EXECUTORS, "createDataFrame"}}
+    assert found == {("arrow.py", "createDataFrame"), ("columns.py", "createDataFrame")}  # of Arrow, and of no values
+
+
 def test_java_is_in_that_package_only_and_short() -> None:
     sources = [*PACKAGE.rglob("*.java")]
     assert {path.parent for path in sources} <= {SPARK / "driver"}

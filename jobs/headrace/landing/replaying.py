@@ -21,7 +21,8 @@ from headrace.landing.classify import as_it_came, classify
 from headrace.project.model import LANDING_COLUMNS, Landing
 from headrace.reading.dead_letters import Chosen
 from headrace.reading.replays import LANDED_AGAIN, LAST, Rejected, last_of, replayed
-from headrace.spark.columns import landing_schema
+from headrace.spark.arrow import frame_of_values
+from headrace.spark.columns import columns_of, landing_schema
 from headrace.spark.implementations import materialize
 from headrace.spark.session import SMALL_BATCH_ROWS, child, tune
 from headrace.store.commits import Commit
@@ -32,6 +33,7 @@ AT_ONCE = 10_000
 """So many rows at most land again in one commit, which lists them."""
 
 _PLACE = ("landing_batch", "topic", "partition", "offset")
+_KINDS = {name: ddl for name, ddl in LANDING_COLUMNS if name in _PLACE}
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Replay:
         done = [row[:4] for row in replayed(self.table.path)]
         if not done:
             return rows
-        known = self.session.createDataFrame(done, "landing_batch long, topic string, partition int, offset long")
+        known = frame_of_values(self.session, done, columns_of(_KINDS))
         return rows.join(known, [*_PLACE], "left_anti")
 
     def _land_all(self, usable: DataFrame, newest: Commit) -> int:
@@ -100,8 +102,7 @@ class Replay:
 
 
 def _place(place: Rejected) -> Column:
-    kinds = dict(LANDING_COLUMNS)
-    return F.struct(*[lit(value).cast(kinds[name]).alias(name) for name, value in zip(_PLACE, place[:4], strict=True)])
+    return F.struct(*[lit(value).cast(_KINDS[name]).alias(name) for name, value in zip(_PLACE, place[:4], strict=True)])
 
 
 def marker_after(newest: Commit) -> dict[str, Any]:

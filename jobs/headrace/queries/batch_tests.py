@@ -16,6 +16,7 @@ from headrace.errors import HeadraceError
 from headrace.project.model import FAILED_COLUMNS, Model, Query
 from headrace.queries.datatests import FAILED, Lookup, as_json, counts, failing, marked, names, repeats
 from headrace.queries.refused_changes import TOO_LARGE, RefusedChanges
+from headrace.spark.arrow import frame_of_values
 from headrace.spark.columns import columns_of
 from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
@@ -83,7 +84,7 @@ class QueryTests:
         """The rows that failed in this batch and are to be stored; None if there are none."""
         frames = [rows for _, each in self._all for rows in each.set_aside]
         if self._errors:
-            frames.append(self._session.createDataFrame([*self._errors], _ERRORS))
+            frames.append(frame_of_values(self._session, self._errors, _ERRORS))
         if not frames:
             return None
         when = {"batch": lit(batch).cast("bigint"), "failed_at": lit(at).cast("timestamp")}

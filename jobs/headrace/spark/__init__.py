@@ -6,7 +6,7 @@ publishers.
 
 - The session: `session` makes it and its children; `jvm_lock` keeps a JVM that outlives its parent from writing;
   `parent` is the JVM of spark-submit.
-- A model's text as a frame: `binding`.
+- A model's text as a frame: `binding`; Python values and Arrow tables as frames: `arrow`.
 - Batches: `small_batches` is the interface, `driver/` and `jobs/` implement it, `mode` and `implementations` choose.
   What they compute is `materialized`.
 - Spark's error messages: `spark_errors`; which failures are transient: `failures`.

@@ -14,7 +14,9 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.functions import lit
+from pyspark.sql.types import LongType, StructField, StructType
 
+from headrace.spark.arrow import frame_of_values
 from headrace.spark.materialized import Materialized
 from headrace.spark.small_batches import SmallBatches
 from headrace.store.paths import spark_uri
@@ -34,7 +36,7 @@ _RECENT_BATCHES = 1_000
 _DRIVER_KEYS = 1_000_000
 """So many are in the driver at once when the index is made again from its table."""
 
-_COLUMNS = "h1 bigint, h2 bigint"
+_COLUMNS = StructType([StructField(name, LongType()) for name in ("h1", "h2")])
 
 _Hashed = tuple[int, int, bool]
 
@@ -203,6 +205,6 @@ class KeyIndex:
 
     def _all(self) -> DataFrame:
         session = self._batches.session
-        recent = session.createDataFrame([*self._recent], _COLUMNS)
+        recent = frame_of_values(session, self._recent, _COLUMNS)
         files = [spark_uri(file) for file in self._stored.files] if self._stored else []
         return recent.unionByName(session.read.schema(_COLUMNS).parquet(*files)) if files else recent

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from headrace.spark.arrow import as_frame, table_of
 from headrace.spark.columns import nullable
-from headrace.spark.jobs.arrow import ArrowRows, as_frame, collected, concatenated, table_of
+from headrace.spark.jobs.arrow import ArrowRows, collected, concatenated
 from headrace.spark.jobs.checkpoint import Checkpointed, checkpoint
 from headrace.spark.materialized import Materialized, Nothing, with_batch
 from headrace.spark.session import SMALL_BATCH_ROWS

@@ -18,6 +18,7 @@ from headrace.landing.classify import classify
 from headrace.landing.clocks import Clock, Reading, later, latest, micros, readings_as_json, source_key
 from headrace.landing.relations import bronze
 from headrace.project.model import LANDING_COLUMNS, TICK_TOPIC, Input, Landing, Macro, Project, Topic
+from headrace.spark.arrow import frame_of_values
 from headrace.spark.columns import columns_of, landing_schema, no_rows
 from headrace.spark.implementations import small_batches
 from headrace.spark.session import child
@@ -179,7 +180,7 @@ class LandingHistory:
 
 
 def _frame(session: SparkSession, rows: Sequence[Row]) -> DataFrame:
-    return session.createDataFrame([*rows], landing_schema())
+    return frame_of_values(session, rows, landing_schema())
 
 
 def _micros(moment: datetime) -> int:
