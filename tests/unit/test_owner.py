@@ -31,9 +31,7 @@ def test_store_is_of_the_project_that_ran_first(layout: Layout) -> None:
     owner.claim(layout, "shop")
     owner.claim(layout, "shop")
     for ask in (owner.refuse, owner.claim):
-        with pytest.raises(
-            EnvironmentFault, match=r"shop, and this one is mail: .*data_dir.*project\.json"
-        ):
+        with pytest.raises(EnvironmentFault, match=r"shop, and this one is mail: .*data_dir.*project\.json"):
             ask(layout, "mail")
     owner.refuse(layout, "shop")
 
