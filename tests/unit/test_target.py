@@ -125,12 +125,21 @@ def test_secrets_do_not_show_in_repr(conf):
         ("data_dir: /x/${HOME}", (1, 11, "bad-value")),
         ("data_dir: ~nobody/x", (1, 11, "bad-value")),
         ("data_dir: ''", (1, 11, "bad-value")),
+        ("data_dir: 100%20", (1, 11, "bad-value")),
+        ("data_dir: 'C:\\x'", (1, 11, "bad-value")),
+        ('data_dir: "a\\nb"', (1, 11, "bad-value")),
+        ("store: /x/a%2Fb", (1, 8, "bad-value")),
         ("vars:", (1, 1, "bad-value")),
         ("- a", (1, 1, "bad-value")),
     ],
 )
 def test_broken_target_has_findings(conf, text, expected):
     assert findings(conf, text) == [expected]
+
+
+def test_data_directory_may_have_any_other_letter(conf, tmp_path):
+    name = "it's #1 [x] {a} ä \U0001f600 *?&;,:=+~^|<>"
+    assert conf(f'data_dir: "{name}"').data_dir == tmp_path / name
 
 
 def test_embedded_that_is_misspelt_has_advice(conf):
