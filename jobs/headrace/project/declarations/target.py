@@ -286,8 +286,8 @@ def _store_findings(document: Document, file: FileShape) -> Iterator[Finding]:
 def _path_findings(document: Document, data_dir: Path, store: Path | ObjectPath | None) -> Iterator[Finding]:
     """Folders in which no table could be read; one may lie in a project whose own path is not fit."""
     for key, folder in (("data_dir", data_dir), ("store", store)):
-        if isinstance(folder, Path) and (message := shapes.path_fault(folder)):
-            yield Finding(document.value_place(key), "bad-value", f"`{key}`: {message}; choose another folder")
+        if isinstance(folder, Path) and (message := shapes.path_fault(str(folder))):
+            yield Finding(document.value_place(key), "bad-value", f"`{key}`: {message}")
 
 
 def _like_findings(document: Document, file: FileShape, data_dir: Path, other: Path | None) -> Iterator[Finding]:
