@@ -88,11 +88,11 @@ def describe(error: Exception) -> str | None:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Add the path to a write error: unlike an error on opening a file, it does not name one."""
+    """Add the path to a write error: unlike an error on opening a file, it names none, or the one that is copied."""
     try:
         yield
     except OSError as error:
-        if error.filename is None and error.errno in _NAMELESS:
+        if (error.filename is None or error.filename2 is not None) and error.errno in _NAMELESS:
             error.filename = str(path)
         raise
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,7 @@ from headrace.commands.edits import backups
 from headrace.commands.workspace import Workspace
 from headrace.environment import backup
 from headrace.errors import HeadraceError, UsageError
+from headrace.faults import describe
 from headrace.project.declarations.target import DATA_DIR_VARIABLE
 from headrace.store import durable, trees
 from headrace.store.layout import Layout
@@ -172,9 +177,65 @@ def test_restore_without_a_folder_needs_a_choice() -> None:
 def die(monkeypatch: pytest.MonkeyPatch, files: int) -> None:
     """Let the process die after some of the files of the first folder were copied."""
 
-    def copytree(folder: Path, to: Path) -> None:
-        for file in [file for file in sorted(folder.rglob("*")) if file.is_file()][:files]:
-            durable_write(to, str(file.relative_to(folder)), file.read_text())
-        raise Died
+    left, copied = iter(range(files)), shutil.copy2
 
-    monkeypatch.setattr(trees.shutil, "copytree", copytree)
+    def copy(file: Path, to: Path) -> None:
+        if next(left, None) is None:
+            raise Died
+        copied(file, to)
+
+    monkeypatch.setattr(trees.shutil, "copy2", copy)
+
+
+def test_backup_ends_at_the_first_file_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk is reported by its file, and not tried again with all others."""
+    layout, to, tried = Layout(tmp_path / "data"), tmp_path / "backup", list[Path]()
+    fill(layout.root)
+
+    def copy(file: Path, to: Path) -> None:
+        tried.append(to)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file), None, str(to))
+
+    monkeypatch.setattr(trees.shutil, "copy2", copy)
+    with pytest.raises(OSError) as failed:
+        taken(layout, to)
+    assert [str(each) for each in tried] == [failed.value.filename]
+    assert str(to) in str(describe(failed.value))
+
+
+@pytest.mark.parametrize("name", ["checkpoints/q/lost", "tables/gold/lost"])
+def test_backup_without_what_a_link_leads_to_is_none(tmp_path: Path, name: str) -> None:
+    layout, to = Layout(tmp_path / "data"), tmp_path / "backup"
+    fill(layout.root)
+    (tmp_path / "data" / name).symlink_to(tmp_path / "unmounted")
+    with pytest.raises(FileNotFoundError, match=name):
+        taken(layout, to)
+    with pytest.raises(UsageError, match="no whole backup"):
+        backup.manifest(to)
+
+
+def test_backup_holds_what_links_lead_to(tmp_path: Path) -> None:
+    layout, to = Layout(tmp_path / "data"), tmp_path / "backup"
+    fill(layout.root)
+    (tmp_path / "data" / "tables").rename(tmp_path / "elsewhere")
+    (tmp_path / "data" / "tables").symlink_to(tmp_path / "elsewhere")
+    assert taken(layout, to).tables == {"tables/gold/a": ("x", 1)}
+    assert not (to / "tables").is_symlink()
+
+
+def test_backup_is_its_owners_alone(tmp_path: Path) -> None:
+    layout, to = Layout(tmp_path / "data"), tmp_path / "backup"
+    fill(layout.root)
+    taken(layout, to)
+    assert stat.S_IMODE(to.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("name", ["tables/backup", "retired/monday", "checkpoints"])
+def test_backup_is_not_where_a_restore_removes_it(tmp_path: Path, name: str) -> None:
+    layout = Layout(tmp_path / "data")
+    fill(layout.root)
+    (tmp_path / "link").symlink_to(tmp_path / "data")
+    for to in (tmp_path / "data" / name / "x", tmp_path / "link" / name / "x"):
+        with pytest.raises(UsageError, match="in the data"):
+            taken(layout, to)
+        assert not to.exists()

@@ -39,6 +39,8 @@ def test_valid_project_has_no_findings(project_files):
         (OPEN, "join silver.open_orders on", "join silver.opn_orders as open_orders on", "17:15 unknown-table"),
         (ORDERS, "data.id", "data.idd", "4:13 unknown-column"),
         (ORDERS, "data.id", "dta.id", "4:8 unknown-column"),
+        (ORDERS, "data.id", "_metadata.file_path", "4:8 unknown-column"),
+        (READY, "item_count > ", "_Metadata.file_size > ", "9:7 unknown-column"),
         (OPEN, "sum(orders.item_count)", "sum(orders.item_cnt)", "13:20 unknown-column"),
         (OPEN, "open_orders.item_count, 0", "open_orders.items, 0", "14:32 unknown-column"),
         (READY, "item_count > ", "count > ", "9:7 unknown-column"),

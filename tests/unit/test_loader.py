@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,18 @@ def test_kind_of_a_model_must_be_declared(project_files):
 def test_file_that_is_no_text_is_a_finding(project_files):
     (project_files.root / READY).write_bytes(b"\xff\xfe")
     assert [finding for finding in project_files.findings() if READY in finding] == [f"{READY}:1:1 unreadable"]
+
+
+@pytest.mark.parametrize("kind", ["folder", "lost link", "loop", "pipe"])
+@pytest.mark.parametrize("name", [READY, "sql/gold/shipping/more.sql", "macros/more.sql", "sql/bronze/more.yml"])
+def test_what_looks_like_a_file_and_is_none_is_found(project_files, kind, name):
+    """A model that cannot be read must not be missing without a word, and whoever reads a pipe waits for ever."""
+    file = project_files.root / name
+    file.parent.mkdir(exist_ok=True)
+    file.unlink(missing_ok=True)
+    make = {"folder": file.mkdir, "pipe": lambda: os.mkfifo(file)}
+    make.get(kind, lambda: file.symlink_to({"loop": file.name}.get(kind, "nowhere")))()
+    assert [finding for finding in project_files.findings() if name in finding] == [f"{name}:1:1 unreadable"]
 
 
 def test_unknown_target_is_a_usage_error(project_files):

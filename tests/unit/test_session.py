@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -185,3 +187,15 @@ def test_end_of_the_jvm_is_told(code: int, words: str) -> None:
     process = SimpleNamespace(poll=lambda: code)
     spark = SimpleNamespace(sparkContext=SimpleNamespace(_gateway=SimpleNamespace(proc=process)))
     assert words in str(session.ended(cast(SparkSession, spark)))
+
+
+def test_options_of_the_jvm_stay_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The launcher splits them at blanks, and takes quotes and backslashes for its own."""
+    archive = '-XX:SharedArchiveFile=/it\'s a "home" of C:\\x/\u00e4 (1).jsa'
+    monkeypatch.setattr(session.classes.Archive, "options", lambda _: (archive,))
+    monkeypatch.setattr(session, "resolve", lambda name: ())
+    monkeypatch.setenv("HEADRACE_SPARK_LOG", "")
+    log = tmp_path / 'it\'s a "folder" #1' / "spark.log"
+    options = session._launch_confs(Target("local", tmp_path), log)["spark.driver.extraJavaOptions"]
+    assert shlex.split(options)[-1] == archive
+    assert "folder" not in options and os.environ["HEADRACE_SPARK_LOG"] == str(log)

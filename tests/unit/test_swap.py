@@ -10,6 +10,7 @@ import pytest
 
 from headrace.commands.workspace import Workspace
 from headrace.environment import swap
+from headrace.errors import UsageError
 from headrace.project.declarations.target import DATA_DIR_VARIABLE
 from headrace.store import lease, trees
 from headrace.store.layout import Layout
@@ -201,3 +202,16 @@ def _write(folder: Path, files: dict[str, str]) -> None:
 def _read(folder: Path, *inner: str) -> dict[str, str]:
     files = (file for name in inner for file in (folder / name).rglob("*") if file.is_file())
     return {file.relative_to(folder).as_posix(): file.read_text() for file in files}
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "tables/gold", "rebuild/q/tables/gold", "retired"])
+def test_folders_on_two_disks_are_refused_before_anything_moves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    store = Store(tmp_path)
+    (tmp_path / name).mkdir(exist_ok=True)
+    before = store.live
+    monkeypatch.setattr(swap, "_device", lambda folder: 2 if folder == tmp_path / name else 1)
+    with pytest.raises(UsageError, match=f"{tmp_path / name} is on another disk"):
+        store.swap()
+    assert (store.live, store.layout.swap.exists()) == (before, False)

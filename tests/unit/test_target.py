@@ -125,12 +125,31 @@ def test_secrets_do_not_show_in_repr(conf):
         ("data_dir: /x/${HOME}", (1, 11, "bad-value")),
         ("data_dir: ~nobody/x", (1, 11, "bad-value")),
         ("data_dir: ''", (1, 11, "bad-value")),
+        ("data_dir: 100%20", (1, 11, "bad-value")),
+        *((f"data_dir: 'a{letter}b'", (1, 11, "bad-value")) for letter in "[]{}*?"),
+        ("data_dir: 'C:\\x'", (1, 11, "bad-value")),
+        ('data_dir: "a\\nb"', (1, 11, "bad-value")),
+        ("store: /x/a%2Fb", (1, 8, "bad-value")),
         ("vars:", (1, 1, "bad-value")),
         ("- a", (1, 1, "bad-value")),
     ],
 )
 def test_broken_target_has_findings(conf, text, expected):
     assert findings(conf, text) == [expected]
+
+
+def test_project_may_be_where_no_table_can_be(tmp_path, monkeypatch):
+    (tmp_path / "50%" / "conf").mkdir(parents=True)
+    (tmp_path / "50%" / "conf" / "local.yml").write_text("kafka: {}\n")
+    with pytest.raises(InvalidProject, match=r"`data_dir`: .*50%.* name another folder"):
+        target.read(tmp_path / "50%", "local", {})
+    found = target.read(tmp_path / "50%", "local", {"HEADRACE_DATA_DIR": str(tmp_path)})
+    assert found.data_dir == tmp_path
+
+
+def test_data_directory_may_have_any_other_letter(conf, tmp_path):
+    name = "it's #1 (x) ä \U0001f600 &;,:=+~^|<>"
+    assert conf(f'data_dir: "{name}"').data_dir == tmp_path / name
 
 
 def test_embedded_that_is_misspelt_has_advice(conf):
@@ -140,10 +159,15 @@ def test_embedded_that_is_misspelt_has_advice(conf):
 
 @pytest.mark.parametrize(
     ("variable", "value"),
-    [("HEADRACE_DATA_DIR", "s3://b/x"), ("HEADRACE_KAFKA_BOOTSTRAP", "embeded"), ("HEADRACE_SMALL_BATCHES", "driven")],
+    [
+        ("HEADRACE_DATA_DIR", "s3://b/x"),
+        ("HEADRACE_DATA_DIR", "/x/a%20b"),
+        ("HEADRACE_KAFKA_BOOTSTRAP", "embeded"),
+        ("HEADRACE_SMALL_BATCHES", "driven"),
+    ],
 )
 def test_variable_that_cannot_be_used_is_named(conf, variable, value):
-    with pytest.raises(EnvironmentFault, match=f"{variable}: `{value}` is "):
+    with pytest.raises(EnvironmentFault, match=f"{variable}: `{value}` (is|has) "):
         conf("", **{variable: value})
 
 

@@ -164,3 +164,12 @@ def test_root_is_never_removed(root: StorePath, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(ObjectPath, "objects", lambda folder: pytest.fail(f"{folder} would have been emptied"))
     with pytest.raises(ValueError, match="is a root"):
         trees.remove(root)
+
+
+@pytest.mark.parametrize("target", ["elsewhere", "nowhere", "link", "/"])
+def test_of_a_link_only_the_link_goes(tmp_path: Path, target: str) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "file").write_text("somebody else's")
+    (tmp_path / "link").symlink_to(target)
+    trees.remove(tmp_path / "link")
+    assert [file.name for file in tmp_path.rglob("*")] == ["elsewhere", "file"]

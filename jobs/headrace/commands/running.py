@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from headrace.catalogue import artifacts
 from headrace.commands.edits import planning
 from headrace.commands.workspace import Workspace
-from headrace.environment import swap
+from headrace.environment import owner, swap
 from headrace.errors import ExitCode, HeadraceError
 from headrace.faults import naming
 from headrace.logs import Attempt, event_logger
@@ -123,6 +123,7 @@ def run_project(
     from headrace.spark import jvm_lock, session
 
     layout, began = project.target.layout, time.monotonic()
+    owner.claim(layout, project.name)
     with naming(layout.data_dir):
         artifacts.write(layout.artifacts, "manifest.json", artifacts.manifest(project))
     log("starting", project=project.name, target=project.target.name, kafka=project.target.kafka.bootstrap)

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headrace.environment import backup
+from headrace.environment import backup, owner
 from headrace.errors import EnvironmentFault, Locked
 from headrace.project import loader
 from headrace.project.loader import Survey
@@ -40,8 +40,12 @@ class Workspace:
 
     @property
     def layout(self) -> Layout:
-        """The data directory; an interrupted swap or reset is finished first, an interrupted restore is refused."""
+        """The data directory; an interrupted swap or reset is finished first.
+
+        One with an interrupted restore is refused, and so is that of another project.
+        """
         layout = self.declared.target.layout
+        owner.refuse(layout, self.declared.name)
         backup.refuse_half(layout)
         if layout.swap.is_file() or layout.reset.is_file():
             from headrace.environment import swap

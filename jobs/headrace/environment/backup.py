@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from headrace.errors import HeadraceError, UsageError
@@ -45,6 +46,7 @@ def take(layout: Layout, to: StorePath, names: tuple[str, str], sent: Mapping[st
 
     `names` are those of the project and its target, `sent` the records of its publishers.
     """
+    _refuse_inside(layout, to)
     if next(trees.files(to), None) is not None:
         raise UsageError(f"{to} is not empty; name a folder that is not there yet")
     for name in FOLDERS:
@@ -55,6 +57,18 @@ def take(layout: Layout, to: StorePath, names: tuple[str, str], sent: Mapping[st
     trees.sync(to)
     durable.write(to / _MANIFEST, json.dumps(asdict(made), indent=1))
     return made
+
+
+def _refuse_inside(layout: Layout, to: StorePath) -> None:
+    """Refuse a backup in what it is of: a restore would remove it."""
+    if any(_is_within(to, layout.root / name) for name in FOLDERS):
+        raise UsageError(f"{to} is in the data, and a restore removes what is there; name a folder elsewhere")
+
+
+def _is_within(path: StorePath, folder: StorePath) -> bool:
+    if isinstance(path, Path) and isinstance(folder, Path):
+        return path.resolve().is_relative_to(folder.resolve())
+    return f"{path}/".startswith(f"{folder}/")
 
 
 def manifest(folder: StorePath) -> Manifest:

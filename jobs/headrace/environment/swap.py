@@ -19,6 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from headrace.errors import UsageError
 from headrace.store import durable, json_files, trees
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
@@ -46,7 +47,12 @@ class Swap:
 def swap(
     layout: Layout, beside: StorePath, queries: Iterable[str], paths: Iterable[StorePath], days: float
 ) -> StorePath:
-    """Swap in the folders in `beside`, and return where the old ones are kept; the runner's lock must be held."""
+    """Swap in the folders in `beside`, and return where the old ones are kept; the runner's lock must be held.
+
+    UsageError where a folder is on another disk, so that it could not be moved.
+    """
+    paths = [*paths]
+    _refuse_other_disks(layout, beside, paths)
     now, names = datetime.now(timezone.utc), tuple(queries)
     places = {str(path.relative_to(layout.root)): _identity(_at(beside, path, layout)) for path in paths}
     for path, identity in places.items():
@@ -58,6 +64,22 @@ def swap(
     _write(layout.swap, Swap(names, folders[0], folders[1], until, places))
     finish(layout)
     return retired
+
+
+def _refuse_other_disks(layout: Layout, beside: StorePath, paths: Iterable[StorePath]) -> None:
+    """Refuse folders that no move reaches, before anything is written down: what is begun must be finished."""
+    moved = (each.parent for live in paths for each in (live, _at(beside, live, layout)))
+    for folder in (layout.retired, *moved):
+        if isinstance(folder, Path) and folder.is_dir() and _device(folder) != _device(layout.root):
+            raise UsageError(
+                f"{folder} is on another disk than {layout.root}, and a swap can move folders on one disk only; "
+                "stop the runner, and move all of them to one"
+            )
+
+
+def _device(folder: StorePath) -> int:
+    assert isinstance(folder, Path)
+    return folder.stat().st_dev
 
 
 def finish(layout: Layout) -> None:

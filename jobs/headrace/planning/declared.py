@@ -128,7 +128,7 @@ def write(
 ) -> None:
     """Record for some queries that they start with this declaration, and what was accepted for that."""
     content = declared.to_json()
-    name = hashlib.sha256(content).hexdigest()[:24]
+    name = hashlib.sha256(content).hexdigest()[:_DIGITS]
     file = layout.declared / f"{name}.json"
     if not file.is_file():
         durable.write(file, content.decode())
@@ -177,7 +177,7 @@ def _write_record(layout: Layout, query: str, record: Record) -> None:
 
 def _forget_unused(layout: Layout) -> None:
     used = {record.declared for record in recorded(layout).values()}
-    for file in layout.declared.glob("*.json"):
+    for file in layout.declared.glob("[0-9a-f]" * _DIGITS + ".json"):
         if file.stem not in used:
             file.unlink()
 
@@ -192,6 +192,7 @@ def _recordable(value: Any) -> Any:
 
 
 _NAME = "declared.json"
+_DIGITS = 24
 _UNCOMPARED = (
     "restore a backup with `headrace restore`, or remove it: edits since the query's last start are then not compared"
 )

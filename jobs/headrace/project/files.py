@@ -10,8 +10,11 @@ from headrace.errors import Finding, InvalidProject, Place
 
 def read_text(root: Path, path: str) -> str:
     """Return the text of a file; one that cannot be read is a finding."""
+    file = root / path
     try:
-        return (root / path).read_text(encoding="utf-8-sig")
+        if file.is_file() or not file.exists():  # whoever reads a pipe waits for ever
+            return file.read_text(encoding="utf-8-sig")
+        message = "this is no file; give it another name"
     except UnicodeDecodeError as error:
         message = f"byte {error.start} is not UTF-8; save the file as UTF-8"
     except OSError as error:
@@ -20,8 +23,11 @@ def read_text(root: Path, path: str) -> str:
 
 
 def find(root: Path, folders: Iterable[str], pattern: str) -> list[str]:
-    """List the files under some folders that match a glob pattern, in order, without hidden ones."""
-    found = {file.relative_to(root) for folder in folders for file in (root / folder).glob(pattern) if file.is_file()}
+    """List what matches a glob pattern under some folders, in order, without hidden ones.
+
+    Links that lead nowhere, and folders, are among them: `read_text` says so.
+    """
+    found = {file.relative_to(root) for folder in folders for file in (root / folder).glob(pattern)}
     return sorted(file.as_posix() for file in found if not any(part.startswith(".") for part in file.parts))
 
 

@@ -49,7 +49,8 @@ def note(layout: Layout, skip: Skip) -> None:
 def noted(layout: Layout, queries: Iterable[str]) -> Iterator[Skip]:
     """All batches of some queries that were skipped, in order."""
     for query in queries:
-        files = sorted(_folder(layout, query).glob("*.json"), key=lambda file: int(file.stem))
+        files = [file for file in _folder(layout, query).glob("*.json") if file.stem.isdecimal()]
+        files.sort(key=lambda file: int(file.stem))
         yield from (json_files.read(file, _skip, _FORGOTTEN) for file in files)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -15,6 +16,8 @@ from headrace.store.paths import StorePath
 from headrace.tables.positions import Position
 
 KEEP = 20
+
+_FILE = re.compile(r"(?P<batch>[0-9]+)(\.(?P<revision>[0-9]+))?\.json")
 
 _AGAIN = "remove it: its batch is planned again, or goes on with the inputs that it has committed"
 
@@ -115,8 +118,8 @@ class InputLog:
         self._files.add(at)
 
     def _listed(self) -> set[Recorded]:
-        names = (file.name.removesuffix(".json").split(".") for file in self._folder.glob("*.json"))
-        self._files = {(int(batch), int(*revision)) for batch, *revision in names}
+        found = (_FILE.fullmatch(file.name) for file in self._folder.glob("*.json"))
+        self._files = {(int(each["batch"]), int(each["revision"] or 0)) for each in found if each}
         return self._files
 
     def _newest_of(self, files: set[Recorded]) -> Inputs | None:

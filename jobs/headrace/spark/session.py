@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -335,16 +336,19 @@ def _jars_for_running_jvm(target: Target) -> str:
 def _launch_confs(target: Target, log_file: Path | None) -> dict[str, str]:
     confs = {"spark.master": target.spark_master or "local[2]"}
     jars = [str(jar) for jar in _jars(target)]
-    options, quoted = _JAVA_OPTIONS, JAVA_COMPILERS[target.compiler]
+    quoted = JAVA_COMPILERS[target.compiler]
     if log_file is not None:
-        settings = Path(__file__).with_name("log4j2.properties")
-        options += f" -Dlog4j2.configurationFile={settings} -Dheadrace.log={log_file}"
+        quoted += (f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",)
+        os.environ["HEADRACE_SPARK_LOG"] = str(log_file.absolute())  # the launcher takes some letters of a path apart
     if confs["spark.master"].startswith("local["):
         # First of all jars: in `spark.jars`, each of their classes would be looked for in Spark's 280 jars before.
         confs |= {**_LOCAL, "spark.driver.extraClassPath": os.pathsep.join(jars)}
         quoted += classes.SPARK.options()
     else:
         confs["spark.jars"] = ",".join(jars)
-    # The launcher splits them at blanks, unless they are quoted.
-    options += "".join(f' "{option}"' for option in quoted)
-    return {**confs, "spark.driver.extraJavaOptions": options}
+    return {**confs, "spark.driver.extraJavaOptions": " ".join((_JAVA_OPTIONS, *map(_quoted, quoted)))}
+
+
+def _quoted(option: str) -> str:
+    """An option as Spark's launcher takes it for one: it splits them at blanks, and ends quotes at the next one."""
+    return '"' + re.sub(r'(["\\])', r"\\\1", option) + '"'

@@ -22,6 +22,9 @@ MARKER = "headrace"
 UPKEEP = "upkeep"
 """In the marker of a commit: it changed files, but no rows."""
 
+OF_VERSION = "[0-9]" * 20 + ".*"
+"""Names of the files of a log that are about a version; others may lie beside them."""
+
 _USUAL_ROW_BYTES = 1_024
 """More than a row of some hundred bytes takes in a file."""
 

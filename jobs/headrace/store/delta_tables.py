@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import TornFile
 from headrace.store import durable
-from headrace.store.commits import actions_of, put_entry
+from headrace.store.commits import OF_VERSION, actions_of, put_entry
 from headrace.store.json_files import RESTORE
 from headrace.store.paths import ObjectPath, StorePath, reached
 
@@ -130,7 +130,7 @@ def create_checkpoint(path: StorePath) -> None:
 
 def _since_checkpoint(log: StorePath) -> Iterator[StorePath]:
     """The newest checkpoint of a log, and all that was committed from there on."""
-    files = [file for file in log.glob("[0-9]*") if file.name.endswith((".json", ".parquet"))]
+    files = [file for file in log.glob(OF_VERSION) if file.name.endswith((".json", ".parquet"))]
     newest = max((file.name[:20] for file in files if ".checkpoint." in file.name), default="")
     return (file for file in files if file.name[:20] >= newest)
 

@@ -88,6 +88,11 @@ class Layout:
         return self.root / "restore.json"
 
     @property
+    def owner(self) -> StorePath:
+        """The note of the project that writes here."""
+        return self.root / "project.json"
+
+    @property
     def checkpoints(self) -> StorePath:
         """The progress of every query."""
         return self.root / "checkpoints"

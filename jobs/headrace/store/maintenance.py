@@ -35,6 +35,7 @@ from deltalake import DeltaTable
 from headrace.store import durable, parquet, retention
 from headrace.store.commits import (
     MARKER,
+    OF_VERSION,
     UPKEEP,
     Commit,
     actions_of,
@@ -305,7 +306,7 @@ class Maintenance:
 
     def _trim(self, upto: int) -> int:
         """Remove the log before the newest checkpoint up to a version; the first version that is left."""
-        files = {file: _version(file) for file in (self.path / "_delta_log").glob("[0-9]*")}
+        files = {file: _version(file) for file in (self.path / "_delta_log").glob(OF_VERSION)}
         checkpoints = (version for file, version in files.items() if ".checkpoint" in file.name)
         horizon = max((version for version in checkpoints if version <= upto), default=-1)
         newest = max(files.values())

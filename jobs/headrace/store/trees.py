@@ -19,8 +19,9 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import TypeVar
 
+from headrace.faults import naming
 from headrace.store import durable
-from headrace.store.paths import ObjectPath, StorePath
+from headrace.store.paths import ObjectPath, StorePath, make_private
 
 _Item = TypeVar("_Item")
 _File = TypeVar("_File", bound=StorePath)
@@ -38,9 +39,13 @@ _REQUESTS = 16
 def remove(folder: StorePath) -> None:
     """Remove a folder with all that is in it; nothing happens where there is none.
 
-    Hadoop's markers of folders stay on S3, and that of the folder itself elsewhere; nothing is there for `is_dir`.
-    ValueError for the root of a file system or a bucket, which nobody means.
+    Of a link the link alone goes: what it leads to may be somebody else's. Hadoop's markers of folders stay on S3, and
+    that of the folder itself elsewhere; nothing is there for `is_dir`. ValueError for the root of a file system or a
+    bucket, which nobody means.
     """
+    if isinstance(folder, Path) and folder.is_symlink():
+        folder.unlink()
+        return
     if _is_root(folder):
         raise ValueError(f"{folder} is a root: all that is there would go")
     if isinstance(folder, Path):
@@ -65,10 +70,27 @@ def _is_root(folder: StorePath) -> bool:
 def copy(folder: StorePath, to: StorePath) -> None:
     """Copy all files below a folder, also to a folder of another store. What was copied stays if a file fails."""
     if isinstance(folder, Path) and isinstance(to, Path):
-        shutil.copytree(folder, to)
+        _copy_on_disk(folder, to)
         return
     for some in _stages(files(folder)):
         _at_once(lambda file: _copy(file, to / str(file.relative_to(folder))), some)
+
+
+def _copy_on_disk(folder: Path, to: Path) -> None:
+    """Copy what is below a folder, and what links there lead to, and end at the first file that fails.
+
+    `shutil.copytree` tries all others then, and its error is that of no file.
+    """
+    for above, _, names in os.walk(folder, onerror=_raise, followlinks=True):
+        place = to / Path(above).relative_to(folder)
+        make_private(place)
+        for name in names:
+            with naming(place / name):
+                shutil.copy2(Path(above, name), place / name)
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def files(folder: StorePath) -> Iterator[StorePath]:

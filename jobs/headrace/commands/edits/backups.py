@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 
 from headrace.commands.workspace import Workspace
-from headrace.environment import backup
+from headrace.environment import backup, owner
 from headrace.errors import ExitCode, InvalidProject, UsageError
 from headrace.project.model import Project
 from headrace.publishing import settling
@@ -39,6 +39,7 @@ def put_back(workspace: Workspace, source: str | None, replace: bool, choice: Ch
             "name the folder of a backup, or `--publish again` or `--publish skip` for data that are in place"
         )
     layout = workspace.declared.target.layout
+    owner.refuse(layout, workspace.declared.name)
     place = None if source is None else _place(workspace, source)
     if place is None:
         backup.refuse_half(layout)

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 from headrace.errors import Finding, InvalidProject, Place, did_you_mean
 from headrace.project.files import read_text
 from headrace.project.model import Field, Seed, Topic
 
-_TEXTS = ("string", "timestamp", "timestamp_ntz", "date")
+_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_CLOCK = "[T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?"
+_TEXTS = {"string": "(?s:.*)", "date": _DAY, "timestamp_ntz": f"{_DAY}({_CLOCK})?"}
+_TEXTS["timestamp"] = f"{_DAY}({_CLOCK}(Z|[+-](0[0-9]|1[0-8]):?[0-5][0-9])?)?"
+_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _NUMBER = r"-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]+)?"
-_TOKENS = {"boolean": "true|false", "tinyint": "-?[0-9]+", "smallint": "-?[0-9]+", "int": "-?[0-9]+"}
-_TOKENS |= {"bigint": "-?[0-9]+", "float": _NUMBER, "double": _NUMBER, "decimal": _NUMBER}
+_TOKENS = {"boolean": "true|false", **dict.fromkeys(_BITS, "-?(0|[1-9][0-9]*)")}
+_TOKENS |= dict.fromkeys(("float", "double", "decimal"), _NUMBER)
+_SHAPES = {name: re.compile(shape) for name, shape in (_TEXTS | _TOKENS).items()}
+_NESTED = {"array": list, "struct": dict, "map": dict}
 
 
 def read(root: Path, path: str, topic: Topic) -> tuple[Seed, ...]:
@@ -23,7 +33,7 @@ def read(root: Path, path: str, topic: Topic) -> tuple[Seed, ...]:
 
     The first column is the key of the record, and a field too if it is named as one. An empty cell is no field.
     """
-    lines = csv.reader(read_text(root, path).splitlines(), strict=True)
+    lines = csv.reader(io.StringIO(read_text(root, path), newline=""), strict=True)
     found, seeds = list[Finding](), list[Seed]()
     try:
         header = next(lines, [])
@@ -54,6 +64,8 @@ def _columns(topic: Topic) -> dict[str, Field]:
 
 def _header_findings(path: str, header: Sequence[str], columns: Mapping[str, Field], topic: Topic) -> Iterator[Finding]:
     place = Place(path, 1)
+    for name in sorted({name for name in header if header.count(name) > 1}):
+        yield Finding(place, "duplicate-column", f"there are two columns `{name}`")
     for name in header[0 if header[:1] != ["key"] else 1 :]:
         if name not in columns:
             message = f"`{name}` is no field of {topic.name}.{did_you_mean(name, columns)}"
@@ -87,11 +99,29 @@ def _value(topic: Topic, cells: Mapping[str, str], columns: Mapping[str, Field])
 
 def _token(kind: str, cell: str) -> str:
     """A cell as JSON; ValueError if it is none of its type. What is neither text nor number stands there as JSON."""
-    if kind in _TEXTS:
-        return json.dumps(cell, ensure_ascii=False)
-    pattern = _TOKENS.get(kind.split("(")[0])
-    if pattern is None:
-        json.loads(cell)
-    elif re.fullmatch(pattern, cell) is None:
+    name = kind.partition("(")[0].partition("<")[0]
+    shape = _SHAPES.get(name)
+    if shape is None:
+        if not isinstance(json.loads(cell, parse_constant=_no_json), _NESTED.get(name, object)):
+            raise ValueError(cell)
+        return cell
+    if shape.fullmatch(cell) is None or not _fits(name, kind, cell):
         raise ValueError(cell)
-    return cell
+    return json.dumps(cell, ensure_ascii=False) if name in _TEXTS else cell
+
+
+def _fits(name: str, kind: str, cell: str) -> bool:
+    """Whether a type holds a value that is written as its values are; ValueError for a day that no calendar has."""
+    if name in _BITS:
+        most = 1 << (_BITS[name] - 1)
+        return -most <= int(cell) < most
+    if name == "decimal":
+        (precision, scale), number = map(int, re.findall(r"\d+", kind)), Decimal(cell)
+        return not number or number.adjusted() < precision - scale
+    if name in ("float", "double"):
+        return math.isfinite(float(cell))
+    return name not in _TEXTS or name == "string" or bool(date.fromisoformat(cell[:10]))
+
+
+def _no_json(name: str) -> None:
+    raise ValueError(name)

@@ -101,6 +101,14 @@ def folder_fault(text: str) -> str | None:
         return f"`{text}` is no path; this is a folder of a file system; an object store is named in `store`"
     if re.search(r"\$[a-zA-Z_{]", text) or re.match("~[^/]", text):
         return f"`{text}`: no shell reads this; write `~/...`, or `env:NAME` for a variable that holds the whole path"
+    return path_fault(text)
+
+
+def path_fault(folder: str) -> str | None:
+    """Return why tables cannot be read in a folder of this path, if they cannot."""
+    if found := re.search(r"[%\\\[\]{}*?\x00-\x1f\x7f]", folder):
+        what = "which Spark or Delta take for a pattern or for another letter"
+        return f"`{folder}` has {found[0]!r} in it, {what}; name another folder"
     return None
 
 

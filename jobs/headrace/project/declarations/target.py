@@ -159,6 +159,7 @@ def _read(root: Path, name: str, environ: Mapping[str, str], references: dict[st
     if other and store is not None and (environ.get(STORE_VARIABLE) or "store" not in (own.value or {})):
         store = _beside(store, name)  # what is there itself is the other's
     found = [
+        *_path_findings(document, data_dir, store),
         *_like_findings(own, file, data_dir, broker_of),
         *_option_findings(document, file),
         *_store_findings(document, file),
@@ -280,6 +281,13 @@ def _store_findings(document: Document, file: FileShape) -> Iterator[Finding]:
             hadoop.place_of(url, options)
         except EnvironmentFault as fault:
             yield Finding(document.value_place("store", "url"), "bad-value", f"`store`: {fault}")
+
+
+def _path_findings(document: Document, data_dir: Path, store: Path | ObjectPath | None) -> Iterator[Finding]:
+    """Folders in which no table could be read; one may lie in a project whose own path is not fit."""
+    for key, folder in (("data_dir", data_dir), ("store", store)):
+        if isinstance(folder, Path) and (message := shapes.path_fault(str(folder))):
+            yield Finding(document.value_place(key), "bad-value", f"`{key}`: {message}")
 
 
 def _like_findings(document: Document, file: FileShape, data_dir: Path, other: Path | None) -> Iterator[Finding]:

@@ -14,7 +14,10 @@ from headrace.project.sql.selects import find_all
 Columns = tuple[str, ...] | None
 
 LAYERS = frozenset({"bronze", "silver", "gold"})
-_IMPLICIT = ("window", "session_window", "_metadata")
+_IMPLICIT = ("window", "session_window")
+_OF_FILES = "_metadata"
+"""A column that Spark adds where it reads files itself; which files a table has changes with each compaction."""
+
 _FUNCTIONS = ("current_timestamp", "current_date", "current_time", "localtimestamp")
 _UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")
 FREE_NAMES = frozenset((*_IMPLICIT, *_FUNCTIONS, *_UNITS))
@@ -183,7 +186,8 @@ def _miss(parts: list[exp.Identifier], relations: list[Relation], aliases: tuple
     column, *fields = parts
     known = [*aliases]
     for relation in relations:
-        if relation.columns is None or (relation.bookkeeping and column.name.startswith("_")):
+        is_kept = relation.bookkeeping and column.name.startswith("_") and column.name.lower() != _OF_FILES
+        if relation.columns is None or is_kept:
             return None
         known.extend(relation.columns)
     if column.name.lower() not in map(str.lower, known):
