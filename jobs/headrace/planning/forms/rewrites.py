@@ -13,6 +13,7 @@ from sqlglot.optimizer.simplify import Simplifier
 from headrace.planning.forms import terms, truths
 from headrace.planning.forms.durations import TypeOf
 from headrace.planning.forms.functions import noted
+from headrace.planning.forms.types import CERTAIN
 
 NO_CHANGE = "no_change"
 """Marks a cast to the type that a value has anyway."""
@@ -36,7 +37,9 @@ _CASTS = ("bigint", "boolean", "date", "double", "float", "int", "smallint", "st
 
 _REPEATABLE = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Cast, exp.DataType, exp.Dot, exp.Paren, exp.Neg, exp.Interval),
-    *(exp.Add, exp.Sub, exp.Mul, exp.Var, exp.DataTypeParam),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Var, exp.DataTypeParam, exp.Boolean, exp.Null, exp.And, exp.Or, exp.Not, exp.Is),
+    *(exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Like, exp.Case, exp.If),
+    *(exp.Coalesce, exp.Upper, exp.Lower, exp.Concat, exp.Substring, exp.Length, exp.ArraySize),
 )
 """What has the same value when it is computed twice, and a type that is certain if those of its parts are."""
 
@@ -103,7 +106,10 @@ def _changes_nothing(cast: exp.Cast, type_of: TypeOf) -> bool:
 
 
 def _is_repeatable(tree: exp.Expr) -> bool:
-    return "atom" in tree.meta or (isinstance(tree, _REPEATABLE) and all(map(_is_repeatable, tree.iter_expressions())))
+    if "atom" in tree.meta:
+        return True
+    is_certain = isinstance(tree, exp.Anonymous) and tree.name.lower() in CERTAIN
+    return (is_certain or isinstance(tree, _REPEATABLE)) and all(map(_is_repeatable, tree.iter_expressions()))
 
 
 def _count(node: exp.Expr) -> exp.Expr:
