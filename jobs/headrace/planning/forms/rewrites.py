@@ -37,11 +37,9 @@ _CASTS = ("bigint", "boolean", "date", "double", "float", "int", "smallint", "st
 
 _REPEATABLE = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Cast, exp.DataType, exp.Dot, exp.Paren, exp.Neg, exp.Interval),
-    *(exp.Add, exp.Sub, exp.Mul, exp.Var, exp.DataTypeParam, exp.Boolean, exp.Null, exp.And, exp.Or, exp.Not, exp.Is),
-    *(exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Like, exp.Case, exp.If),
-    *(exp.Coalesce, exp.Upper, exp.Lower, exp.Concat, exp.Substring, exp.Length, exp.ArraySize),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Var, exp.DataTypeParam, exp.Upper, exp.Lower, exp.Coalesce),
 )
-"""What has the same value when it is computed twice, and a type that is certain if those of its parts are."""
+"""What has the same value when it is computed twice."""
 
 
 def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
@@ -102,7 +100,7 @@ def _described(made: exp.Expr, node: exp.Expr) -> exp.Expr:
 def _changes_nothing(cast: exp.Cast, type_of: TypeOf) -> bool:
     """A cast to the very type; fields of a struct could get other names, so only simple types count."""
     to = type_of(cast)
-    return to is not None and "<" not in to and _is_repeatable(cast.this) and type_of(cast.this) == to
+    return to is not None and "<" not in to and type_of(cast.this) == to
 
 
 def _is_repeatable(tree: exp.Expr) -> bool:
@@ -113,9 +111,16 @@ def _is_repeatable(tree: exp.Expr) -> bool:
 
 
 def _count(node: exp.Expr) -> exp.Expr:
-    """`count(1)` is `count(*)`."""
-    is_constant = isinstance(node.this, exp.Literal) and not node.expressions
-    return exp.Count(**{**node.args, "this": exp.Star()}) if is_constant else node
+    """`count(1)` is `count(*)`, and `count(case when x then 1 end)` is `count_if(x)`."""
+    counted = node.this.unnest()
+    if node.expressions:
+        return node
+    if isinstance(counted, exp.Literal):
+        return exp.Count(**{**node.args, "this": exp.Star()})
+    branches = counted.args["ifs"] if isinstance(counted, exp.Case) and not counted.args.get("default") else []
+    if len(branches) != 1 or not isinstance(branches[0].args["true"].unnest(), exp.Literal):
+        return node
+    return _count_if(exp.CountIf(this=branches[0].this))
 
 
 def _count_if(node: exp.Expr) -> exp.Expr:
