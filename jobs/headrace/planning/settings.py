@@ -404,9 +404,13 @@ def _rule_columns(model: Model, rule: str) -> Iterator[str]:
 
 
 def deciding_columns(old: Model, new: Model) -> frozenset[str]:
-    """The columns by which it is decided which rows there are, and which of them end a key for those who read them."""
+    """The columns by which it is decided which rows there are, and which of them end a key for those who read them.
+
+    Of several rows of one key, their arrival decides which is the first, or the current one, and when a version begins.
+    """
     rules = (rule_columns(old, new, rule) for rule in ("close_when", "delete_when", "tests"))
     keys = {name.lower() for model in (old, new) for name in (*model.once_per, *model.unique_key)}
+    keys |= {"_arrival"} if keys or any(map(sets_repeats_aside, (old, new))) else set()
     sent = {name for model in (old, new) for text in _tombstones(model) for name in _named(text, model)}
     return frozenset(keys | sent).union(*rules)
 

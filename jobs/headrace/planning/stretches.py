@@ -18,8 +18,12 @@ from headrace.project.sql.dialect import Statement
 _NAMES = Parser.TABLE_ALIAS_TOKENS - {TokenType.NULL, TokenType.TRUE, TokenType.FALSE}
 """What may be a name, also words that are keywords elsewhere, such as `date`."""
 
-_BEFORE, _AFTER = (TokenType.L_PAREN, TokenType.COMMA), (TokenType.R_PAREN, TokenType.COMMA)
-"""What stands around an argument that is only a name."""
+_BEFORE = (TokenType.L_PAREN, TokenType.COMMA, TokenType.SELECT, TokenType.DISTINCT, TokenType.LT)
+_AFTER = (None, TokenType.R_PAREN, TokenType.COMMA, TokenType.FROM, *Parser.TYPE_TOKENS)
+"""What stands around a column or an argument that is only a name, or before and after the name of a field in a type."""
+
+_ENDING = (TokenType.END, TokenType.ASC, TokenType.DESC, TokenType.FIRST, TokenType.ROW, TokenType.ALL)
+"""Keywords that may stand behind an expression, where other words are the name that it gets without AS."""
 
 _BEFORE_NAMES = (TokenType.ALIAS, TokenType.DOT, TokenType.COLON)
 """What is followed by a name; `:` also is what follows the name of a field in a type."""
@@ -109,9 +113,9 @@ def _is_name(before: Token | None, token: Token, after: Token | None) -> bool:
     behind, ahead = (each.token_type if each else None for each in (before, after))
     if token.token_type is TokenType.VAR:
         return ahead is not TokenType.L_PAREN
-    is_alone = behind in _BEFORE and ahead in _AFTER
+    is_alone = behind in _BEFORE or token.token_type not in _ENDING
     is_named = behind in _BEFORE_NAMES or ahead is TokenType.COLON  # where any keyword may be one
-    return is_named or (token.token_type in _NAMES and is_alone)
+    return is_named or (token.token_type in _NAMES and is_alone and ahead in _AFTER)
 
 
 def _stretches(old: Statement, new: Statement) -> Iterator[Stretch]:

@@ -107,7 +107,7 @@ class _Lowering:
         self._sorts = sorts
         self._numbers = numbers
         types = of_atoms(column_type)
-        self._resolver = Resolver(declared, self._query, lambda tree: type_of(tree, types))
+        self._resolver = Resolver(declared, self._query, lambda tree: type_of(tree, types), model.run == "streaming")
         self._counts: dict[str, int] = {}
         self._clauses: set[Place | None] = set()
         self._scans = 0

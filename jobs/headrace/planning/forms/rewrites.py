@@ -13,6 +13,7 @@ from sqlglot.optimizer.simplify import Simplifier
 from headrace.planning.forms import terms, truths
 from headrace.planning.forms.durations import TypeOf
 from headrace.planning.forms.functions import noted
+from headrace.planning.forms.types import CERTAIN
 
 NO_CHANGE = "no_change"
 """Marks a cast to the type that a value has anyway."""
@@ -36,9 +37,9 @@ _CASTS = ("bigint", "boolean", "date", "double", "float", "int", "smallint", "st
 
 _REPEATABLE = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Cast, exp.DataType, exp.Dot, exp.Paren, exp.Neg, exp.Interval),
-    *(exp.Add, exp.Sub, exp.Mul, exp.Var, exp.DataTypeParam),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Var, exp.DataTypeParam, exp.Upper, exp.Lower, exp.Coalesce),
 )
-"""What has the same value when it is computed twice, and a type that is certain if those of its parts are."""
+"""What has the same value when it is computed twice."""
 
 
 def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
@@ -46,14 +47,35 @@ def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     return noted(_rewritten(node, type_of), type_of)
 
 
+def coalesced(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """`case when a is null then b else a end` is `coalesce(a, b)` for all that do not ask whether it can be null.
+
+    Of a struct, the fields of the one would have the names of those of `b`, and of the other those of `a`.
+    """
+    branches, other = node.args.get("ifs", []), node.args.get("default")
+    if not isinstance(node, exp.Case) or len(branches) > 1 or other is None:
+        return node
+    condition, value = branches[0].this.unnest(), branches[0].args["true"]
+    if isinstance(condition, exp.Not):
+        condition, value, other = condition.this.unnest(), other, value
+    is_null = isinstance(condition, exp.Is) and isinstance(condition.expression, exp.Null)
+    if not (is_null and "atom" in condition.this.unnest().meta and terms.key(condition.this) == terms.key(other)):
+        return node
+    if "<" in (type_of(other) or "<"):
+        return node
+    return noted(_described(exp.Coalesce(this=other, expressions=[value]), node), type_of)
+
+
 def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     rewrite = _REWRITES.get(type(node))
     if rewrite is not None:
         return _described(rewrite(node), node)
     if isinstance(node, exp.Case):
-        return _described(_coalesced(_searched(_case(node), type_of)), node)
+        return _described(_searched(_case(node), type_of), node)
     if isinstance(node, _SUMS):
         return _described(_without_neutral(node, type_of), node)
+    if isinstance(node, exp.EQ):
+        return _described(_equality(node, type_of), node)
     if isinstance(node, exp.DPipe):
         return _described(_concat(node, type_of), node)
     if isinstance(node, exp.Connector):
@@ -62,7 +84,7 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
         return _described(truths.in_one_form(node, type_of), node)
     if isinstance(node, exp.Anonymous):
         made = _call(node)
-        made = _rewritten(made, type_of) if isinstance(made, exp.Cast) else _of_truths(made, type_of)
+        made = _rewritten(made, type_of) if isinstance(made, (exp.Cast, exp.Case)) else _of_truths(made, type_of)
         return _described(made, node)
     if isinstance(node, exp.Cast) and type(node) in (exp.Cast, exp.TryCast):
         node.meta[NO_CHANGE] = _changes_nothing(node, type_of)
@@ -78,17 +100,27 @@ def _described(made: exp.Expr, node: exp.Expr) -> exp.Expr:
 def _changes_nothing(cast: exp.Cast, type_of: TypeOf) -> bool:
     """A cast to the very type; fields of a struct could get other names, so only simple types count."""
     to = type_of(cast)
-    return to is not None and "<" not in to and _is_repeatable(cast.this) and type_of(cast.this) == to
+    return to is not None and "<" not in to and type_of(cast.this) == to
 
 
 def _is_repeatable(tree: exp.Expr) -> bool:
-    return "atom" in tree.meta or (isinstance(tree, _REPEATABLE) and all(map(_is_repeatable, tree.iter_expressions())))
+    if "atom" in tree.meta:
+        return True
+    is_certain = isinstance(tree, exp.Anonymous) and tree.name.lower() in CERTAIN
+    return (is_certain or isinstance(tree, _REPEATABLE)) and all(map(_is_repeatable, tree.iter_expressions()))
 
 
 def _count(node: exp.Expr) -> exp.Expr:
-    """`count(1)` is `count(*)`."""
-    is_constant = isinstance(node.this, exp.Literal) and not node.expressions
-    return exp.Count(**{**node.args, "this": exp.Star()}) if is_constant else node
+    """`count(1)` is `count(*)`, and `count(case when x then 1 end)` is `count_if(x)`."""
+    counted = node.this.unnest()
+    if node.expressions:
+        return node
+    if isinstance(counted, exp.Literal):
+        return exp.Count(**{**node.args, "this": exp.Star()})
+    branches = counted.args["ifs"] if isinstance(counted, exp.Case) and not counted.args.get("default") else []
+    if len(branches) != 1 or not isinstance(branches[0].args["true"].unnest(), exp.Literal):
+        return node
+    return _count_if(exp.CountIf(this=branches[0].this))
 
 
 def _count_if(node: exp.Expr) -> exp.Expr:
@@ -110,7 +142,7 @@ def _conditional(node: exp.Expr) -> exp.Expr:
     if node.args.get("false") is None:
         return node
     branch = exp.If(this=node.this, true=node.args["true"])
-    return _coalesced(_case(exp.Case(ifs=[branch], default=node.args["false"])))
+    return _case(exp.Case(ifs=[branch], default=node.args["false"]))
 
 
 def _case(node: exp.Expr) -> exp.Expr:
@@ -120,11 +152,15 @@ def _case(node: exp.Expr) -> exp.Expr:
     return exp.Case(**{part: value for part, value in node.args.items() if part != "default"})
 
 
-def _equality(node: exp.Expr) -> exp.Expr:
-    """`1 = 1` is true."""
+def _equality(node: exp.EQ, type_of: TypeOf) -> exp.Expr:
+    """`1 = 1` is true, and `b = true` is `b`."""
     sides = [each.unnest() for each in (node.this, node.expression)]
-    are_literals = all(isinstance(each, exp.Literal) for each in sides)
-    return exp.true() if are_literals and terms.key(sides[0]) == terms.key(sides[1]) else node
+    if all(isinstance(each, exp.Literal) for each in sides) and terms.key(sides[0]) == terms.key(sides[1]):
+        return exp.true()
+    for value, other in (sides, sides[::-1]):
+        if isinstance(other, exp.Boolean) and type_of(value) == "boolean":
+            return value if other.this else _rewritten(exp.Not(this=value), type_of)
+    return node
 
 
 def _now(node: exp.Expr) -> exp.Expr:
@@ -153,20 +189,6 @@ def _searched(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
         for each in node.args["ifs"]
     ]
     return exp.Case(ifs=[noted(each, type_of) for each in branches], default=node.args.get("default"))
-
-
-def _coalesced(node: exp.Expr) -> exp.Expr:
-    """`case when a is null then b else a end` is `coalesce(a, b)`."""
-    branches, other = node.args["ifs"], node.args.get("default")
-    if len(branches) > 1 or other is None:
-        return node
-    condition, value = branches[0].this.unnest(), branches[0].args["true"]
-    if isinstance(condition, exp.Not):
-        condition, value, other = condition.this.unnest(), other, value
-    is_null = isinstance(condition, exp.Is) and isinstance(condition.expression, exp.Null)
-    if not (is_null and "atom" in condition.this.unnest().meta and terms.key(condition.this) == terms.key(other)):
-        return node
-    return exp.Coalesce(this=other, expressions=[value])
 
 
 def _without_neutral(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
@@ -227,7 +249,13 @@ def _is_same_length(length: exp.Expr, slide: exp.Expr) -> bool:
 
 
 def _window(node: exp.Expr) -> exp.Expr:
-    """A window without the frame that it has anyway: up to the current row if it has an order, else the whole."""
+    """A window whose keys are in no order, without the frame that it has anyway."""
+    keys = {terms.key(each): each for each in node.args.get("partition_by") or ()}
+    return _without_usual_frame(exp.Window(**{**node.args, "partition_by": [keys[each] for each in sorted(keys)]}))
+
+
+def _without_usual_frame(node: exp.Window) -> exp.Window:
+    """A window with an order goes up to the current row, any other is the whole."""
     whole = {"kind": "rows", **_UNBOUNDED, "end": "unbounded", "end_side": "following"}
     usual = {"kind": "range", **_UNBOUNDED, "end": "current row"} if node.args.get("order") else whole
     spec = node.args.get("spec")
@@ -257,7 +285,7 @@ def _lambda(node: exp.Expr) -> exp.Expr:
 
 def _renamed(node: exp.Expr, names: dict[str, str]) -> exp.Expr:
     """An expression with other arguments; fields and aliases that have their names are none."""
-    if "atom" in node.meta:
+    if "atom" in node.meta or isinstance(node, exp.DataType):
         return node
     if isinstance(node, exp.Identifier):
         return exp.Identifier(this=names.get(node.name.lower(), node.name), quoted=node.args.get("quoted"))
@@ -278,7 +306,6 @@ def _renamed_part(node: exp.Expr, part: str, value: object, names: dict[str, str
 _REWRITES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.CountIf: _count_if,
     exp.Count: _count,
-    exp.EQ: _equality,
     exp.CurrentDate: _now,
     exp.CurrentTimestamp: _now,
     exp.Between: _between,

@@ -79,12 +79,20 @@ class Resolver:
     """Replaces names by what they stand for.
 
     `query` returns the rows of a query inside an expression, `type_of` the type of what is resolved, if it is certain.
+    With `keeps_state`, one that may be null for Spark is not the same as one that never is: the schema of state tells.
     """
 
-    def __init__(self, declared: Declared, query: Callable[[exp.Expr, Scope], Rows], type_of: TypeOf) -> None:
+    def __init__(
+        self,
+        declared: Declared,
+        query: Callable[[exp.Expr, Scope], Rows],
+        type_of: TypeOf,
+        keeps_state: bool = False,
+    ) -> None:
         self._declared = declared
         self._query = query
         self._type = type_of
+        self._keeps_state = keeps_state
 
     def resolve(self, node: exp.Expr, scope: Scope) -> exp.Expr:
         """The expression over columns of steps; the argument is not changed."""
@@ -111,7 +119,8 @@ class Resolver:
             node = _with_names(node, scope)
         made = with_children(placed(node, scope.file.statement), lambda child: self.resolve(child, scope))
         made = members.named(durations.in_one_form(variables.listed(made), self._type), self._declared, self._type)
-        return rewrites.in_one_form(made, self._type)
+        made = rewrites.in_one_form(made, self._type)
+        return made if self._keeps_state else rewrites.coalesced(made, self._type)
 
     def equality(self, one: exp.Expr, other: exp.Expr) -> exp.Expr:
         """Two resolved expressions as USING compares them."""
