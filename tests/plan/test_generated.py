@@ -16,7 +16,7 @@ pytestmark = pytest.mark.spark
 EVENTS = 40
 SMALL = ("shipping", "sales", "calls")
 """The domains whose edits every run tries; the others, with more models, take longer."""
-FEW, MANY = 6, 500
+FEW, MANY = 40, 500
 SAMPLE = 4
 """Of so many edits that would stop a run one is tried all the same, to find false alarms."""
 
