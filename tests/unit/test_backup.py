@@ -105,6 +105,12 @@ def test_backup_is_not_mixed_with_another(places: tuple[Layout, StorePath]) -> N
         taken(layout, to)
 
 
+def test_backup_to_a_root_looks_at_no_more_than_its_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "files", lambda folder: pytest.fail(f"all of {folder} was looked at"))
+    with pytest.raises(UsageError, match="/ is not empty"):
+        taken(Layout(tmp_path), Path("/"))
+
+
 @pytest.mark.parametrize("files", [0, 3])
 def test_backup_that_died_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: int) -> None:
     layout, to = Layout(tmp_path / "data"), tmp_path / "backup"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,3 +43,30 @@ def test_of_many_writers_one_wins(tmp_path: Path) -> None:
         found = [*pool.map(wins, range(40))]
     assert found.count(True) == 1 and file.read_text("utf-8") == str(found.index(True))
     assert [*tmp_path.iterdir()] == [file]
+
+
+@pytest.mark.parametrize("write", [durable.write, durable.write_new, durable.note])
+@pytest.mark.parametrize("fails", ["write_bytes", "fsync"])
+def test_full_disk_is_left_no_fuller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Any, fails: str) -> None:
+    """A query tries again every half a minute, and each attempt would leave a part of a file."""
+    file, full = tmp_path / "note.json", OSError(errno.ENOSPC, "No space left on device")
+
+    def half(draft: Path, data: bytes) -> int:
+        with draft.open("wb") as out:
+            out.write(data[:1])
+        raise full
+
+    def unsynced(_: int) -> None:
+        raise full
+
+    durable.write(file, "old") if write != durable.write_new else None
+    before = [*tmp_path.iterdir()]
+    if fails == "write_bytes":
+        monkeypatch.setattr(Path, "write_bytes", half)
+    elif write != durable.note:
+        monkeypatch.setattr(durable.os, "fsync", unsynced)
+    else:
+        monkeypatch.setattr(Path, "replace", lambda *_: unsynced(0))
+    with pytest.raises(OSError, match="No space left"):
+        write(file, "new")
+    assert [*tmp_path.iterdir()] == before

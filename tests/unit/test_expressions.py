@@ -24,6 +24,27 @@ def test_only_one_plain_expression_is_allowed(text):
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["sum(a) > 1", "a > max(b)", "count(*) > 1", "row_number() over (order by a) = 1", "explode(a) is null",
+     "coalesce(any_value(a), b)", "a > sum(b) over ()", "collect_list(a)[0] = 1", "listagg(a) = ''"],
+)  # fmt: skip
+def test_expression_is_about_one_row(text: str) -> None:
+    with pytest.raises(ValueError, match="about one row"):
+        expressions.columns_of(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["array_max(a) > 1", "aggregate(a, 0, (x, y) -> x + y) > 1", "greatest(a, b)", "size(filter(a, x -> x > 1))",
+     "a[0]", "exists(a, x -> x)", "if(a, b, c)", "array(a, b)",
+     "map(a, b)", "date_add(a, 3)", "array_join(array_sort(a), ',')", "arrays_zip(a, b)", "split(a, ',')[0]",
+     "from_json(a, 'b int').b", "a between b and c", "sequence(1, a)", "flatten(a)", "transform(a, x -> x + 1)"],
+)  # fmt: skip
+def test_what_takes_one_row_apart_is_about_it(text: str) -> None:
+    assert expressions.columns_of(text)
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("id <> key", "data.`id` <> cast(key as string)"),

@@ -47,7 +47,7 @@ def take(layout: Layout, to: StorePath, names: tuple[str, str], sent: Mapping[st
     `names` are those of the project and its target, `sent` the records of its publishers.
     """
     _refuse_inside(layout, to)
-    if next(trees.files(to), None) is not None:
+    if not _is_empty(to):
         raise UsageError(f"{to} is not empty; name a folder that is not there yet")
     for name in FOLDERS:
         if (layout.root / name).is_dir():
@@ -57,6 +57,13 @@ def take(layout: Layout, to: StorePath, names: tuple[str, str], sent: Mapping[st
     trees.sync(to)
     durable.write(to / _MANIFEST, json.dumps(asdict(made), indent=1))
     return made
+
+
+def _is_empty(folder: StorePath) -> bool:
+    """Whether nothing is there; of a disk only the folder itself is looked at, as below may be all of the machine."""
+    if isinstance(folder, Path):
+        return not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    return next(trees.files(folder), None) is None
 
 
 def _refuse_inside(layout: Layout, to: StorePath) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from itertools import takewhile
 from pathlib import Path
@@ -31,9 +32,9 @@ def write(file: StorePath, text: str) -> None:
 def write_bytes(file: StorePath, data: bytes) -> None:
     """Write a file that is no text; as `write`."""
     if isinstance(file, Path):
-        draft = _draft(file, data)
-        sync([draft])
-        draft.rename(file)
+        with _draft(file, data) as draft:
+            sync([draft])
+            draft.rename(file)
         sync([file.parent])
     else:
         _put(file, data, "overwrite")
@@ -45,11 +46,9 @@ def write_new(file: StorePath, text: str, *behind: Path) -> None:
     `behind` are files and folders that are on disk before the file has its name.
     """
     if isinstance(file, Path):
-        draft = _draft(file, text.encode())
-        try:
+        with _draft(file, text.encode()) as draft:
             sync([draft, *behind])
             os.link(draft, file)  # unlike a rename, it never replaces
-        finally:
             draft.unlink()
         sync([file.parent])
     else:
@@ -75,7 +74,8 @@ def append(file: StorePath, lines: Iterable[str]) -> None:
 def note(file: StorePath, text: str) -> None:
     """Write a file atomically, for what is known without it, too: after a power loss it may be old, empty or gone."""
     if isinstance(file, Path):
-        _draft(file, text.encode()).replace(file)
+        with _draft(file, text.encode()) as draft:
+            draft.replace(file)
     else:
         file.write_text(text, "utf-8")
 
@@ -108,15 +108,24 @@ def replace_version(file: ObjectPath, data: bytes, replaced: Replaced) -> Versio
     return file.bucket.replace_version(file.key, data, replaced)
 
 
-def _draft(file: Path, data: bytes) -> Path:
-    """A file that is to get the name of another one; the folder is made if there is none."""
+@contextmanager
+def _draft(file: Path, data: bytes) -> Iterator[Path]:
+    """A file that is to get the name of another one; the folder is made if there is none.
+
+    It goes if that fails: on a full disk, each attempt would leave one.
+    """
     draft = file.with_name(f".{uuid.uuid4().hex}.tmp")
     try:
-        draft.write_bytes(data)
-    except FileNotFoundError:
-        make_folder(file.parent)
-        draft.write_bytes(data)
-    return draft
+        try:
+            draft.write_bytes(data)
+        except FileNotFoundError:
+            make_folder(file.parent)
+            draft.write_bytes(data)
+        yield draft
+    except OSError:
+        with suppress(OSError):
+            draft.unlink()
+        raise
 
 
 def boot() -> str:

@@ -21,6 +21,8 @@ def columns_of(text: str) -> tuple[str, ...]:
     expression = _expression(text)
     if isinstance(expression, (exp.Alias, exp.Aliases)) or expression.is_star or expression.find(exp.Query):
         raise ValueError("an expression here has no alias, no `*` and no subquery")
+    if expression.find(exp.AggFunc, exp.Window, exp.UDTF):
+        raise ValueError("an expression here is about one row: no aggregate, no window and nothing that makes rows")
     if expression.find(exp.Placeholder, exp.Parameter):
         raise ValueError("an expression here takes no parameters; compute it as a column of the query")
     return tuple(dict.fromkeys(part.name for part in _first_parts(expression)))
