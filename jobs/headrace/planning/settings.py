@@ -341,11 +341,15 @@ def _test_reasons(before: Declared, now: Declared, table: str, rule: Rule) -> It
 
 
 def _sets_aside(model: Model, declared: Declared, rule: Rule) -> list[tuple[object, ...]]:
-    """The tests of a model whose failures are not stored, each as its meaning."""
-    return sorted(
+    """The tests of a model whose failures are not stored, each as its meaning.
+
+    Those of single rows are in no order. What one test for repeated values sets aside is none for the next.
+    """
+    found = [
         (test.kind, test.column or "", test.to or "", test.field or "", rule(test.fails, declared))
         for test in _aside(model)
-    )
+    ]
+    return [*sorted(each for each in found if each[0] != "unique"), *(each for each in found if each[0] == "unique")]
 
 
 def _expression(text: str | None, declared: Declared, table: str, types: Mapping[str, str]) -> str:
