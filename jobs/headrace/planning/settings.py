@@ -202,8 +202,9 @@ def edited_topic_columns(old: Topic, new: Topic) -> frozenset[str]:
 
 
 def has_other_rows(old: Topic, new: Topic) -> bool:
-    """Whether records are used that were not, or the other way round."""
-    return old.topic != new.topic or _is_used_otherwise(old, new) or _has_other_seeds(old, new)
+    """Whether records are used that were not, or the other way round; those of an impossible event time are not."""
+    is_judged_otherwise = _is_used_otherwise(old, new) or _timed(old) != _timed(new)
+    return old.topic != new.topic or is_judged_otherwise or _has_other_seeds(old, new)
 
 
 def is_same_source(old: tuple[Landing, Topic] | None, new: tuple[Landing, Topic] | None) -> bool:
