@@ -59,6 +59,7 @@ ALIKE = (
     ("t + interval 1 week", "t + interval 7 days"),
     ("date(t) + interval 1 week", "date(t) + interval 7 days"),
     ("len(s)", "length(s)"),
+    ("cardinality(a)", "size(a)"),
     ("char_length(s)", "character_length(s)"),
     ("sum(i) over (order by j)", "sum(i) over (order by j range between unbounded preceding and current row)"),
     ("sum(i) over (order by j)", "sum(i) over (order by j RANGE UNBOUNDED PRECEDING)"),
@@ -189,6 +190,7 @@ QUERIES_ALIKE = (
         "select p.x from p left anti join q on p.k = q.k and q.y > 0",
         "select p.x from p left anti join (select k from q where y > 0) as f on p.k = f.k",
     ),
+    ("select p.x from p left anti join q on p.k = q.k", "select p.x from p anti join q on p.k = q.k"),
     # one table looked up twice
     (
         "select p.x, a.y, b.y as other from p left join q as a on p.k = a.k left join q as b on p.x = b.k",

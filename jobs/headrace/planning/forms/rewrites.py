@@ -246,6 +246,8 @@ def _call(node: exp.Expr) -> exp.Expr:
     if name in ("isnull", "isnotnull") and len(arguments) == 1:
         found = exp.Is(this=arguments[0], expression=exp.Null())
         return exp.Not(this=found) if name == "isnotnull" else found
+    if name == "cardinality" and len(arguments) == 1:
+        return exp.ArraySize(this=arguments[0])
     if name in _CASTS and len(arguments) == 1:
         return exp.Cast(this=arguments[0], to=exp.DataType.build(name, dialect="databricks"))
     if name == "window" and len(arguments) == 3 and _is_same_length(*arguments[1:]):
