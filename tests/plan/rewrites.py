@@ -59,6 +59,7 @@ ALIKE = (
     ("t + interval 1 week", "t + interval 7 days"),
     ("date(t) + interval 1 week", "date(t) + interval 7 days"),
     ("len(s)", "length(s)"),
+    ("cardinality(a)", "size(a)"),
     ("char_length(s)", "character_length(s)"),
     ("sum(i) over (order by j)", "sum(i) over (order by j range between unbounded preceding and current row)"),
     ("sum(i) over (order by j)", "sum(i) over (order by j RANGE UNBOUNDED PRECEDING)"),
@@ -89,6 +90,9 @@ ALIKE = (
     ("case when i is null then 0 else i end", "coalesce(i, 0)"),
     ("if(i is not null, i, n)", "coalesce(i, n)"),
     ("nvl2(s, i, j)", "if(s is not null, i, j)"),
+    ("if(s is not null, i, j)", "case when s is null then j else i end"),
+    ("t > t + make_dt_interval(0, 0, 0, 5)", "t + make_dt_interval(0, 0, 0, 5) < t"),
+    ("b and t - make_dt_interval(1) > t", "t - make_dt_interval(1) > t and b"),
     ("zeroifnull(n)", "coalesce(n, 0)"),
     ("n + 0", "n"),
     ("1 * i", "i"),
@@ -100,7 +104,6 @@ ALIKE = (
     ("1 = 1", "true"),
     ("b = true", "b"),
     ("(b and i > 1) = false", "not b or i <= 1"),
-    ("sum(i) over (partition by j, s, j order by t)", "sum(i) over (partition by s, j order by t)"),
     ("named_struct('i', i, 'A', j)", "struct(i, j as A)"),
     ("to_json(named_struct('i', i))", "to_json(struct(i))"),
     ("date(t)", "cast(t as date)"),
@@ -187,6 +190,7 @@ QUERIES_ALIKE = (
         "select p.x from p left anti join q on p.k = q.k and q.y > 0",
         "select p.x from p left anti join (select k from q where y > 0) as f on p.k = f.k",
     ),
+    ("select p.x from p left anti join q on p.k = q.k", "select p.x from p anti join q on p.k = q.k"),
     # one table looked up twice
     (
         "select p.x, a.y, b.y as other from p left join q as a on p.k = a.k left join q as b on p.x = b.k",
@@ -234,6 +238,11 @@ QUERIES_ALIKE = (
         "select p.k, a.n, b.n as m, row_number() over (order by p._arrival) as i from p "
         "left join (select k, count(*) as n from r group by k) as b on p.x = b.k "
         "left join (select k, count(*) as n from q group by k) as a on p.k = a.k",
+    ),
+    # keys of a window in another order
+    (
+        "select x, sum(x) over (partition by k, s, k order by x) as n from p",
+        "select x, sum(x) over (partition by s, k order by x) as n from p",
     ),
     # the first rows of each group
     (
@@ -488,6 +497,10 @@ OTHERS = (
     ("b or n * 2 > 1", "n * 2 > 1 or b"),
     ("b and -i > 1", "-i > 1 and b"),
     ("b and abs(i) > 1", "abs(i) > 1 and b"),
+    ("b and t - make_dt_interval(i) > t", "t - make_dt_interval(i) > t and b"),
+    ("if(s is not null, i, j)", "if(s is null, i, j)"),
+    ("if(s is not null, struct(i as x), struct(j as X))", "if(s is null, struct(j as X), struct(i as x))"),
+    ("if(b, i, j)", "if(not b, j, i)"),
     ("b and e + e > 1", "e + e > 1 and b"),
     ("b and timestamp_seconds(n) > t", "timestamp_seconds(n) > t and b"),
     ("case when b then 1 when i + j > 1 then 2 end", "case when i + j > 1 then 2 when b then 1 end"),

@@ -86,6 +86,16 @@ def test_order_of_a_key_does_not_matter(tmp_path: Path, key: str) -> None:
     assert live.entry("gold.news", live.edited(NEWS_FILE, "[id, total]", "[total, id]")).verdict == "SAME"
 
 
+@pytest.mark.parametrize(("test", "verdict"), [("unique", "FORWARD"), ("not_null", "KEEP")])
+def test_order_of_tests_counts_where_one_repeated_row_hides_another(tmp_path: Path, test: str, verdict: str) -> None:
+    tests = [f"{column}: [{{{test}: {{on_failure: dead_letter}}}}]" for column in ("id", "total")]
+    news = NEWS.replace("publish:", f"tests: {{columns: {{{', '.join(tests)}}}}}\npublish:")
+    live = Live(tmp_path, {**FILES, NEWS_FILE: news})
+    live.start()
+    edited = live.edited(NEWS_FILE, ", ".join(tests), ", ".join(tests[::-1]))
+    assert live.entry("gold.news", edited).verdict == verdict
+
+
 def test_rows_that_will_leave_a_table_are_announced(tmp_path: Path) -> None:
     live = Live(tmp_path)
     live.start()

@@ -202,8 +202,9 @@ def edited_topic_columns(old: Topic, new: Topic) -> frozenset[str]:
 
 
 def has_other_rows(old: Topic, new: Topic) -> bool:
-    """Whether records are used that were not, or the other way round."""
-    return old.topic != new.topic or _is_used_otherwise(old, new) or _has_other_seeds(old, new)
+    """Whether records are used that were not, or the other way round; those of an impossible event time are not."""
+    is_judged_otherwise = _is_used_otherwise(old, new) or _timed(old) != _timed(new)
+    return old.topic != new.topic or is_judged_otherwise or _has_other_seeds(old, new)
 
 
 def is_same_source(old: tuple[Landing, Topic] | None, new: tuple[Landing, Topic] | None) -> bool:
@@ -341,11 +342,15 @@ def _test_reasons(before: Declared, now: Declared, table: str, rule: Rule) -> It
 
 
 def _sets_aside(model: Model, declared: Declared, rule: Rule) -> list[tuple[object, ...]]:
-    """The tests of a model whose failures are not stored, each as its meaning."""
-    return sorted(
+    """The tests of a model whose failures are not stored, each as its meaning.
+
+    Those of single rows are in no order. What one test for repeated values sets aside is none for the next.
+    """
+    found = [
         (test.kind, test.column or "", test.to or "", test.field or "", rule(test.fails, declared))
         for test in _aside(model)
-    )
+    ]
+    return [*sorted(each for each in found if each[0] != "unique"), *(each for each in found if each[0] == "unique")]
 
 
 def _expression(text: str | None, declared: Declared, table: str, types: Mapping[str, str]) -> str:

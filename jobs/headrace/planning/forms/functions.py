@@ -68,6 +68,9 @@ _CONVERTING = frozenset(
 )
 """Those of them that read a text as a number or a time, which not every text is."""
 
+_LENGTHS = frozenset(("make_dt_interval", "make_interval", "make_ym_interval"))
+"""Those that make an interval of numbers, which fails only where these are too large."""
+
 _MIXING = frozenset(("array", "array_contains", "equal_null", "greatest", "ifnull", "least", "nullif", "nvl", "nvl2"))
 """Those that make texts and other values one type."""
 # fmt: on
@@ -121,6 +124,8 @@ def _fails(node: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> bool:
     if type(node) is exp.Cast:
         return _is_narrowing(type_of(node.this), type_of(node))
     name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
+    if name in _LENGTHS and all(isinstance(each.unnest(), exp.Literal) for each in node.expressions):
+        return False
     values = [each for each in _values(node) if not (isinstance(each, exp.Literal) and each.is_string)]
     texts = [each for each in values if _may_be_text(each, type_of)]
     if name in _CONVERTING or isinstance(node, _CONVERTING_NODES):
@@ -168,6 +173,8 @@ def _may_be_text(tree: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> b
         return known == "string"
     if atom is not None:
         return any(_may_be_text(each.unnest(), type_of) for each in atom.made_of)
+    if isinstance(tree, exp.Anonymous) and tree.name.lower() in _LENGTHS:
+        return False
     return not isinstance(tree, (*_ARITHMETIC, exp.Interval, exp.Literal, exp.Sum, exp.Predicate))
 
 

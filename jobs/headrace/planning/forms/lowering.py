@@ -286,6 +286,7 @@ class _Lowering:
             raise scope.unsupported(join, "this kind of join")
         _refuse_others(join, _JOIN, scope)
         kind = " ".join(word for word in words if word and word != "outer") or "inner"
+        kind = f"left {kind}" if kind in ("semi", "anti") else kind
         right, scope = self._source(join.this, scope)
         name, moves = f"join{self._number('join')}", left.moves or right.moves
         place = first_place(join.this, scope.file.statement)

@@ -34,7 +34,7 @@ _MOST_ALIKE = 24
 _NUMBER = re.compile(r"#\d+|(?<=[a-z])\d+(?=\.)")
 _NAME = re.compile(rf"[\w'{re.escape(EDITED)}]+")
 _INNER = ("inner", "cross")
-_OF_EACH_ROW = ("left", "left semi", "left anti", "semi", "anti")
+_OF_EACH_ROW = ("left", "left semi", "left anti")
 
 _WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
 _COMMUTATIVE = (exp.Count, exp.Min, exp.Max)

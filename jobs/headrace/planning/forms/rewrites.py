@@ -56,22 +56,26 @@ def coalesced(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     if not isinstance(node, exp.Case) or len(branches) > 1 or other is None:
         return node
     condition, value = branches[0].this.unnest(), branches[0].args["true"]
-    if isinstance(condition, exp.Not):
-        condition, value, other = condition.this.unnest(), other, value
-    is_null = isinstance(condition, exp.Is) and isinstance(condition.expression, exp.Null)
-    if not (is_null and "atom" in condition.this.unnest().meta and terms.key(condition.this) == terms.key(other)):
+    if not (_asks_for_null(condition) and "atom" in condition.this.unnest().meta):
         return node
-    if "<" in (type_of(other) or "<"):
+    if terms.key(condition.this) != terms.key(other) or "<" in (type_of(other) or "<"):
         return node
     return noted(_described(exp.Coalesce(this=other, expressions=[value]), node), type_of)
+
+
+def _asks_for_null(condition: exp.Expr) -> bool:
+    """Whether a condition is `a is null`, which is never null itself."""
+    return isinstance(condition, exp.Is) and isinstance(condition.expression, exp.Null)
 
 
 def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     rewrite = _REWRITES.get(type(node))
     if rewrite is not None:
         return _described(rewrite(node), node)
+    if isinstance(node, exp.If):
+        return _described(_conditional(node, type_of), node)
     if isinstance(node, exp.Case):
-        return _described(_searched(_case(node), type_of), node)
+        return _described(_affirmed(_searched(_case(node), type_of), type_of), node)
     if isinstance(node, _SUMS):
         return _described(_without_neutral(node, type_of), node)
     if isinstance(node, exp.EQ):
@@ -84,7 +88,7 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
         return _described(truths.in_one_form(node, type_of), node)
     if isinstance(node, exp.Anonymous):
         made = _call(node)
-        made = _rewritten(made, type_of) if isinstance(made, (exp.Cast, exp.Case)) else _of_truths(made, type_of)
+        made = _rewritten(made, type_of) if isinstance(made, (exp.Cast, exp.If)) else _of_truths(made, type_of)
         return _described(made, node)
     if isinstance(node, exp.Cast) and type(node) in (exp.Cast, exp.TryCast):
         node.meta[NO_CHANGE] = _changes_nothing(node, type_of)
@@ -137,12 +141,12 @@ def _between(node: exp.Expr) -> exp.Expr:
     return made
 
 
-def _conditional(node: exp.Expr) -> exp.Expr:
+def _conditional(node: exp.If, type_of: TypeOf) -> exp.Expr:
     """`if(a, b, c)` is `case when a then b else c end`; the branches of a CASE are such nodes without a third part."""
     if node.args.get("false") is None:
         return node
     branch = exp.If(this=node.this, true=node.args["true"])
-    return _case(exp.Case(ifs=[branch], default=node.args["false"]))
+    return _affirmed(_case(exp.Case(ifs=[branch], default=node.args["false"])), type_of)
 
 
 def _case(node: exp.Expr) -> exp.Expr:
@@ -150,6 +154,21 @@ def _case(node: exp.Expr) -> exp.Expr:
     if not isinstance(node.args.get("default"), exp.Null):
         return node
     return exp.Case(**{part: value for part, value in node.args.items() if part != "default"})
+
+
+def _affirmed(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """`case when a is not null then b else c end` is `case when a is null then c else b end`.
+
+    Of structs, the first one would give its names to the fields of both.
+    """
+    branches, other = node.args["ifs"], node.args.get("default")
+    condition, value = branches[0].this.unnest(), branches[0].args["true"]
+    is_denied = isinstance(condition, exp.Not) and _asks_for_null(condition.this.unnest())
+    if node.this is not None or other is None or len(branches) > 1 or not is_denied:
+        return node
+    if any("<" in (type_of(each) or "<") for each in (value, other)):
+        return node
+    return noted(exp.Case(ifs=[exp.If(this=condition.this.unnest(), true=other)], default=value), type_of)
 
 
 def _equality(node: exp.EQ, type_of: TypeOf) -> exp.Expr:
@@ -223,10 +242,12 @@ def _call(node: exp.Expr) -> exp.Expr:
         return exp.Coalesce(this=arguments[0], expressions=[exp.Literal.number(0)])
     if name == "nvl2" and len(arguments) == 3:
         denied = exp.Not(this=exp.Is(this=arguments[0], expression=exp.Null()))
-        return _conditional(exp.If(this=denied, true=arguments[1], false=arguments[2]))
+        return exp.If(this=denied, true=arguments[1], false=arguments[2])
     if name in ("isnull", "isnotnull") and len(arguments) == 1:
         found = exp.Is(this=arguments[0], expression=exp.Null())
         return exp.Not(this=found) if name == "isnotnull" else found
+    if name == "cardinality" and len(arguments) == 1:
+        return exp.ArraySize(this=arguments[0])
     if name in _CASTS and len(arguments) == 1:
         return exp.Cast(this=arguments[0], to=exp.DataType.build(name, dialect="databricks"))
     if name == "window" and len(arguments) == 3 and _is_same_length(*arguments[1:]):
@@ -310,7 +331,6 @@ _REWRITES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.CurrentTimestamp: _now,
     exp.Between: _between,
     exp.Filter: _filter,
-    exp.If: _conditional,
     exp.Lambda: _lambda,
     exp.WindowSpec: _frame,
     exp.Window: _window,
