@@ -40,6 +40,9 @@ DELTA: Mapping[str, str] = {
 }
 """What makes Spark know Delta, beside its jars."""
 
+_EXTERNAL_DTD = "javax.xml.accessExternalDTD"
+"""From where Java fetches what an XML names as its type: from nowhere, as `xpath` reads the XML of records."""
+
 _STATIC: Mapping[str, str] = {
     **DELTA,
     "spark.app.name": "headrace",
@@ -49,7 +52,7 @@ _STATIC: Mapping[str, str] = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # Java does not compile methods of more than 8,000 bytes by itself, and code that is generated may be longer.
-    "spark.executor.defaultJavaOptions": "-XX:-DontCompileHugeMethods",
+    "spark.executor.defaultJavaOptions": f"-XX:-DontCompileHugeMethods -D{_EXTERNAL_DTD}=",
     # A column of more different values than fit gains nothing by a dictionary, and is not looked up in one any longer.
     "spark.hadoop.parquet.dictionary.page.size": "65536",
     "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|account[.]?key|jaas|sasl|credential",
@@ -183,6 +186,7 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
         SparkContext.getOrCreate(SparkConf().setAll([*confs.items()]))
         spark = SparkSession.builder.config(map=dict[str, Any](confs)).getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if log_file else "ERROR")
+    java_class(spark._jvm, "java.lang.System").setProperty(_EXTERNAL_DTD, "")
     parent.pid_of(spark._jvm)  # asked while it answers
     return spark
 
