@@ -38,8 +38,9 @@ many times:
 """
 _KILLS = """{title}
 
-`make faults` kills runners of the demo while records keep coming, after a line of their log and a moment of chance.
-Then all tables and topics hold what plain Python makes of the records, once. On the last day:
+`make faults` kills runners of the demo, their JVM alone, or their broker, while records keep coming, after a line of
+the log and a moment of chance. Then all tables and topics hold what plain Python makes of the records, once. On the
+last day:
 
 {lines}
 """
@@ -57,9 +58,9 @@ def write(part: Part, seen: Mapping[str, int], due: Iterable[str], runs: int, st
     _put(part.title, lambda _: _TEXT.format(date=_today(), situations=situations, **fields))
 
 
-def note_kills(what: str, kills: int, seed: int) -> None:
+def note_kills(what: str, kills: int, seed: int, of: str = "all of a runner") -> None:
     """Add runs that were killed, and that have lost and doubled nothing, to the others of the day."""
-    new = f"- {_today()}, {what}: {kills} kills (`HEADRACE_TEST_SEED={seed}`)"
+    new = f"- {_today()}, {what}: {kills} kills, {of} (`HEADRACE_TEST_SEED={seed}`)"
 
     def text(old: str) -> str:
         others = {line for line in old.splitlines() if line.startswith(f"- {_today()}")}

@@ -111,12 +111,12 @@ class Cluster:
         self.sender.flush()
 
     @contextmanager
-    def sending(self, events: Iterator[Event]) -> Iterator[None]:
-        """Send events continuously while the block lasts; at its end all of them are acknowledged."""
+    def sending(self, events: Iterator[Event], every: float = 0.2) -> Iterator[None]:
+        """Send three events `every` so many seconds while the block lasts; at its end all of them are acknowledged."""
         over = threading.Event()
 
         def send() -> None:
-            while not over.wait(0.2):
+            while not over.wait(every):
                 self.sender.send(islice(events, 3))
 
         thread = threading.Thread(target=send)

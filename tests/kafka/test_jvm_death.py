@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.kafka.events import sale
-from tests.kafka.oracle import ORDERS, SALES
+from tests.kafka.oracle import SALES
 from tests.kafka.runner import processes
 from tests.kafka.sales import sales
 from tests.kafka.stage import Stage
@@ -21,9 +21,10 @@ SECONDS = 10
 
 
 def test_runner_ends_when_its_jvm_is_killed(stage: Stage) -> None:
-    stage.create({ORDERS: 1})
-    with stage.runner("--select", "shipping") as runner:
-        runner.heard(" started ")
+    stage.create({SALES: 1})
+    stage.send([sale("a", 1)])
+    with stage.runner("--select", "sales") as runner:
+        runner.heard(" batch .*query=sales_per_minute ")
         killed_at = time.monotonic()
         for jvm in processes(stage.data_dir):
             jvm.kill()
@@ -32,10 +33,11 @@ def test_runner_ends_when_its_jvm_is_killed(stage: Stage) -> None:
     assert (code, seconds < SECONDS) == (1, True), runner.output
     reports = [line for line in runner.output.splitlines() if line.startswith("headrace: ")]
     assert [report.split(";")[0] for report in reports] == ["headrace: Spark's JVM ended (killed by signal 9)"]
+    assert "Traceback" not in runner.output, runner.output
     status = json.loads(stage.call("status", "--json").stdout.splitlines()[-1])
     assert status["project"]["state"] == "failed", status
     # the lock is free, and nothing prevents the next run from continuing
-    assert stage.failures("shipping") == ()
+    assert stage.failures("sales") == ()
 
 
 WIDE = """/*

@@ -7,21 +7,24 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 
+import psutil
 import pytest
+from pyspark.sql import SparkSession
 
+from headrace.environment.broker import Broker
 from tests.faults import report
-from tests.kafka import oracle, outcome
 from tests.kafka.cluster import Event
-from tests.kafka.events import load, sale
-from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
-from tests.kafka.runner import Runner
-from tests.kafka.stage import Stage
+from tests.kafka.runner import Runner, processes
+from tests.kafka.stage import Stage, command
+from tests.kafka.systems import SHIPPING_AND_SALES, SHOP, System, close
 from tests.long import long
 from tests.spark import clicks_oracle
-from tests.waiting import pause, wait_for
+from tests.waiting import PATIENCE, pause, wait_for
 
 pytestmark = pytest.mark.kafka
 
@@ -32,8 +35,20 @@ BAD = ("no topic!", "shipping")
 LEVELS = ("GOLD", "PLATINUM", "No topic!", "Shipping")
 """Of each customer; the topic of its orders is named after it."""
 
-SYSTEMS = (("shipping", "sales"), ("shipping",), ("sales",))
-"""What runs between kills, alternately."""
+VICTIMS = {"runner": 4, "JVM": 4, "broker": 4}
+"""What is killed, and how often."""
+
+LANDED, FAILED = " landed ", "^[^ ]+ failed "
+WORK = (LANDED, " batch ", " published ")
+
+KILLS = int(os.environ.get("HEADRACE_TEST_KILLS", 24))
+"""Of each system."""
+
+EVERY = 0.6
+"""Seconds between three records, so that what a kill has held up is soon made up for."""
+
+ROUNDS = 5
+"""How often what was published comes back to be read, at most."""
 
 LEVEL_WORK = (
     *(" landed ", " batch .*query=clicks "),
@@ -42,21 +57,77 @@ LEVEL_WORK = (
 """What is waited for before a run that publishes snapshots is killed."""
 
 
-def fates(chance: random.Random, stage: Stage, kills: int) -> Iterator[Runner]:
-    """Runners, each at the moment of its death: the first while it makes the tables, the others in their work.
+@dataclass
+class Lives:
+    """Runners of a system, one after the other, until each is killed, or its JVM; brokers are killed meanwhile.
 
-    Lines are logged after a step, so for whoever waits for one the next step begins there.
+    The first dies while it makes the tables, the others in their work. Lines are logged after a step, so for whoever
+    waits for one the next step begins there.
     """
-    for number in range(kills):
-        systems = SYSTEMS[number % len(SYSTEMS)]
-        work = (" landed ", " published ", *(f" batch .*query={system} " for system in systems))
-        with stage.runner(*(word for system in systems for word in ("--select", system))) as runner:
-            if number == 0:
-                wait_for((stage.data_dir / "tables").exists, "the first table")
-            else:
-                runner.heard(chance.choice(work), times=chance.randint(1, 3))
-            pause(chance.uniform(0, 0.6))
+
+    stage: Stage
+    domains: Sequence[str]
+    chance: random.Random
+    killed: Counter[str] = field(default_factory=Counter)
+
+    @contextmanager
+    def runner(self) -> Iterator[Runner]:
+        """A runner of all domains, or of some."""
+        some = self.chance.sample(self.domains, self.chance.randint(1, len(self.domains)))
+        chosen = self.chance.choice((self.domains, some)) if self.killed else self.domains
+        asked = command("run", *(word for domain in chosen for word in ("--select", domain)))
+        runner = Runner(asked, self.stage.environ, self.stage.folder, self.stage.data_dir)
+        try:
             yield runner
+        finally:
+            runner.close()
+
+    def kill(self, runner: Runner) -> None:
+        """Wait for a moment of its work, and kill something."""
+        victim = "runner"
+        if not self.killed:
+            wait_for((self.stage.data_dir / "tables").exists, "the first table")
+        else:
+            line = self.chance.choice(WORK)
+            runner.heard(line, runner.count(line) + self.chance.randint(1, 3))
+            (victim,) = self.chance.choices([*VICTIMS], [*VICTIMS.values()])
+        pause(self.chance.uniform(0, 0.6))
+        getattr(self, f"_kill_{victim.lower()}")(runner)
+        self.killed[victim] += 1
+
+    def _kill_runner(self, runner: Runner) -> None:
+        runner.kill()
+
+    def _kill_jvm(self, runner: Runner) -> None:
+        """The runner must notice by itself."""
+        for jvm in processes(self.stage.data_dir):
+            jvm.kill()
+        assert (runner.exit_code(), "Traceback" in runner.output) == (1, False), runner.output
+        status = json.loads((self.stage.data_dir / "status.json").read_text("utf-8"))
+        assert status["project"]["state"] == "failed", runner.output
+
+    def _kill_broker(self, runner: Runner) -> None:
+        """The runner must go on by itself."""
+        broker = psutil.Process(self.stage.broker.status().pid)
+        broker.kill()
+        broker.wait(PATIENCE)
+        pause(self.chance.uniform(0, 3))
+        landed = runner.count(LANDED)
+        self.stage.broker.start(daemon=False)
+        runner.heard(LANDED, landed + 1)
+        assert runner.count(FAILED) == 0, runner.output
+
+
+@pytest.fixture
+def own_stage(tmp_path: Path, spark: SparkSession) -> Iterator[Stage]:
+    """A broker and a data directory for one test."""
+    broker = Broker(tmp_path / "broker")
+    try:
+        state = broker.start(daemon=False)
+        assert state.bootstrap is not None
+        yield Stage(state.bootstrap, tmp_path, broker, spark)
+    finally:
+        broker.stop()
 
 
 @pytest.fixture
@@ -67,17 +138,31 @@ def seed() -> int:
     return found
 
 
-@pytest.mark.parametrize("kills", [long(12)])
-def test_kills_lose_and_repeat_nothing(stage: Stage, seed: int, kills: int) -> None:
-    chance = random.Random(seed)
-    stage.create({ORDERS: 2, MANUFACTURED: 1, SALES: 2})
-    with stage.sending(load(chance.randrange(10_000))):
-        for runner in fates(chance, stage, kills):
-            runner.kill()
-    stage.send([sale("closing", 1)], timestamp=int(time.time() * 1000) + 3 * oracle.MINUTE_MS)
-    stage.process_all()
-    assert outcome.found(stage) == outcome.expected(stage.acked)
-    report.note_kills("shipping and sales", kills, seed)
+@pytest.mark.long
+@pytest.mark.parametrize("system", [SHOP, SHIPPING_AND_SALES], ids=["shop", "shipping-and-sales"])
+def test_kills_lose_and_repeat_nothing(own_stage: Stage, seed: int, system: System) -> None:
+    stage, chance = own_stage, random.Random(seed)
+    stage.create(system.topics)
+    lives = Lives(stage, system.select, chance)
+    with stage.sending(system.load(chance.randrange(10_000)), every=EVERY):
+        while lives.killed.total() < KILLS:
+            with lives.runner() as runner:
+                while lives.killed.total() < KILLS and runner.process.poll() is None:
+                    lives.kill(runner)
+    close(system, stage)
+    settle(stage, system)
+    system.check(stage, stage.acked)
+    of = ", ".join(f"{times} of a {victim}" for victim, times in sorted(lives.killed.items()))
+    report.note_kills(system.name, KILLS, seed, of)
+
+
+def settle(stage: Stage, system: System) -> None:
+    """Process all there is, and what is published to be read again."""
+    assert stage.failures(*system.select) == ()
+    for _ in range(ROUNDS):
+        if system.is_settled(stage):
+            return
+        assert stage.failures(*system.select) == ()
 
 
 def clicks(chance: random.Random) -> Iterator[Event]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -19,6 +18,8 @@ from headrace.testing.cases.case import Batch
 from headrace.testing.cases.landing import land
 from headrace.testing.runs.scope import narrowed
 from headrace.testing.runs.trial import Models
+from tests.spark import emails_oracle
+from tests.spark.emails_oracle import Event
 
 pytestmark = pytest.mark.spark
 
@@ -66,19 +67,6 @@ def trade(seed: int, batches: int = 4, each: int = 80) -> list[dict[str, Any]]:
     return found
 
 
-@dataclass(frozen=True)
-class Event:
-    """A record and when it arrived."""
-
-    arrival: tuple[int, str, int]
-    topic: str
-    record: Record
-
-    @property
-    def value(self) -> Any:
-        return self.record["value"]
-
-
 def events(batches: Sequence[dict[str, Any]]) -> Iterator[Event]:
     """All records in arrival order."""
     for number, batch in enumerate(batches):
@@ -87,28 +75,12 @@ def events(batches: Sequence[dict[str, Any]]) -> Iterator[Event]:
                 yield Event((number, topic, place), topic, record)
 
 
-def due(batches: Sequence[dict[str, Any]], gap: int = 60) -> set[tuple[str, int, str, str]]:
+def due(batches: Sequence[dict[str, Any]]) -> set[tuple[str, int, str, str]]:
     """The e-mails that must be sent, order by order."""
-    arrived = list(events(batches))
-    orders: dict[str, Event] = {}
-    for event in arrived:
-        if event.topic == "shop-orders" and event.value["state"] == "CREATED":
-            orders.setdefault(event.value["id"], event)
-    emails = (_email(created, arrived, gap) for created in orders.values())
-    return {email for email in emails if email}
-
-
-def _email(created: Event, arrived: Sequence[Event], gap: int) -> tuple[str, int, str, str] | None:
-    payments = [e for e in arrived if e.topic == "payments" and e.value["orderId"] == created.value["id"]]
-    apart = timedelta(seconds=gap)
-    paid = [e for e in payments if abs(e.record["timestamp"] - created.record["timestamp"]) <= apart]
-    versions = [e for e in arrived if e.topic == "customers" and e.value["id"] == created.value["customerId"]]
-    if not paid or not versions:
-        return None
-    both = max(created.arrival, paid[0].arrival)
-    known = [e for e in versions if e.arrival < both]
-    version = known[-1] if known else versions[0]
-    return created.value["id"], created.value["quantity"], paid[0].value["id"], version.value["email"]
+    return {
+        (created.value["id"], created.value["quantity"], paid.value["id"], known.value["email"])
+        for created, paid, known in emails_oracle.due([*events(batches)])
+    }
 
 
 def test_emails_are_those_of_the_oracle(models: Models, spark: SparkSession) -> None:

@@ -9,6 +9,8 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from py4j import protocol as proto
+from py4j.java_gateway import GatewayClient
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark import SparkContext
 from pyspark.errors import PySparkRuntimeError
@@ -199,3 +201,22 @@ def test_options_of_the_jvm_stay_whole(tmp_path: Path, monkeypatch: pytest.Monke
     options = session._launch_confs(Target("local", tmp_path), log)["spark.driver.extraJavaOptions"]
     assert shlex.split(options)[-1] == archive
     assert "folder" not in options and os.environ["HEADRACE_SPARK_LOG"] == str(log)
+
+
+class Cut:
+    """A connection to a JVM that ends before it answers."""
+
+    def send_command(self, _: str) -> str:
+        raise Py4JNetworkError("Error while sending or receiving", when=proto.ERROR_ON_RECEIVE)
+
+    def close(self, _: bool) -> None:
+        pass
+
+
+def test_py4j_prints_nothing_when_its_jvm_ends(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = GatewayClient()
+    monkeypatch.setattr(client, "_get_connection", Cut)
+    session.quieten()
+    assert (client.send_command("x", retry=False), caplog.records) == (proto.ERROR, [])

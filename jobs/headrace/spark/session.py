@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from py4j import java_gateway
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
@@ -164,9 +165,7 @@ _JAVA_OPTIONS = (
 def start(target: Target, log_file: Path | None = None) -> SparkSession:
     """Return the application's session; master and confs set from outside win over the target's."""
     os.environ.setdefault("TZ", "UTC")
-    # Spark's Python side repeats every SQL error as JSON on stderr; ours says it once, in one line.
-    for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j"):
-        logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    quieten()
     outside = "SPARK_ENV_LOADED" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
     confs: dict[str, str] = {mode.KEY: target.small_batches}
     if not outside:
@@ -189,6 +188,18 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
     java_class(spark._jvm, "java.lang.System").setProperty(_EXTERNAL_DTD, "")
     parent.pid_of(spark._jvm)  # asked while it answers
     return spark
+
+
+def quieten() -> None:
+    """Say once what fails: PySpark repeats SQL errors as JSON on stderr, and Py4J the end of a JVM as a traceback."""
+    for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j"):
+        logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """Py4J's gateway writes to the root logger; a filter that is there already is not added again."""
+    return Path(record.pathname) != Path(java_gateway.__file__)
 
 
 def _shown(target: Target, confs: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -31,7 +31,7 @@ from headrace.spark.binding import Binder, arguments, inputs_of, seconds, stored
 from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized, with_batch
 from headrace.spark.session import SMALL_BATCH_ROWS, child
-from headrace.spark.streaming import event_times
+from headrace.spark.streaming import event_times, reports
 from headrace.spark.streaming.batch_plan import BatchPlan, SourceTime
 from headrace.store import durable, trees
 from headrace.store.layout import Layout
@@ -114,6 +114,7 @@ class NativeQuery:
         self._stops = False
         self._started = threading.Event()
         self.scheduler = Scheduler(at_once=1)  # a run puts the one there that all its queries share
+        self._reported: Mapping[str, Any] = {}
         self._ended: Mapping[str, Any] = {}
         self.running: StreamingQuery | None = None
         for key, value in _CONFS.items():
@@ -133,7 +134,7 @@ class NativeQuery:
     def start(self, available_now: bool = False) -> StreamingQuery:
         """Start the query where its checkpoint says."""
         self._replays, self._tested, self._stops = True, False, False
-        self._ended = {}
+        self._reported, self._ended = {}, {}
         self._started.clear()
         self.late.load()
         self._idle_note.unlink(missing_ok=True)
@@ -222,8 +223,10 @@ class NativeQuery:
     def progress(self) -> Mapping[str, Any]:
         """What Spark reports of the last batch; empty before the first."""
         running = self.running  # another thread may stop it meanwhile
-        progress = running.lastProgress if running else self._ended
-        return progress or {}
+        if running is None:
+            return self._ended
+        self._reported = reports.newest(running, self._reported)
+        return self._reported
 
     def _frame(self) -> DataFrame:
         """The model over streams; those with a watermark also carry the ticks of their landing."""
