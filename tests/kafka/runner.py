@@ -87,6 +87,10 @@ class Runner:
 
 
 def processes(data_dir: Path) -> list[psutil.Process]:
-    """The JVMs that work on a data directory; their command line names it."""
-    found = psutil.process_iter(["cmdline"])
-    return [process for process in found if any(str(data_dir) in word for word in process.info["cmdline"] or [])]
+    """Spark's JVMs that work on a data directory; their environment names their log in it."""
+    return [
+        process
+        for process in psutil.process_iter(["cmdline", "environ"])
+        if "org.apache.spark.deploy.SparkSubmit" in (process.info["cmdline"] or ())
+        and str(data_dir) in (process.info["environ"] or {}).get("HEADRACE_SPARK_LOG", "")
+    ]
