@@ -22,7 +22,10 @@ MARKER = "headrace"
 UPKEEP = "upkeep"
 """In the marker of a commit: it changed files, but no rows."""
 
-OF_VERSION = "[0-9]" * 20 + ".*"
+VERSION = "[0-9]" * 20
+"""A version as the names of files have it, as a pattern."""
+
+OF_VERSION = VERSION + ".*"
 """Names of the files of a log that are about a version; others may lie beside them."""
 
 _USUAL_ROW_BYTES = 1_024
@@ -84,7 +87,7 @@ def entry_path(table: StorePath, version: int) -> StorePath:
 
 def newest_version(table: StorePath) -> int:
     """The newest version there is; -1 for a table that does not exist yet."""
-    entries = (table / "_delta_log").glob("[0-9]" * 20 + ".json")
+    entries = (table / "_delta_log").glob(VERSION + ".json")
     return max((int(entry.stem) for entry in entries), default=-1)
 
 

@@ -20,10 +20,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from headrace.store import durable, json_files
-from headrace.store.commits import Commit, actions_of, commit_of, newest_version
+from headrace.store.commits import VERSION, Commit, actions_of, commit_of, newest_version
 from headrace.store.paths import StorePath
 
-_VERSION = "[0-9]" * 20
 SEGMENTS = 10
 """From so many small segments on, they are made one."""
 
@@ -118,7 +117,7 @@ class History:
 
     @cached_property
     def _segments(self) -> tuple[Segment, ...]:
-        names = (file.stem.partition("-") for file in self.folder.glob(f"{_VERSION}-{_VERSION}.parquet"))
+        names = (file.stem.partition("-") for file in self.folder.glob(f"{VERSION}-{VERSION}.parquet"))
         return tuple(sorted((int(first), int(last)) for first, _, last in names))
 
 

@@ -37,6 +37,7 @@ from headrace.store.commits import (
     MARKER,
     OF_VERSION,
     UPKEEP,
+    VERSION,
     Commit,
     actions_of,
     commit_of,
@@ -381,5 +382,5 @@ def _is_harmless(actions: Iterable[Mapping[str, Any]], files: Container[str]) ->
 
 def _oldest(path: StorePath) -> int:
     """The first entry that the log still has."""
-    entries = (path / "_delta_log").glob("[0-9]" * 20 + ".json")
+    entries = (path / "_delta_log").glob(VERSION + ".json")
     return min((int(entry.stem) for entry in entries), default=0)

@@ -115,7 +115,6 @@ class NativeQuery:
         self._started = threading.Event()
         self.scheduler = Scheduler(at_once=1)  # a run puts the one there that all its queries share
         self._reported: Mapping[str, Any] = {}
-        self._ended: Mapping[str, Any] = {}
         self.running: StreamingQuery | None = None
         for key, value in _CONFS.items():
             self.session.conf.set(key, value)
@@ -134,7 +133,7 @@ class NativeQuery:
     def start(self, available_now: bool = False) -> StreamingQuery:
         """Start the query where its checkpoint says."""
         self._replays, self._tested, self._stops = True, False, False
-        self._reported, self._ended = {}, {}
+        self._reported = {}
         self._started.clear()
         self.late.load()
         self._idle_note.unlink(missing_ok=True)
@@ -170,10 +169,10 @@ class NativeQuery:
         if self.running is not None:
             self._stops = True
             self.running.stop()
-            self._ended = self.progress
+            reported = self.progress
             self.running = None
             self._note_synced()
-            if self._ended and not self.state_rows:
+            if reported and not self.state_rows:
                 durable.note(self._idle_note, "")
 
     @property
@@ -222,10 +221,8 @@ class NativeQuery:
     @property
     def progress(self) -> Mapping[str, Any]:
         """What Spark reports of the last batch; empty before the first."""
-        running = self.running  # another thread may stop it meanwhile
-        if running is None:
-            return self._ended
-        self._reported = reports.newest(running, self._reported)
+        if running := self.running:  # another thread may stop it meanwhile
+            self._reported = reports.newest(running, self._reported)
         return self._reported
 
     def _frame(self) -> DataFrame:

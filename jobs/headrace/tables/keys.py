@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.functions import lit
 from pyspark.sql.types import LongType, StructField, StructType
 
-from headrace.spark.arrow import frame_of_values
+from headrace.spark.arrow import as_frame
 from headrace.spark.materialized import Materialized
 from headrace.spark.small_batches import SmallBatches
 from headrace.store.paths import spark_uri
@@ -137,11 +137,14 @@ class KeyIndex:
 
     def _store(self, more: Iterable[pa.Table], before_batch: int) -> None:
         """Store what has waited, and more: all at once, as the files then say that they hold all."""
-        h1, h2 = zip(*self._recent, strict=True) if self._recent else ((), ())
-        recent = pa.table([pa.array(h1, pa.int64()), pa.array(h2, pa.int64())], schema=SCHEMA)
         self._stored = self._stored or self._runs()
-        self._stored.add(chain([recent], more), before_batch)
+        self._stored.add(chain([self._recent_keys()], more), before_batch)
         self._recent, self._waiting = set(), 0
+
+    def _recent_keys(self) -> pa.Table:
+        """Fingerprints that are not stored yet."""
+        h1, h2 = zip(*self._recent, strict=True) if self._recent else ((), ())
+        return pa.table([pa.array(h1, pa.int64()), pa.array(h2, pa.int64())], schema=SCHEMA)
 
     def _sets(self, closed: Materialized) -> Iterator[pa.Table]:
         """Fingerprints in tables that are not too large for the driver; released when all are taken."""
@@ -205,6 +208,6 @@ class KeyIndex:
 
     def _all(self) -> DataFrame:
         session = self._batches.session
-        recent = frame_of_values(session, self._recent, _COLUMNS)
+        recent = as_frame(session, self._recent_keys(), _COLUMNS)
         files = [spark_uri(file) for file in self._stored.files] if self._stored else []
         return recent.unionByName(session.read.schema(_COLUMNS).parquet(*files)) if files else recent
