@@ -139,6 +139,8 @@ def test_other_tools_read_every_table_while_it_is_written(
     live: Runner, stage: Stage, read: Callable[[Path, SparkSession], list[Mapping[str, Any]]]
 ) -> None:
     """A row for each key of an upsert, and no row of an append twice; what is written meanwhile is more than that."""
+    upserts = [path for path in tables(stage) if path.name in {"open_orders", "sales_totals"}]
+    wait_for(lambda: all(by_deltalake(path, stage.spark) for path in upserts), "current rows, which are stored seldom")
     written = {path: DeltaTable(path).version() for path in tables(stage)}
     found = {path.name: read(path, stage.spark) for path in written}
     for name, key in (("open_orders", "order_id"), ("sales_totals", "product"), ("shipment_ready", "order_id")):
