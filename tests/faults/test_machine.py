@@ -39,7 +39,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning"),  # a process that dies closes its log
 ]
 
-FEW, STREAMED_FEW = 6, 2
+FEW, STREAMED_FEW = 4, 2
 """How many runs are a quick try."""
 
 MANY = int(os.environ.get(report.RUNS_VARIABLE, report.RUNS))

@@ -165,8 +165,11 @@ class Experiment:
 
     @cached_property
     def _left(self) -> Run:
-        """What the old text does; its first half stays on disk."""
-        run = self._run(self.old, Layout(self._folder / "left"), range(PARTS), Layout(self._folder / "half"))
+        """What the old text does, in two runs; what the first one leaves stays on disk."""
+        left = Layout(self._folder / "left")
+        self._run(self.old, left, range(PARTS // 2))
+        shutil.copytree(left.data_dir, Layout(self._folder / "half").data_dir)
+        run = self._run(self.old, left, range(PARTS // 2, PARTS))
         assert any(run.after.values()), "the events make no rows"
         return run
 
@@ -176,27 +179,20 @@ class Experiment:
         trial.become_another(layout)
         return self._run(new, layout, range(PARTS // 2, PARTS))
 
-    def _run(self, project: Project, layout: Layout, parts: Sequence[int], half: Layout | None = None) -> Run:
-        """Process some parts in one run, but for the edit in the middle; `half` gets a copy of what is there then."""
-        before: Mapping[str, Rows] = {}
+    def _run(self, project: Project, layout: Layout, parts: Sequence[int]) -> Run:
+        """Process some parts in one run; all of them, or one of the halves."""
+        before = _rows(project, layout) if parts[0] else {}
         table = self._events.landing(project, goes_on=parts[0] > 0)
-        if parts[0]:
-            before = _rows(project, layout)
-        for turn in (parts[: -PARTS // 2], parts[-PARTS // 2 :]):
-            if not turn:
-                continue
-            process = Process(self._sandbox, project, layout)
-            try:
-                process.create_tables()
-                for part in turn:
-                    trial.link(table / str(part), layout.landing(project.landings[0].name))
-                    process.advance(self._events.until(part))
-            finally:
-                process.stop()
-            if turn[-1] == PARTS // 2 - 1:
-                before = _rows(project, layout)
-                if half is not None:
-                    shutil.copytree(layout.data_dir, half.data_dir)
+        process = Process(self._sandbox, project, layout)
+        try:
+            process.create_tables()
+            for part in parts:
+                trial.link(table / str(part), layout.landing(project.landings[0].name))
+                process.advance(self._events.until(part))
+                if part == PARTS // 2 - 1:
+                    before = _rows(project, layout)
+        finally:
+            process.stop()
         whole = _rows(project, layout)
         return Run(before, {name: rows - before[name] for name, rows in whole.items()})
 
