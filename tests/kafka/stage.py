@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -138,3 +139,13 @@ def environ(bootstrap: str, data_dir: Path | None = None) -> dict[str, str]:
 def command(*words: str, project: Path = PROJECT) -> list[str]:
     """A headrace command on a project, that of the checkout if none is named."""
     return [sys.executable, "-m", "headrace", "-C", str(project), "-t", "test", *words]
+
+
+def checkout(root: Path, conf: str) -> Path:
+    """A copy of the project with its own settings."""
+    for part in ("sql", "macros"):
+        shutil.copytree(PROJECT / part, root / part)
+    shutil.copy2(PROJECT / "manifest.yml", root)
+    (root / "conf").mkdir()
+    (root / "conf" / "test.yml").write_text(conf)
+    return root

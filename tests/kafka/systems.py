@@ -7,16 +7,24 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count, islice
 from typing import Any, Protocol
 
-from headrace.demo import shop
+from headrace.demo import calls, clicks, shop
 from headrace.demo.records import Record
-from tests.kafka import oracle, outcome, shop_outcome
+from tests.kafka import calls_outcome, clicks_outcome, oracle, outcome, shop_outcome
 from tests.kafka.arrivals import is_all_landed
 from tests.kafka.cluster import Event
 from tests.kafka.events import load, sale
 from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES, Acked
 from tests.kafka.outcome import Results
+
+VARS: Mapping[str, Any] = {
+    "call_gap": calls_outcome.GAP,
+    "call_grace": calls_outcome.GRACE,
+    "popular_views": clicks_outcome.POPULAR,
+}
+"""What a target must say, so that all that is looked at comes up within a test of minutes."""
 
 UNKNOWN = 99
 """A customer of whom nothing is ever said."""
@@ -37,6 +45,10 @@ class System:
     tables: Mapping[str, str] = field(default_factory=dict)
     """Topics to which rows are published, so that they land in these bronze tables too."""
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tuple(word for domain in self.select for word in ("--select", domain))
+
     def is_settled(self, results: Results) -> bool:
         """Whether all that was published to a topic that is read has landed."""
         return is_all_landed(results, self.tables)
@@ -47,6 +59,13 @@ class Sends(Protocol):
 
     def send(self, events: Iterable[Event], timestamp: int = 0) -> None:
         """Send records and wait until all are acknowledged."""
+
+
+def alternated(systems: Iterable[System], seed: int) -> Iterator[Event]:
+    """Records of all of them in turn, without end."""
+    loads = [system.load(seed) for system in systems]
+    while True:
+        yield from (next(load) for load in loads)
 
 
 def close(system: System, cluster: Sends) -> None:
@@ -60,7 +79,30 @@ def _soon() -> int:
 
 
 def _check_shipping_and_sales(results: Results, acked: Iterable[Acked]) -> None:
-    assert outcome.found(results) == outcome.expected(acked)
+    assert outcome.found(results) == outcome.expected(record for record in acked if record.topic in _SHIPPING_AND_SALES)
+
+
+_SHIPPING_AND_SALES = {ORDERS: 2, MANUFACTURED: 1, SALES: 2}
+
+
+def _halves(seed: int) -> Iterator[Event]:
+    """Calls between users of their own, so that some are over while others begin."""
+    begin = int(time.time() * 1000)
+    for number in count():
+        yield from map(_event, islice(calls.demo(f"{seed}-{number}", seed + number, begin + 16_000 * number), 20))
+
+
+def _last_half() -> Iterator[tuple[Event, int]]:
+    at = int(time.time() * 1000) + 3_600_000
+    yield _event(calls.analytics(calls_outcome.CLOSING, calls_outcome.CLOSING, None, at)), 0
+
+
+def _lines(seed: int) -> Iterator[Event]:
+    return map(_event, clicks.demo(str(seed), seed))
+
+
+def _last_line() -> Iterator[tuple[Event, int]]:
+    yield _event(clicks.view(clicks_outcome.CLOSING, 1)), _soon()
 
 
 def _trade(seed: int) -> Iterator[Event]:
@@ -118,11 +160,13 @@ def _event(record: Record) -> Event:
 SHIPPING_AND_SALES = System(
     "shipping and sales",
     ("shipping", "sales"),
-    {ORDERS: 2, MANUFACTURED: 1, SALES: 2},
+    _SHIPPING_AND_SALES,
     load,
     _check_shipping_and_sales,
     lambda: [(sale("closing", 1), _soon())],
 )
+CALLS = System("calls", ("calls",), {"analyticsTopic": 2, "metricsTopic": 1}, _halves, calls_outcome.check, _last_half)
+CLICKS = System("clicks", ("clicks",), {"logs": 2, "products": 1}, _lines, clicks_outcome.check, _last_line)
 SHOP = System(
     "shop",
     ("shop",),
@@ -131,3 +175,4 @@ SHOP = System(
     shop_outcome.check,
     tables=shop_outcome.TABLES,
 )
+ALL = (SHIPPING_AND_SALES, CALLS, CLICKS, SHOP)

@@ -7,9 +7,9 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psutil
@@ -20,8 +20,8 @@ from headrace.environment.broker import Broker
 from tests.faults import report
 from tests.kafka.cluster import Event
 from tests.kafka.runner import Runner, processes
-from tests.kafka.stage import Stage, command
-from tests.kafka.systems import SHIPPING_AND_SALES, SHOP, System, close
+from tests.kafka.stage import Stage, checkout, command
+from tests.kafka.systems import CALLS, CLICKS, SHIPPING_AND_SALES, SHOP, VARS, System, alternated, close
 from tests.long import long
 from tests.spark import clicks_oracle
 from tests.waiting import PATIENCE, pause, wait_for
@@ -38,11 +38,15 @@ LEVELS = ("GOLD", "PLATINUM", "No topic!", "Shipping")
 VICTIMS = {"runner": 4, "JVM": 4, "broker": 4}
 """What is killed, and how often."""
 
+CONF = f"""
+kafka: {{bootstrap: embedded, create_topics: true}}
+spark: {{master: "local[2]", compiler: quick}}
+trigger: {{ingest: 200ms}}
+vars: {json.dumps(VARS)}
+"""
+
 LANDED, FAILED = " landed ", "^[^ ]+ failed "
 WORK = (LANDED, " batch ", " published ")
-
-KILLS = int(os.environ.get("HEADRACE_TEST_KILLS", 24))
-"""Of each system."""
 
 EVERY = 0.6
 """Seconds between three records, so that what a kill has held up is soon made up for."""
@@ -59,7 +63,7 @@ LEVEL_WORK = (
 
 @dataclass
 class Lives:
-    """Runners of a system, one after the other, until each is killed, or its JVM; brokers are killed meanwhile.
+    """Runners of some systems, one after the other, until each is killed, or its JVM; brokers are killed meanwhile.
 
     The first dies while it makes the tables, the others in their work. Lines are logged after a step, so for whoever
     waits for one the next step begins there.
@@ -67,6 +71,7 @@ class Lives:
 
     stage: Stage
     domains: Sequence[str]
+    root: Path
     chance: random.Random
     killed: Counter[str] = field(default_factory=Counter)
 
@@ -75,7 +80,7 @@ class Lives:
         """A runner of all domains, or of some."""
         some = self.chance.sample(self.domains, self.chance.randint(1, len(self.domains)))
         chosen = self.chance.choice((self.domains, some)) if self.killed else self.domains
-        asked = command("run", *(word for domain in chosen for word in ("--select", domain)))
+        asked = command("run", *(word for domain in chosen for word in ("--select", domain)), project=self.root)
         runner = Runner(asked, self.stage.environ, self.stage.folder, self.stage.data_dir)
         try:
             yield runner
@@ -139,30 +144,34 @@ def seed() -> int:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("system", [SHOP, SHIPPING_AND_SALES], ids=["shop", "shipping-and-sales"])
-def test_kills_lose_and_repeat_nothing(own_stage: Stage, seed: int, system: System) -> None:
-    stage, chance = own_stage, random.Random(seed)
-    stage.create(system.topics)
-    lives = Lives(stage, system.select, chance)
-    with stage.sending(system.load(chance.randrange(10_000)), every=EVERY):
-        while lives.killed.total() < KILLS:
+@pytest.mark.parametrize("systems", [(SHOP,), (SHIPPING_AND_SALES, CALLS, CLICKS)], ids=["shop", "others"])
+def test_kills_lose_and_repeat_nothing(own_stage: Stage, seed: int, systems: Sequence[System], tmp_path: Path) -> None:
+    kills = int(os.environ.get("HEADRACE_TEST_KILLS", 24))
+    stage, chance, domains = own_stage, random.Random(seed), [each for system in systems for each in system.select]
+    stage.create({topic: count for system in systems for topic, count in system.topics.items()})
+    lives = Lives(stage, domains, checkout(tmp_path / "project", CONF), chance)
+    with stage.sending(alternated(systems, chance.randrange(10_000)), every=EVERY):
+        while lives.killed.total() < kills:
             with lives.runner() as runner:
-                while lives.killed.total() < KILLS and runner.process.poll() is None:
+                while lives.killed.total() < kills and runner.process.poll() is None:
                     lives.kill(runner)
-    close(system, stage)
-    settle(stage, system)
-    system.check(stage, stage.acked)
+    for system in systems:
+        close(system, stage)
+    settle(stage, systems, domains)
+    for system in systems:
+        system.check(stage, stage.acked)
     of = ", ".join(f"{times} of a {victim}" for victim, times in sorted(lives.killed.items()))
-    report.note_kills(system.name, KILLS, seed, of)
+    report.note_kills(" and ".join(system.name for system in systems), lives.killed.total(), seed, of)
 
 
-def settle(stage: Stage, system: System) -> None:
+def settle(stage: Stage, systems: Iterable[System], domains: Sequence[str]) -> None:
     """Process all there is, and what is published to be read again."""
-    assert stage.failures(*system.select) == ()
+    project = replace(stage.project, vars={**stage.project.vars, **VARS})
+    assert stage.failures(*domains, project=project) == ()
     for _ in range(ROUNDS):
-        if system.is_settled(stage):
+        if all(system.is_settled(stage) for system in systems):
             return
-        assert stage.failures(*system.select) == ()
+        assert stage.failures(*domains, project=project) == ()
 
 
 def clicks(chance: random.Random) -> Iterator[Event]:
