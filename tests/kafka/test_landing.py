@@ -26,7 +26,8 @@ from headrace.landing.landing_time import LandingTime
 from headrace.landing.relations import bronze
 from headrace.project.model import SEED_PARTITION, TICK_TOPIC, Field, Kafka, Landing, Seed, Topic
 from headrace.queries.sources import Source
-from headrace.running.tasks import CommitSignals, LandingTask
+from headrace.running.tasks.landing import LandingTask
+from headrace.running.tasks.task import CommitSignals
 from headrace.spark import mode
 from headrace.spark.failures import passes
 from headrace.spark.implementations import small_batches

@@ -40,17 +40,13 @@ from headrace.reading.status import ProjectStatus, QueryKind, RunnerState, Runne
 from headrace.reading.topics import ensure
 from headrace.running import factory, log_readers, positions, upstream
 from headrace.running.supervisor import Failure, Supervised, Supervisor, wait_until
-from headrace.running.tasks import (
-    CommitSignals,
-    GroupTask,
-    LandingTask,
-    Log,
-    NativeTask,
-    PublisherTask,
-    SnapshotTask,
-    Task,
-    UnopenedTask,
-)
+from headrace.running.tasks.group import GroupTask
+from headrace.running.tasks.landing import LandingTask
+from headrace.running.tasks.native import NativeTask
+from headrace.running.tasks.publisher import PublisherTask
+from headrace.running.tasks.snapshot import SnapshotTask
+from headrace.running.tasks.task import CommitSignals, Log, Task
+from headrace.running.tasks.unopened import UnopenedTask
 from headrace.running.upkeep import TableUpkeep, UpkeepThread
 from headrace.spark import session
 from headrace.spark.binding import macros_of, seconds

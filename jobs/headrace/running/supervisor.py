@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from headrace.queries.scheduler import RANKS, Scheduler
 from headrace.reading.status import QueryKind, QueryState, QueryStatus
-from headrace.running.tasks import Log, Task
+from headrace.running.tasks.task import Log, Task
 from headrace.spark.failures import SAME_FAILURES, WAITS, message_of, passes
 
 STOP_SECONDS = 25.0
