@@ -53,7 +53,7 @@ from headrace.spark.binding import macros_of, seconds
 from headrace.spark.failures import message_of, passes
 from headrace.store import durable
 from headrace.store.layout import Layout
-from headrace.store.paths import StorePath
+from headrace.store.paths import ObjectPath, StorePath
 from headrace.streaming.native import NativeQuery
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable
@@ -146,7 +146,8 @@ class Run:
         self._await(writers)
         for publisher in self.publishers:
             upstream = [writers[publisher.model.table]]
-            self.supervisor.add(PublisherTask(publisher, self._signals, self._log), upstream)
+            is_remote = isinstance(self.layout.root, ObjectPath)
+            self.supervisor.add(PublisherTask(publisher, self._signals, self._log, is_remote), upstream)
         self.supervisor.start(self._options.available_now)
         self._upkeep.start()
 

@@ -14,6 +14,8 @@ from headrace.running.tasks.task import Log, Task
 from headrace.spark.failures import SAME_FAILURES, WAITS, message_of, passes
 
 STOP_SECONDS = 25.0
+DONE_POLL_SECONDS = 1.0
+"""How often a task that ends once nothing is left to do looks whether the tasks upstream have ended."""
 IN_TURN: tuple[QueryKind, ...] = ("landing", "micro_batch", "snapshot")
 """Tasks whose every step computes. What Spark streams takes turns by itself, and publishers mostly wait."""
 
@@ -69,7 +71,7 @@ class Supervised:
                 if not worked and until_done and upstream_done:
                     break
                 if not worked:
-                    self._wait(stop)
+                    self._wait(stop, until_done)
             self.task.finish()
             self.task.close()
             self.state = "stopped"
@@ -119,10 +121,10 @@ class Supervised:
         self.state, self.last_error = "failed", cause
         self._log("failed", query=self.task.name, cause=cause)
 
-    def _wait(self, stop: threading.Event) -> None:
-        """Wait until there may be work: a new commit, or the task's poll interval."""
+    def _wait(self, stop: threading.Event, until_done: bool) -> None:
+        """Wait until there may be work: a new commit, or the poll interval; no event says that upstream has ended."""
         if not stop.is_set():
-            self.task.wake.wait(self.task.poll)
+            self.task.wake.wait(min(self.task.poll, DONE_POLL_SECONDS) if until_done else self.task.poll)
 
 
 class Supervisor:
