@@ -19,9 +19,9 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import TypeVar
 
-from headrace.faults import naming
 from headrace.store import durable
 from headrace.store.paths import ObjectPath, StorePath, make_private
+from headrace.write_errors import naming
 
 _Item = TypeVar("_Item")
 _File = TypeVar("_File", bound=StorePath)

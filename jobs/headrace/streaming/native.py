@@ -27,6 +27,7 @@ from headrace.queries.outputs import keyed_changes
 from headrace.queries.scheduler import RANKS, Scheduler
 from headrace.queries.sources import Tables, plain, source_name, stored
 from headrace.queries.storing import StoringTimes
+from headrace.spark import error_names
 from headrace.spark.binding import Binder, arguments, inputs_of, seconds, stored_inputs, streams_of, view_of
 from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized, with_batch
@@ -60,12 +61,6 @@ _CONFS: Mapping[str, str] = {
 
 
 _START_SECONDS = 60.0
-_STOPPED = "py4j.protocol.Py4JJavaError: An error occurred while calling a batch: java.lang.InterruptedException"
-"""How Spark recognizes that a batch failed because it was stopped.
-
-It searches by a regular expression that recurses for every character of the message. With the JVM's own
-stack trace in it, the message of an interrupted job ends the query's thread by a StackOverflowError.
-"""
 
 
 class NativeQuery:
@@ -297,7 +292,7 @@ class NativeQuery:
                 self._write_now(frame, batch)
         except Exception:
             if self._stops:
-                raise InterruptedError(_STOPPED) from None
+                raise InterruptedError(error_names.STOPPED) from None
             raise
 
     def _write_now(self, frame: DataFrame, batch: int) -> None:
