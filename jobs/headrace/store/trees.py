@@ -102,6 +102,25 @@ def files(folder: StorePath) -> Iterator[StorePath]:
         yield from (file for file in sorted(folder.rglob("*")) if file.is_file())
 
 
+def is_empty(folder: StorePath) -> bool:
+    """Whether nothing is there; of a disk only the folder itself is looked at, as below may be all of the machine."""
+    if isinstance(folder, Path):
+        return not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    return next(files(folder), None) is None
+
+
+def is_within(path: StorePath, folder: StorePath) -> bool:
+    """Whether a path is a folder or below it; links on a disk are followed."""
+    if isinstance(path, Path) and isinstance(folder, Path):
+        return path.resolve().is_relative_to(folder.resolve())
+    return f"{path}/".startswith(f"{folder}/")
+
+
+def disk_of(folder: Path) -> int:
+    """The number of the device that a folder is on: a folder can be renamed within one device only."""
+    return folder.stat().st_dev
+
+
 def sync(folder: StorePath) -> None:
     """Wait until what was copied, moved or removed in a folder outlasts a power loss; an object store needs no wait."""
     if isinstance(folder, Path):
