@@ -50,7 +50,7 @@ from headrace.running.tasks.unopened import UnopenedTask
 from headrace.running.upkeep import TableUpkeep, UpkeepThread
 from headrace.spark import session
 from headrace.spark.binding import macros_of, seconds
-from headrace.spark.failures import message_of, passes
+from headrace.spark.failures import is_transient, message_of
 from headrace.store import durable
 from headrace.store.layout import Layout
 from headrace.store.paths import ObjectPath, StorePath
@@ -106,32 +106,52 @@ class Run:
         resets.finish(self.layout)
         if findings := [*positions.findings(self.project, self.layout), *upstream.findings(self.project, self.layout)]:
             raise InvalidProject(findings)
-        self._schemas = schemas = verdict.schemas(self._spark, self.project)
-        spark, project, layout = self._spark, self.project, self.layout
-        source = KafkaSource.of(project.target.kafka, f"headrace-{project.name}-{project.target.identity}")
-        for landing in project.landings:
-            with self._isolated(landing.query, "landing", [f"_landing.{landing.name}"]):
-                query = LandingQuery(spark, layout, landing, source, project.target.input, self._commit_cache)
-                query.table.create()
-                if project.landings_to_run is None or landing.name in project.landings_to_run:
-                    self.landings.append(query)
-        running = tuple(model for query in project.queries for model in query.models)
+        self._schemas = verdict.schemas(self._spark, self.project)
+        self._make_landings()
         # Spark takes its time to declare a macro, so those of other queries are left out.
-        named = replace(project, macros=macros_of(project, running))
-        for each in project.queries:
-            with self._isolated(each.name, each.engine, [model.table for model in each.models]):
-                self.queries.append(self._opened(factory.make(spark, named, layout, each, schemas)))
-        looked_up = partial(_newest, named, layout, schemas)
-        for landed in self.landings:
-            landed.clocks.clocks = clocks_of(spark, named, landed.landing, looked_up)
+        named = replace(self.project, macros=macros_of(self.project, self._models))
+        self._make_queries(named)
+        self._set_clocks(named)
         self._create_topics()
-        for model in running:
-            if model.publish and model.table not in self._unopened_tables:
-                with self._isolated(f"publish_{model.name}", "publisher"):
-                    self.publishers.append(self._publisher(model, schemas))
+        self._make_publishers()
         self._refuse_unfit()
         self._settle()
         self._open_publishers()
+
+    @property
+    def _models(self) -> tuple[Model, ...]:
+        """The models of the queries that this run selects."""
+        return tuple(model for query in self.project.queries for model in query.models)
+
+    def _make_landings(self) -> None:
+        """Every landing has a table, so that queries find it; only those that are selected run."""
+        project = self.project
+        source = KafkaSource.of(project.target.kafka, f"headrace-{project.name}-{project.target.identity}")
+        for landing in project.landings:
+            with self._isolated(landing.query, "landing", [f"_landing.{landing.name}"]):
+                bounds = project.target.input
+                query = LandingQuery(self._spark, self.layout, landing, source, bounds, self._commit_cache)
+                query.table.create()
+                if project.landings_to_run is None or landing.name in project.landings_to_run:
+                    self.landings.append(query)
+
+    def _make_queries(self, project: Project) -> None:
+        for each in project.queries:
+            with self._isolated(each.name, each.engine, [model.table for model in each.models]):
+                query = factory.make(self._spark, project, self.layout, each, self._schemas)
+                self.queries.append(self._opened(query))
+
+    def _set_clocks(self, project: Project) -> None:
+        """Let each landing read the clocks of the watermarks that its ticks are to move."""
+        looked_up = partial(_newest, project, self.layout, self._schemas)
+        for query in self.landings:
+            query.clocks.clocks = clocks_of(self._spark, project, query.landing, looked_up)
+
+    def _make_publishers(self) -> None:
+        for model in self._models:
+            if model.publish and model.table not in self._unopened_tables:
+                with self._isolated(f"publish_{model.name}", "publisher"):
+                    self.publishers.append(self._publisher(model, self._schemas))
 
     def start(self) -> None:
         """Record what is started, for the next plan; then start every task, sources first."""
@@ -251,7 +271,7 @@ class Run:
         except InvalidProject:
             raise
         except Exception as error:
-            if passes(error):
+            if is_transient(error):
                 raise
             self._unopened_tables.update(tables)
             self.unopened.append((tables, UnopenedTask(name, kind, f"it cannot be opened: {message_of(error)}")))
@@ -271,8 +291,7 @@ class Run:
         kafka = self.project.target.kafka
         landed = [topic for query in self.landings for topic in query.landing.topics]
         wanted = {topic.topic: topic.partitions for topic in landed}
-        running = [model for query in self.project.queries for model in query.models]
-        published = [model.publish for model in running if model.publish]
+        published = [model.publish for model in self._models if model.publish]
         wanted |= {publish.topic: 1 for publish in published if publish.topic and publish.topic not in wanted}
         ensure(kafka, wanted)
         if published:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from headrace.queries.scheduler import RANKS, Scheduler
 from headrace.reading.status import QueryKind, QueryState, QueryStatus
 from headrace.running.tasks.task import Log, Task
-from headrace.spark.failures import SAME_FAILURES, WAITS, message_of, passes
+from headrace.spark.failures import SAME_FAILURES, WAITS, is_transient, message_of
 
 STOP_SECONDS = 25.0
 DONE_POLL_SECONDS = 1.0
@@ -108,7 +108,7 @@ class Supervised:
         cause, previous = message_of(error), self.last_error
         self.last_error = cause
         self.restarts += 1
-        verdict = passes(error)
+        verdict = is_transient(error)
         again = verdict is True or (verdict is None and (cause != previous or attempt < SAME_FAILURES))
         if again:
             self.state = "backing_off"
