@@ -6,7 +6,6 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -18,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from headrace.checking import verdict
 from headrace.environment import swap
-from headrace.errors import EnvironmentFault, Finding, HeadraceError, InvalidProject
+from headrace.errors import HeadraceError, InvalidProject
 from headrace.landing.clocks import clocks_of
 from headrace.landing.landing import KafkaSource, LandingQuery
 from headrace.planning import declared
@@ -27,18 +26,14 @@ from headrace.project import dag, resets
 from headrace.project.kafka_options.topic_names import PROGRESS_SETTINGS, progress_topic
 from headrace.project.model import Input, Model, Project
 from headrace.project.rules.duration_rules import IDLE_TICK
-from headrace.publishing.outlet import Outlet, read_all
-from headrace.publishing.progress import Recorded
 from headrace.publishing.publisher import Publisher
-from headrace.publishing.routes import Rules
-from headrace.publishing.sent import retired_tables
 from headrace.queries.group import Group
 from headrace.queries.scheduler import Scheduler
 from headrace.queries.snapshot import SnapshotQuery
 from headrace.queries.sources import Tables, stored
 from headrace.reading.status import ProjectStatus, QueryKind, RunnerState, RunnerStatus
 from headrace.reading.topics import ensure
-from headrace.running import factory, log_readers, positions, upstream
+from headrace.running import factory, log_readers, positions, publishers, upstream
 from headrace.running.supervisor import Failure, Supervised, Supervisor, wait_until
 from headrace.running.tasks.group import GroupTask
 from headrace.running.tasks.landing import LandingTask
@@ -56,10 +51,6 @@ from headrace.store.layout import Layout
 from headrace.store.paths import ObjectPath, StorePath
 from headrace.streaming.native import NativeQuery
 from headrace.tables.commit_cache import CommitCache
-from headrace.tables.delta import CommitTable
-
-OPEN_SECONDS = 5.0
-"""How long a start waits for a transaction that is open, before it opens the publishers."""
 
 SHARED_SECONDS = 5.0
 """How often other machines learn of the status: each time is a request to the store."""
@@ -78,7 +69,7 @@ class Options:
 
 
 class Run:
-    """One run: `prepare` refuses or creates, `start` starts, `wait` returns the failures, `stop` ends it."""
+    """One run: `prepare` refuses or creates, `start` starts, `wait` ends it and returns the failures."""
 
     def __init__(self, spark: SparkSession, project: Project, options: Options, log: Log) -> None:
         self.project = project
@@ -114,9 +105,10 @@ class Run:
         self._set_clocks(named)
         self._create_topics()
         self._make_publishers()
-        self._refuse_unfit()
+        publishers.refuse_unfit(self.publishers)
         self._settle()
-        self._open_publishers()
+        publishers.open_all(self.publishers)
+        publishers.remove_retired(self._spark, self.project, self.layout, self.publishers)
 
     @property
     def _models(self) -> tuple[Model, ...]:
@@ -151,7 +143,9 @@ class Run:
         for model in self._models:
             if model.publish and model.table not in self._unopened_tables:
                 with self._isolated(f"publish_{model.name}", "publisher"):
-                    self.publishers.append(self._publisher(model, self._schemas))
+                    table = stored(self._spark, self.layout, model, self._schemas[model.table])
+                    made = publishers.make(self._spark, self.project, self.layout, model, table, self._commit_cache)
+                    self.publishers.append(made)
 
     def start(self) -> None:
         """Record what is started, for the next plan; then start every task, sources first."""
@@ -307,55 +301,6 @@ class Run:
                 landing.settle()
                 landing.seed()
 
-    def _refuse_unfit(self) -> None:
-        """Refuse publishers whose progress does not fit their table, before anything lands or is fenced off.
-
-        A transaction that a killed run has left open hides their progress until a publisher ends it, by opening.
-        """
-        outlets = {publisher.outlet.name: publisher for publisher in self.publishers}
-        recorded: Mapping[str, Recorded] = {}
-        if outlets:
-            with suppress(EnvironmentFault):
-                recorded = read_all(self.publishers[0].outlet, outlets, OPEN_SECONDS)
-        findings = [finding for name, found in recorded.items() if (finding := outlets[name].finding(found))]
-        if findings:
-            raise InvalidProject(findings)
-
-    def _open_publishers(self) -> None:
-        """Let every publisher find its position, concurrently as each waits for the broker; then report findings."""
-        with ThreadPoolExecutor(len(self.publishers) or 1) as pool:
-            findings = [finding for found in pool.map(_opening_findings, self.publishers) for finding in found]
-        if findings:
-            raise InvalidProject(findings)
-        self._remove_retired()
-
-    def _remove_retired(self) -> None:
-        """Remove what swaps have put aside, once its time is over and no publisher needs it for comparison."""
-        running = {query.name for query in self.project.queries}
-        others = {model.query for model in self.project.models} - running
-        needed = {table_id for publisher in self.publishers for table_id in publisher.relies_on}
-        for folder, done in swap.retired(self.layout).items():
-            if swap.is_over(done) and others.isdisjoint(done.queries) and needed.isdisjoint(self._ids(folder)):
-                swap.remove(self.layout, folder)
-
-    def _ids(self, folder: StorePath) -> set[str]:
-        tables = (CommitTable.stored(self._spark, log.parent) for log in folder.glob("tables/*/*/_delta_log"))
-        return {table.id() for table in tables if table is not None}
-
-    def _publisher(self, model: Model, schemas: Mapping[str, StructType]) -> Publisher:
-        outlet = Outlet.of(self.project, model, self._rules())
-        table = stored(self._spark, self.layout, model, schemas[model.table])
-        reset = resets.read_note(self.layout.checkpoint(model.query or model.name))
-        find_retired, store = retired_tables(self._spark, self.layout, model), self.layout.root
-        shared = (self._commit_cache, macros_of(self.project, [model]), reset.removed)
-        return Publisher(self._spark, model, table, outlet, store, reset.barrier, find_retired, *shared)
-
-    def _rules(self) -> Rules:
-        """The rules for topics that rows name: none may be a source, or another model's topic."""
-        topics = {topic.topic for landing in self.project.landings for topic in landing.topics}
-        topics |= {model.publish.topic for model in self.project.models if model.publish and model.publish.topic}
-        return Rules(self.project.target.kafka.create_topics, frozenset({*topics, progress_topic(self.project.target)}))
-
 
 def _newest(
     project: Project, layout: Layout, schemas: Mapping[str, StructType], session: SparkSession, ref: Input
@@ -363,12 +308,3 @@ def _newest(
     """What a plain read of a reference returns now."""
     tables = Tables(session, project, layout, schemas)
     return tables.as_of(ref, tables.of(ref).newest_version())
-
-
-def _opening_findings(publisher: Publisher) -> tuple[Finding, ...]:
-    """The findings that keep a publisher from knowing its position."""
-    try:
-        publisher.open()
-    except InvalidProject as error:
-        return tuple(error.findings)
-    return ()
