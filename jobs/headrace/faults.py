@@ -6,11 +6,11 @@ import errno
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping
 
+from headrace.spark import error_names
 from headrace.store.reaching import explained
+from headrace.write_errors import NAMELESS
 
 _ELSEWHERE = "choose another folder (for data: `data_dir` in conf/, or HEADRACE_DATA_DIR)"
 _ROOM = f"free some space, or {_ELSEWHERE}"
@@ -59,11 +59,8 @@ _REMEDIES: Mapping[int, str] = {
 }
 """What to do about each system error whose cause lies in the user's environment, not in our code."""
 
-_NAMELESS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.ESTALE)
-"""Errors of writing to an open file, which do not name the file."""
-
-_QUOTED = (*_NAMELESS, errno.EACCES, errno.EMFILE, errno.ENFILE)
-_QUOTING = ("py4j", "pyspark", "deltalake", "_internal")
+_QUOTED = (*NAMELESS, errno.EACCES, errno.EMFILE, errno.ENFILE)
+_QUOTING = (*error_names.LIBRARIES, "deltalake", "_internal")
 """Libraries backed by Java and Rust, which embed the system's error text in their own."""
 
 _OF_STORES = ("Generic S3 error", "Generic MicrosoftAzure error", "Generic GCS error", "Server returned non-2xx")
@@ -84,17 +81,6 @@ def describe(error: Exception) -> str | None:
         or _of_jvm(error)
         or _quoted(error)
     )
-
-
-@contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Add the path to a write error: unlike an error on opening a file, it names none, or the one that is copied."""
-    try:
-        yield
-    except OSError as error:
-        if (error.filename is None or error.filename2 is not None) and error.errno in _NAMELESS:
-            error.filename = str(path)
-        raise
 
 
 def _of_kafka(error: Exception) -> str | None:
@@ -127,7 +113,7 @@ def _of_timeout(error: Exception) -> str | None:
 
 
 def _of_jvm(error: Exception) -> str | None:
-    if type(error).__name__ != "Py4JNetworkError":
+    if type(error).__name__ != error_names.JVM_ENDED:
         return None
     return "Spark's JVM has ended; logs/spark.log in the data directory says why, unless the system has killed it"
 

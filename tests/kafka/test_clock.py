@@ -20,8 +20,9 @@ import pytest
 from headrace.landing import landing_time
 from headrace.project import selection
 from headrace.queries import group
-from headrace.running import runner, tasks, upkeep
+from headrace.running import runner, upkeep
 from headrace.running.runner import Options, Run
+from headrace.running.tasks import snapshot as snapshot_task
 from headrace.store import lease
 from headrace.store.layout import Layout
 from headrace.tables import delta
@@ -62,7 +63,7 @@ class Clock:
             monotonic = staticmethod(delta.time.monotonic)
             time = staticmethod(lambda: datetime.now().timestamp() + clock.ahead.total_seconds())
 
-        for module in (landing_time, tasks, runner, upkeep, group):
+        for module in (landing_time, snapshot_task, runner, upkeep, group):
             patch.setattr(module, "datetime", Moment)
         patch.setattr(delta, "time", Time)
         return self

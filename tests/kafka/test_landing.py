@@ -26,9 +26,10 @@ from headrace.landing.landing_time import LandingTime
 from headrace.landing.relations import bronze
 from headrace.project.model import SEED_PARTITION, TICK_TOPIC, Field, Kafka, Landing, Seed, Topic
 from headrace.queries.sources import Source
-from headrace.running.tasks import CommitSignals, LandingTask
+from headrace.running.tasks.landing import LandingTask
+from headrace.running.tasks.task import CommitSignals
 from headrace.spark import mode
-from headrace.spark.failures import passes
+from headrace.spark.failures import is_transient
 from headrace.spark.implementations import small_batches
 from headrace.spark.session import SMALL_BATCH_ROWS
 from headrace.store.layout import Layout
@@ -93,7 +94,7 @@ def lands(landing: LandingQuery) -> bool:
     try:
         return landing.step(EVERYTHING) is not None
     except KafkaException as error:
-        assert passes(error)
+        assert is_transient(error)
         return False
 
 
@@ -143,7 +144,7 @@ def test_topic_that_became_shorter_is_refused(pier: Pier, monkeypatch: pytest.Mo
     monkeypatch.setattr(BrokerAdmin, "ends", shorter)
     with pytest.raises(HeadraceError, match="ends at offset 1 in partition 0, but was read up to offset 3") as refused:
         landing.step(EVERYTHING)
-    assert passes(refused.value) is False
+    assert is_transient(refused.value) is False
 
 
 @pytest.mark.parametrize("lands_first", [long(False), True])

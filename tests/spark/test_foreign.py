@@ -11,7 +11,7 @@ from pyspark.errors import StreamingQueryException
 from headrace.errors import HeadraceError
 from headrace.queries.group import Group
 from headrace.running.factory import AnyQuery
-from headrace.spark.failures import message_of, passes
+from headrace.spark.failures import is_transient, message_of
 from headrace.store.commits import newest_version
 from headrace.store.paths import StorePath
 from headrace.streaming.native import NativeQuery
@@ -58,5 +58,5 @@ def test_rows_that_others_add_to_what_landed_are_not_read(models: Models, model:
     with pytest.raises((HeadraceError, StreamingQueryException)) as error:
         read(query)
     assert "somebody has added rows to it in version 2" in message_of(error.value)
-    assert passes(error.value) is False
+    assert is_transient(error.value) is False
     assert newest_version(table) == before

@@ -15,7 +15,7 @@ from headrace.store import maintenance, trees
 from headrace.store.commits import entry_path, newest_version
 from headrace.store.layout import Layout
 from headrace.store.maintenance import KEPT, Maintenance, Policy
-from headrace.streaming.native import stream_of
+from headrace.streaming.streams import stream_of
 from headrace.tables import delta
 from headrace.tables.delta import CommitTable
 from headrace.testing.cases import case as cases

@@ -14,7 +14,8 @@ from pyspark.sql import DataFrame
 
 from headrace.project.model import Project
 from headrace.queries.snapshot import SnapshotQuery
-from headrace.running.tasks import CommitSignals, SnapshotTask
+from headrace.running.tasks.snapshot import SnapshotTask
+from headrace.running.tasks.task import CommitSignals
 from headrace.store.layout import Layout
 from headrace.tables.delta import CommitTable
 from headrace.tables.state import changes_schema

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from headrace.spark.failures import message_of, passes
+from headrace.spark.failures import is_transient, message_of
 from headrace.spark.implementations import materialize, small_batches
 from headrace.tables.delta import CommitTable
 from tests.long import long
@@ -60,4 +60,4 @@ def test_reader_names_file_and_table(spark: SparkSession, tmp_path: Path, reader
         with pytest.raises(Exception) as error:  # Py4J's or Spark's
             READERS[reader](spark.newSession(), table)
         assert message_of(error.value).startswith(f"{file}: {says}"), (name, str(error.value))
-        assert not passes(error.value)
+        assert not is_transient(error.value)

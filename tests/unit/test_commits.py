@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import StructType
 
 from headrace.errors import HeadraceError, Overtaken
-from headrace.spark.failures import message_of, passes
+from headrace.spark.failures import is_transient, message_of
 from headrace.store import durable, parquet
 from headrace.store.commits import UPKEEP, Commit, actions_of, entry_path, marker_of, put_entry
 from headrace.store.maintenance import Maintenance, Policy
@@ -372,9 +372,9 @@ def test_refusal_within_a_batch_of_the_streaming_engine_comes_in_its_own_words()
     traceback = f"Traceback (most recent call last):\n  File 'x', line 1\nheadrace.errors.HeadraceError: {said}\n"
     text = f"[STREAM_FAILED] Query failed: Reason: An exception was raised by the Python Proxy.\n{traceback}\n\tat Java"
     assert message_of(PySparkException(text)) == said
-    assert passes(PySparkException(text)) is False
+    assert is_transient(PySparkException(text)) is False
 
 
 @pytest.mark.parametrize("error", [Overtaken("done"), RuntimeError("...\nheadrace.errors.Overtaken: done")])
 def test_overtaken_query_starts_again_from_what_is_stored(error: Exception) -> None:
-    assert passes(error)
+    assert is_transient(error)

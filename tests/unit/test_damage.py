@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from headrace.errors import MissingFile, TornFile
 from headrace.reading.show import show
 from headrace.reading.sql import sql
-from headrace.spark.failures import ModelFailed, message_of, passes
+from headrace.spark.failures import ModelFailed, is_transient, message_of
 from headrace.store import damage
 from headrace.store.commits import actions_of, commit_of
 from tests.unit.conftest import Store
@@ -91,7 +91,7 @@ ABSENT = "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file
 def test_failure_of_spark_names_file_and_table(file: Path, name: str, says: str) -> None:
     DAMAGES[name][0](file)
     error = ModelFailed(TABLE, "sql/gold/order_checks.sql", PySparkException(says.format(file)))
-    assert passes(error) is None
+    assert is_transient(error) is None
     assert str(error).startswith(f"sql/gold/order_checks.sql: {TABLE}: {file}: ")
     assert f"data file of {TABLE}" in message_of(error)
 
@@ -108,7 +108,7 @@ def test_bytes_that_are_not_those_written_are_damage(file: Path) -> None:
 
 def test_disk_that_fails_for_a_moment_is_no_damage(file: Path) -> None:
     error = PySparkException(f"{NO_HINT.format(file)}\nCaused by: java.io.IOException: Input/output error")
-    assert passes(error) is True
+    assert is_transient(error) is True
     assert "Encountered error while reading file" in message_of(error)
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from headrace.faults import describe, naming
+from headrace.faults import describe
+from headrace.write_errors import naming
 
 RUST = (
     "Kernel error -> Generic LocalFileSystem error\n"

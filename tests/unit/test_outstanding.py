@@ -9,7 +9,7 @@ import pytest
 
 from headrace.project import loader
 from headrace.publishing import outstanding
-from headrace.publishing.begun import Begun
+from headrace.publishing.published_note import PublishedNote
 from headrace.store.layout import Layout
 from headrace.tables.delta import CommitTable
 from tests.unit.plain_rows import ROWS, Plain
@@ -29,5 +29,5 @@ def test_rows_without_a_record_are_history_only_where_nothing_was_published(
     for batch in range(2):
         table.append(Plain.of(batch), {"query": "q", "batch": batch, "rows": 2})
     if is_begun:
-        Begun(layout.root, model.name).note("headrace-progress")
+        PublishedNote(layout.root, model.name).note("headrace-progress")
     assert outstanding.outstanding(project, layout, model) == rows

@@ -8,7 +8,7 @@ import pytest
 
 from headrace.errors import InvalidProject
 from headrace.project.sql import sqltext
-from headrace.project.sql.guard.folds import MESSAGE
+from headrace.project.sql.guard.growth.folds import MESSAGE
 from headrace.reading.dialect import parsing
 from headrace.reading.rows import BadQuery
 

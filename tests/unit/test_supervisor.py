@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from headrace.queries.scheduler import Scheduler
 from headrace.reading.status import QueryKind, QueryStatus
 from headrace.running import supervisor
 from headrace.running.supervisor import Supervised, Supervisor
+from headrace.running.tasks.publisher import PublisherTask
+from headrace.running.tasks.task import CommitSignals
 from headrace.spark import failures
 from tests.waiting import PATIENCE, wait_for
 
@@ -172,3 +175,22 @@ def test_stop_ends_waiting_tasks() -> None:
     wait_for(lambda: made.members[0].state == "waiting", "a task without work")
     assert made.end()
     assert made.members[0].state == "stopped"
+
+
+def test_available_input_ends_without_waiting_for_a_rare_poll() -> None:
+    made = Supervisor(lambda *_, **__: None, Scheduler(at_once=2))
+    rare = Acted(name="rare", kind="publisher", poll=60.0)
+    upstream = made.add(Acted(name="upstream", fail=lambda: wait_for(lambda: rare.steps > 0, "a step of the other")))
+    made.add(rare, [upstream])
+    made.start(until_done=True)
+    wait_for(lambda: made.done, "the end of both", 30.0)
+    assert made.end()
+
+
+def test_commit_wakes_a_publisher_however_rarely_it_looks() -> None:
+    signals, model = CommitSignals(), SimpleNamespace(name="sales", table="gold.sales")
+    publisher: Any = SimpleNamespace(model=model)
+    near, far = (PublisherTask(publisher, signals, print, is_remote) for is_remote in (False, True))
+    assert near.poll < far.poll
+    signals.notify("gold.sales")
+    assert near.wake.is_set() and far.wake.is_set()

@@ -211,7 +211,7 @@ def test_folders_on_two_disks_are_refused_before_anything_moves(
     store = Store(tmp_path)
     (tmp_path / name).mkdir(exist_ok=True)
     before = store.live
-    monkeypatch.setattr(swap, "_device", lambda folder: 2 if folder == tmp_path / name else 1)
+    monkeypatch.setattr(trees, "disk_of", lambda folder: 2 if folder == tmp_path / name else 1)
     with pytest.raises(UsageError, match=f"{tmp_path / name} is on another disk"):
         store.swap()
     assert (store.live, store.layout.swap.exists()) == (before, False)

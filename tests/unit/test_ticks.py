@@ -15,8 +15,9 @@ from headrace.landing.clocks import Reading, key_of, later, latest, readings_as_
 from headrace.landing.landing import LandingReport
 from headrace.landing.ticks import watermarked
 from headrace.project.model import Landing, Topic
-from headrace.running import tasks
-from headrace.running.tasks import CommitSignals, LandingTask
+from headrace.running.tasks import landing as landing_task
+from headrace.running.tasks.landing import LandingTask
+from headrace.running.tasks.task import CommitSignals
 
 SOURCES = ("payments", "orders")
 
@@ -51,7 +52,7 @@ class Query:
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """The monotonic clock, which a test moves."""
     clock = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr(tasks.time, "monotonic", lambda: clock.now)
+    monkeypatch.setattr(landing_task.time, "monotonic", lambda: clock.now)
     return clock
 
 

@@ -72,10 +72,13 @@ def _version(asked: bool) -> None:
 @app.callback()
 def settings(
     context: typer.Context,
-    project: Annotated[Path, typer.Option("-C", "--project", help="A folder of the project.")] = Path(),
-    target: Annotated[str, typer.Option("-t", "--target", help="Which conf/<target>.yml.")] = "local",
+    project: Annotated[
+        Path,
+        typer.Option("-C", "--project", help="A folder of the project; the manifest is looked for there and above."),
+    ] = Path(),
+    target: Annotated[str, typer.Option("-t", "--target", help="The target: conf/<target>.yml.")] = "local",
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Plain Spark SQL over Kafka and Delta, run as exactly-once streaming queries.

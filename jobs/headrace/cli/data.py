@@ -10,7 +10,7 @@ import typer
 from headrace.cli.options import MOST, MOST_DAYS, Json, Timeout
 from headrace.errors import UsageError
 
-OnSpark = Annotated[bool, typer.Option("--spark", help="Run it on Spark: slower to start, and knows all of its SQL.")]
+OnSpark = Annotated[bool, typer.Option("--spark", help="Run it on Spark: slower to start, but all of its SQL works.")]
 
 upgrade_app = typer.Typer(
     help="Try what an edit does to the state of a model.\n\nExample: headrace upgrade test gold.calls",
@@ -21,8 +21,8 @@ upgrade_app = typer.Typer(
 def tail(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="A topic, or a table such as gold.shipment_ready.")],
-    start: Annotated[str, typer.Option("--from", help="Where to begin: beginning or end.")] = "beginning",
-    limit: Annotated[int | None, typer.Option(min=1, max=MOST, help="End after so many.")] = None,
+    start: Annotated[str, typer.Option("--from", help="Where to start: beginning or end.")] = "beginning",
+    limit: Annotated[int | None, typer.Option(min=1, max=MOST, help="Stop after this many rows.")] = None,
     timeout: Timeout = None,
     json: Json = False,
 ) -> int:
@@ -42,7 +42,7 @@ def show(
     history: Annotated[str | None, typer.Option(help="Every change of this key, oldest first.")] = None,
     where: Annotated[str | None, typer.Option(help="Only rows for which this Spark SQL holds.")] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="At most so many rows (text: 100 if not given).")
+        int | None, typer.Option(min=1, max=MOST, help="At most this many rows. Default as text: 100.")
     ] = None,
     spark: OnSpark = False,
     json: Json = False,
@@ -63,7 +63,7 @@ def sql(
     spark: OnSpark = False,
     json: Json = False,
 ) -> int:
-    """Query stored tables in Spark SQL, without a JVM; what needs Spark itself is refused, and runs with --spark.
+    """Query stored tables in Spark SQL without a JVM; what only Spark can run is refused, and runs with --spark.
 
     Example: headrace sql "select reject_reason, count(*) from bronze.dead_letters group by 1"
     """
@@ -73,7 +73,7 @@ def sql(
 
 
 def status(context: typer.Context, json: Json = False) -> int:
-    """Say how the runner and each of its queries fare.
+    """Show the status of the runner and its queries.
 
     Example: headrace status --json
     """
@@ -106,10 +106,10 @@ def mail(
     context: typer.Context,
     topic: Annotated[str, typer.Argument(help="A topic of notices.")] = "order-emails",
     send: Annotated[bool, typer.Option("--send", help="Send the letters; without this only show them.")] = False,
-    limit: Annotated[int | None, typer.Option(min=1, max=MOST, help="End after so many notices.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, max=MOST, help="Stop after this many notices.")] = None,
     timeout: Timeout = None,
 ) -> int:
-    """Tell customers of their orders: one letter for each order of a topic.
+    """Notify customers about their orders: one letter for each order of a topic.
 
     Example: headrace mail order-emails --timeout 5
     """
@@ -120,12 +120,12 @@ def mail(
 
 def maintain(
     context: typer.Context,
-    table: Annotated[str | None, typer.Argument(help="A stored table; all of them, if not said.")] = None,
+    table: Annotated[str | None, typer.Argument(help="A stored table. Default: all of them.")] = None,
     json: Json = False,
 ) -> int:
-    """Make small files one, and shorten the logs of tables.
+    """Compact small files, and shorten the logs of tables.
 
-    A runner does it by itself; this is for a project that does not run.
+    A runner does this itself; the command is for a project that is not running.
 
     Example: headrace maintain gold.shipment_ready
     """
@@ -136,11 +136,11 @@ def maintain(
 
 def backup(
     context: typer.Context,
-    to: Annotated[str, typer.Argument(help="A folder or the URL of a prefix, where nothing is yet.")],
+    to: Annotated[str, typer.Argument(help="An empty folder, or the URL of an empty prefix.")],
 ) -> int:
-    """Copy tables, checkpoints and notes as of one moment.
+    """Copy tables, checkpoints and notes as one consistent set.
 
-    The runner must be stopped, and the broker be up if anything is published.
+    The runner must be stopped, and the broker must be up if anything is published.
 
     Example: headrace backup /backup/monday
     """
@@ -151,15 +151,18 @@ def backup(
 
 def restore(
     context: typer.Context,
-    source: Annotated[str | None, typer.Argument(metavar="FROM", help="A backup; none, if data are in place.")] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Remove what is stored now.")] = False,
+    source: Annotated[
+        str | None, typer.Argument(metavar="FROM", help="A backup. Leave it out if the data are already in place.")
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace what is stored now.")] = False,
     publish: Annotated[
-        Literal["again", "skip"] | None, typer.Option(help="Rows that were sent since: send them again, or skip them.")
+        Literal["again", "skip"] | None,
+        typer.Option(help="Rows that were sent since the backup: send them again, or skip them."),
     ] = None,
 ) -> int:
-    """Put a backup in the place of what is stored, and say what was sent to Kafka since.
+    """Replace what is stored with a backup, and show what was sent to Kafka since.
 
-    The runner must be stopped, and the broker be up if anything is published.
+    The runner must be stopped, and the broker must be up if anything is published.
 
     Example: headrace restore /backup/monday --replace --publish skip
     """
@@ -173,13 +176,13 @@ def reset(
     query: Annotated[
         str, typer.Argument(help="A query: its `query:`, else its model; ingest_<landing> for a landing.")
     ],
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; without this only say what would go.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it. Without this, only show what would be removed.")] = False,
     start: Annotated[
         str | None, typer.Option("--from", help='For a landing: earliest, latest or {"topic": {"0": 120}}.')
     ] = None,
-    republish: Annotated[bool, typer.Option("--republish", help="Send again what was sent before.")] = False,
+    republish: Annotated[bool, typer.Option("--republish", help="Send rows again that were sent before.")] = False,
 ) -> int:
-    """Forget a query's progress and output together.
+    """Remove a query's progress and output together.
 
     At the next run it starts again from bronze; a landing starts again from Kafka.
 
@@ -197,7 +200,7 @@ def skip(
 ) -> int:
     """Step over a batch that cannot run.
 
-    Mend the model instead where that can be done: the rows of a skipped batch are in no table behind it.
+    Fix the model instead if you can: the rows of a skipped batch are missing from every table downstream.
 
     Example: headrace skip shipping --batch 12
     """
@@ -208,18 +211,17 @@ def skip(
 
 def rebuild(
     context: typer.Context,
-    model: Annotated[str, typer.Argument(help="A model, or a query; it is made anew with all that belongs to it.")],
-    swap: Annotated[
-        bool, typer.Option("--swap", help="Put what stands beside to its place; no runner may run.")
-    ] = False,
+    model: Annotated[str, typer.Argument(help="A model or a query; the query is rebuilt as a whole.")],
+    swap: Annotated[bool, typer.Option("--swap", help="Replace the live tables with the rebuilt ones.")] = False,
     keep: Annotated[
-        float, typer.Option(min=0, max=MOST_DAYS, metavar="<days>", help="With --swap: how long the old is kept.")
+        float,
+        typer.Option(min=0, max=MOST_DAYS, metavar="<days>", help="With --swap: how long the old tables are kept."),
     ] = 7,
-    drop: Annotated[bool, typer.Option("--drop", help="Remove what stands beside.")] = False,
+    drop: Annotated[bool, typer.Option("--drop", help="Remove the rebuilt tables.")] = False,
 ) -> int:
-    """Make a model anew beside the running one, by the files as they are now.
+    """Rebuild a model next to the running one, from the files as they are now.
 
-    The runner may go on meanwhile. Nobody sees the new rows until `--swap`.
+    The runner may keep running. Nobody sees the new rows until `--swap`.
 
     Example: headrace rebuild silver.sales_totals
     """
@@ -234,11 +236,11 @@ def rebuild(
 
 def diff(
     context: typer.Context,
-    model: Annotated[str, typer.Argument(help="A model that stands beside.")],
-    examples: Annotated[int, typer.Option(min=0, max=MOST, help="At most so many rows that differ.")] = 20,
+    model: Annotated[str, typer.Argument(help="A model that was rebuilt.")],
+    examples: Annotated[int, typer.Option(min=0, max=MOST, help="Show at most this many differing rows.")] = 20,
     json: Json = False,
 ) -> int:
-    """Compare the rows of a model with those that stand beside.
+    """Compare a model's live rows with the rebuilt ones.
 
     Example: headrace diff silver.sales_totals
     """
@@ -251,20 +253,20 @@ def diff(
 def upgrade_test(
     context: typer.Context,
     model: Annotated[str, typer.Argument(help="A model with state or rows of its own.")],
-    batches: Annotated[int, typer.Option(min=2, max=MOST, help="So many of the newest landing batches.")] = 20,
+    batches: Annotated[int, typer.Option(min=2, max=MOST, help="How many of the newest landing batches to use.")] = 20,
     after: Annotated[
-        int | None, typer.Option(min=1, help="After how many the new text takes over; half if not given.")
+        int | None, typer.Option(min=1, help="After how many batches the new text takes over. Default: half.")
     ] = None,
     case: Annotated[
-        Path | None, typer.Option("--case", metavar="<file>", help="The batches of a case, not those that landed.")
+        Path | None, typer.Option("--case", metavar="<file>", help="Use the batches of a case, not those that landed.")
     ] = None,
-    examples: Annotated[int, typer.Option(min=0, max=MOST, help="At most so many rows that differ.")] = 20,
+    examples: Annotated[int, typer.Option(min=0, max=MOST, help="Show at most this many differing rows.")] = 20,
     json: Json = False,
 ) -> int:
     """Prove that an edit keeps the state right, or show where it does not.
 
     The text that the query was started with processes the first batches, the files as they are now the others, in
-    folders of their own.
+    separate folders.
 
     Example: headrace upgrade test silver.sales_totals --batches 10
     """

@@ -19,13 +19,15 @@ LEAST_RATE = 0.001
 Json = Annotated[bool, typer.Option("--json", help="Write JSON, one object a row, to stdout.")]
 Select = Annotated[
     list[str] | None,
-    typer.Option("--select", "-s", metavar="<selector>", help="Which: a name, tag:x, path:x, +x, x+, @x, x*."),
+    typer.Option("--select", "-s", metavar="<selector>", help="Select by name, tag:x, path:x, +x, x+, @x or x*."),
 ]
-Exclude = Annotated[list[str] | None, typer.Option("--exclude", metavar="<selector>", help="Which not, of those.")]
+Exclude = Annotated[
+    list[str] | None, typer.Option("--exclude", metavar="<selector>", help="Leave these out of the selection.")
+]
 Data = Annotated[
     Path | None, typer.Option("--data", help="Where the broker keeps its data, if not in the target's data directory.")
 ]
-Timeout = Annotated[float | None, typer.Option(min=0, help="End after so many seconds without anything new.")]
+Timeout = Annotated[float | None, typer.Option(min=0, help="Stop after this many seconds without anything new.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same events.")]
-Count = Annotated[int | None, typer.Option(min=1, max=MOST, help="End after so many; else at Ctrl-C.")]
-RunId = Annotated[str | None, typer.Option("--run-id", help="Part of every made-up key; fresh each time if not given.")]
+Count = Annotated[int | None, typer.Option(min=1, max=MOST, help="Stop after this many. Default: run until Ctrl-C.")]
+RunId = Annotated[str | None, typer.Option("--run-id", help="Part of every made-up key. Default: a new one each time.")]

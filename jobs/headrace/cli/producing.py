@@ -73,7 +73,7 @@ def produce_shipping_demo(
     seed: Seed = 0,
     run_id: RunId = None,
 ) -> int:
-    """Send so many orders and all their products, in mixed order.
+    """Send a number of orders and all their products, in mixed order.
 
     Example: headrace produce shipping demo --orders 100 --seed 7
     """
@@ -89,7 +89,7 @@ def produce_calls(
         list[str] | None,
         typer.Argument(help="`analytics <user1> <user2> <text>` or `metrics ...`; none: a stream of halves."),
     ] = None,
-    rate: Annotated[float | None, typer.Option(min=LEAST_RATE, help="Halves a second; 5 if not given.")] = None,
+    rate: Annotated[float | None, typer.Option(min=LEAST_RATE, help="Halves a second. Default: 5.")] = None,
     count: Count = None,
     seed: Seed = 0,
     run_id: RunId = None,
@@ -112,7 +112,7 @@ def produce_clicks(
             help="`view <browser> <product>`, `verified <browser>` or `name <product> [<name>]`; none: visits."
         ),
     ] = None,
-    rate: Annotated[float | None, typer.Option(min=LEAST_RATE, help="Events a second; 5 if not given.")] = None,
+    rate: Annotated[float | None, typer.Option(min=LEAST_RATE, help="Events a second. Default: 5.")] = None,
     count: Count = None,
     seed: Seed = 0,
     run_id: RunId = None,
@@ -130,7 +130,7 @@ def produce_clicks(
 def produce_shop(
     context: typer.Context,
     words: Annotated[list[str] | None, typer.Argument(help="`ship <id>`; none: a stream of trade.")] = None,
-    rate: Annotated[float | None, typer.Option(min=LEAST_RATE, help="Records a second; 5 if not given.")] = None,
+    rate: Annotated[float | None, typer.Option(min=LEAST_RATE, help="Records a second. Default: 5.")] = None,
     count: Count = None,
     seed: Seed = 0,
     run_id: RunId = None,
@@ -150,7 +150,7 @@ def produce_sales(
     event: Annotated[
         list[str] | None, typer.Argument(help="`event <product> <value>`; none: a stream of sales.")
     ] = None,
-    rate: Annotated[float | None, typer.Option(min=LEAST_RATE, help="Events a second; 5 if not given.")] = None,
+    rate: Annotated[float | None, typer.Option(min=LEAST_RATE, help="Events a second. Default: 5.")] = None,
     count: Count = None,
     seed: Seed = 0,
     run_id: RunId = None,

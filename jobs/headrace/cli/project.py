@@ -30,7 +30,7 @@ def setup(context: typer.Context) -> int:
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder of the new project; its name is the project's.")],
 ) -> int:
-    """Make a new project that runs and passes its test at once.
+    """Create a new project that runs and passes its test right away.
 
     Example: headrace init shop
     """
@@ -40,7 +40,7 @@ def init(
 
 
 def schemas(
-    out: Annotated[Path, typer.Option(help="Where to.")] = Path("schemas"),
+    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("schemas"),
 ) -> int:
     """Write JSON schemas of the project's YAML, for editors.
 
@@ -52,7 +52,7 @@ def schemas(
 
 
 def doctor(context: typer.Context, json: Json = False) -> int:
-    """Look at Java, jars, ports, broker, progress topic, store and disk; say the fix.
+    """Check Java, jars, ports, broker, progress topic, store and disk, and suggest fixes.
 
     Example: headrace doctor
     """
@@ -73,7 +73,7 @@ def list_models(context: typer.Context, select: Select = None, exclude: Exclude 
 
 def check(
     context: typer.Context,
-    offline: Annotated[bool, typer.Option("--offline", help="Without Spark: names, headers, order.")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Check without Spark: names, headers, order.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Check again whenever a file is saved, until Ctrl-C.")] = False,
     json: Json = False,
 ) -> int:
@@ -98,7 +98,7 @@ def plan(
     ] = None,
     json: Json = False,
 ) -> int:
-    """Say what an edit does to what is running, model by model.
+    """Show what an edit does to the running queries, model by model.
 
     Example: headrace plan --explain
     """
@@ -121,9 +121,9 @@ def test(
         tuple[str, int] | None,
         typer.Option("--record", metavar="<model> <n>", help="Write a case of the last n landing batches."),
     ] = None,
-    cuts: Annotated[bool, typer.Option("--cuts", help="Only compare made-up events in several cuts.")] = False,
+    cuts: Annotated[bool, typer.Option("--cuts", help="Only compare several cuts of made-up events.")] = False,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="<n>", help="Make up the events of a former run.")
+        int | None, typer.Option("--seed", metavar="<n>", help="Repeat the made-up events of an earlier run.")
     ] = None,
 ) -> int:
     """Run the model tests, or the data tests, of the selected models.
@@ -144,11 +144,11 @@ def test(
 def lineage(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="A column such as gold.shipment_ready.completed_at, or a table.")],
-    down: Annotated[bool, typer.Option("--down", help="What is made of it, not what it is made of.")] = False,
+    down: Annotated[bool, typer.Option("--down", help="Trace what is derived from it instead.")] = False,
     form: Annotated[str, typer.Option("--format", help="text or mermaid.")] = "text",
     json: Json = False,
 ) -> int:
-    """Follow a column to the Kafka fields that it is made of.
+    """Trace a column back to the Kafka fields that it is derived from.
 
     Example: headrace lineage gold.shipment_ready.completed_at
     """
@@ -159,7 +159,7 @@ def lineage(
 
 def docs(
     context: typer.Context,
-    out: Annotated[Path | None, typer.Option(help="Where to, if not <data_dir>/target.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder to write to. Default: <data_dir>/target.")] = None,
 ) -> int:
     """Write one page about the project, and manifest.json.
 

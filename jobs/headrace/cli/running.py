@@ -18,16 +18,20 @@ def run(
     select: Select = None,
     exclude: Exclude = None,
     available_now: Annotated[
-        bool, typer.Option("--available-now", help="End when all that is there now is processed and sent.")
+        bool, typer.Option("--available-now", help="Stop once all that is there now is processed and sent.")
     ] = False,
-    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="End at the first query that fails for good.")] = False,
+    fail_fast: Annotated[
+        bool, typer.Option("--fail-fast", help="Stop at the first query that fails permanently.")
+    ] = False,
     accept_mix: Annotated[
         str | None,
-        typer.Option("--accept-mix", metavar="<why>", help="Go on where the plan says MIX; the reason is kept."),
+        typer.Option("--accept-mix", metavar="<why>", help="Start although the plan says MIX; the reason is recorded."),
     ] = None,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Reset first what the plan says cannot go on.")] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="First reset the queries that the plan says cannot go on.")
+    ] = False,
     standby: Annotated[
-        bool, typer.Option("--standby", help="Wait while another runner is at work, and take over when it ends.")
+        bool, typer.Option("--standby", help="Wait while another runner is active, and take over when it ends.")
     ] = False,
 ) -> int:
     """Run the project's queries until Ctrl-C.
@@ -73,9 +77,9 @@ def demo(context: typer.Context) -> int:
 
 def serve(
     context: typer.Context,
-    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8080,
-    waiters: Annotated[int, typer.Option(min=1, help="So many requests may wait at a time.")] = 2000,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 picks a free one.")] = 8080,
+    waiters: Annotated[int, typer.Option(min=1, help="How many requests may wait at a time.")] = 2000,
 ) -> int:
     """Answer HTTP: orders, and every stored table.
 
@@ -88,7 +92,7 @@ def serve(
 
 @broker_app.command("start")
 def broker_start(context: typer.Context, data: Data = None, json: Json = False) -> int:
-    """Start the broker as a daemon, or say where it runs already.
+    """Start the broker as a daemon, or show where it already runs.
 
     Example: headrace broker start --json
     """
@@ -110,7 +114,7 @@ def broker_stop(context: typer.Context, data: Data = None, json: Json = False) -
 
 @broker_app.command("status")
 def broker_status(context: typer.Context, data: Data = None, json: Json = False) -> int:
-    """Say whether the broker runs, and where.
+    """Show whether the broker is running, and where.
 
     Example: headrace broker status --json
     """

@@ -10,11 +10,11 @@ from rich.console import Console
 
 from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode
-from headrace.faults import naming
 from headrace.reading import printing
 from headrace.reading.dead_letters import Chosen, Refused, refuse_unknown, refused
 from headrace.reading.rows import to_json, to_text
 from headrace.store import lease
+from headrace.write_errors import naming
 
 
 def show(workspace: Workspace, chosen: Chosen, as_json: bool) -> int:

@@ -18,7 +18,6 @@ from headrace.commands.edits import planning
 from headrace.commands.workspace import Workspace
 from headrace.environment import owner, swap
 from headrace.errors import ExitCode, HeadraceError
-from headrace.faults import naming
 from headrace.logs import Attempt, event_logger
 from headrace.project import resets, selection
 from headrace.project.model import Project
@@ -27,6 +26,7 @@ from headrace.reading.status import ProjectStatus, RunnerState
 from headrace.store import lease
 from headrace.store.lease import Lease
 from headrace.store.paths import check
+from headrace.write_errors import naming
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -38,11 +38,11 @@ class Workspace:
         """The project as its files are now, with all that is wrong."""
         return loader.survey(self.folder, self.target)
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
-        """The data directory; an interrupted swap or reset is finished first.
+        """The data directory, checked once for a command; an interrupted swap or reset is finished first.
 
-        One with an interrupted restore is refused, and so is that of another project.
+        EnvironmentFault for that of another project, HeadraceError for one with an interrupted restore.
         """
         layout = self.declared.target.layout
         owner.refuse(layout, self.declared.name)

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from headrace.errors import HeadraceError, UsageError
@@ -47,7 +46,7 @@ def take(layout: Layout, to: StorePath, names: tuple[str, str], sent: Mapping[st
     `names` are those of the project and its target, `sent` the records of its publishers.
     """
     _refuse_inside(layout, to)
-    if not _is_empty(to):
+    if not trees.is_empty(to):
         raise UsageError(f"{to} is not empty; name a folder that is not there yet")
     for name in FOLDERS:
         if (layout.root / name).is_dir():
@@ -59,23 +58,10 @@ def take(layout: Layout, to: StorePath, names: tuple[str, str], sent: Mapping[st
     return made
 
 
-def _is_empty(folder: StorePath) -> bool:
-    """Whether nothing is there; of a disk only the folder itself is looked at, as below may be all of the machine."""
-    if isinstance(folder, Path):
-        return not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
-    return next(trees.files(folder), None) is None
-
-
 def _refuse_inside(layout: Layout, to: StorePath) -> None:
     """Refuse a backup in what it is of: a restore would remove it."""
-    if any(_is_within(to, layout.root / name) for name in FOLDERS):
+    if any(trees.is_within(to, layout.root / name) for name in FOLDERS):
         raise UsageError(f"{to} is in the data, and a restore removes what is there; name a folder elsewhere")
-
-
-def _is_within(path: StorePath, folder: StorePath) -> bool:
-    if isinstance(path, Path) and isinstance(folder, Path):
-        return path.resolve().is_relative_to(folder.resolve())
-    return f"{path}/".startswith(f"{folder}/")
 
 
 def manifest(folder: StorePath) -> Manifest:

@@ -20,8 +20,8 @@ from rich.console import Console
 from headrace.environment import guard, kafka
 from headrace.environment.kafka import Ports
 from headrace.errors import EnvironmentFault
-from headrace.faults import naming
 from headrace.store.paths import make_private
+from headrace.write_errors import naming
 
 STARTS_WITHIN = 60.0
 ATTEMPTS = 3

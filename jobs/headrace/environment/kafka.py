@@ -16,7 +16,7 @@ from pathlib import Path
 from headrace.environment import classes, jars
 from headrace.environment.java import find_java
 from headrace.errors import EnvironmentFault
-from headrace.faults import naming
+from headrace.write_errors import naming
 
 HOST = "127.0.0.1"
 PORTS = range(20000, 32000)

@@ -67,19 +67,17 @@ def swap(
 
 
 def _refuse_other_disks(layout: Layout, beside: StorePath, paths: Iterable[StorePath]) -> None:
-    """Refuse folders that no move reaches, before anything is written down: what is begun must be finished."""
+    """Refuse folders that no move reaches, before the journal is written: a swap that was begun must be finished."""
+    root = layout.root
+    if not isinstance(root, Path):
+        return
     moved = (each.parent for live in paths for each in (live, _at(beside, live, layout)))
     for folder in (layout.retired, *moved):
-        if isinstance(folder, Path) and folder.is_dir() and _device(folder) != _device(layout.root):
+        if isinstance(folder, Path) and folder.is_dir() and trees.disk_of(folder) != trees.disk_of(root):
             raise UsageError(
-                f"{folder} is on another disk than {layout.root}, and a swap can move folders on one disk only; "
+                f"{folder} is on another disk than {root}, and a swap can move folders on one disk only; "
                 "stop the runner, and move all of them to one"
             )
-
-
-def _device(folder: StorePath) -> int:
-    assert isinstance(folder, Path)
-    return folder.stat().st_dev
 
 
 def finish(layout: Layout) -> None:

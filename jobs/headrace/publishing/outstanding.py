@@ -9,9 +9,9 @@ from typing import Any
 
 from headrace.project.model import Model, Project
 from headrace.project.resets import read_note
-from headrace.publishing.begun import Begun
 from headrace.publishing.outlet import Outlet, read_progress
 from headrace.publishing.progress import Progress
+from headrace.publishing.published_note import PublishedNote
 from headrace.publishing.publisher import was_sent_before
 from headrace.reading.topics import existing
 from headrace.store.commits import MARKER
@@ -54,7 +54,7 @@ def outstanding(project: Project, layout: Layout, model: Model) -> int:
     if found is not None:
         return sum(_unsent(each, found.progress, _id(layout, model)) for each in left)
     # Rows of a model that was never published are history (see `publish.start`); of others, nobody knows.
-    return sum(each.rows for each in left) if Begun(layout.root, model.name) else 0
+    return sum(each.rows for each in left) if PublishedNote(layout.root, model.name).exists else 0
 
 
 def _unsent(commit: _Written, progress: Progress, table_id: str) -> int:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import KafkaException
 from pyspark.sql import Row, SparkSession
 
 from headrace.errors import Finding, HeadraceError, InvalidProject, Place
 from headrace.project.model import Macro, Model, Publish
-from headrace.publishing.begun import Begun
 from headrace.publishing.messages import as_json, message_rows, one_by_one
-from headrace.publishing.outlet import TIMEOUT, Outlet, client_errors, is_fenced, read_progress
+from headrace.publishing.outlet import Outlet, client_errors, is_fenced, read_progress
 from headrace.publishing.positions import Standing, rows_of
 from headrace.publishing.progress import Progress, Recorded
+from headrace.publishing.published_note import PublishedNote
 from headrace.publishing.routes import Routes
 from headrace.publishing.sent import Find, Unsent
 from headrace.publishing.set_aside import Notes
+from headrace.publishing.transactions import Message, Transactions
 from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS, child
@@ -34,27 +35,7 @@ from headrace.tables.positions import Extent
 CHUNK_ROWS = 5_000
 CHUNK_BYTES = 16 << 20
 FEW_ROWS = 1_000
-_FAREWELL = 5.0
-"""Seconds for rows that are on their way: a client that is dropped with some may end the process (librdkafka 2.16)."""
-
 _MESSAGE = Row("topic", "key", "value")
-
-
-@dataclass(frozen=True)
-class Message:
-    """A row to send, and its place in the table's history."""
-
-    row: Row
-    place: Progress
-
-    @property
-    def noted_as(self) -> tuple[str, int, int]:
-        """What identifies the row in the notes of those that were set aside."""
-        return (self.place.table_id, -1 if self.place.replaced else self.place.version, self.place.position)
-
-    def details(self, reason: str) -> dict[str, Any]:
-        """What such a note says of it."""
-        return {"topic": self.row.topic, "key": self.row.key, "bytes": len(self.row.value or ""), "reason": reason}
 
 
 class Publisher:
@@ -86,28 +67,25 @@ class Publisher:
         self.model = model
         self.session = child(spark, f"publish_{model.name}", macros)
         self.sent = 0
-        self.set_aside = 0
         self._publish: Publish = model.publish
         self._table = table
         self.outlet = outlet
-        self._notes = Notes(store / "set_aside" / f"{model.name}.ndjson")
-        self._begun = Begun(store, model.name)
+        notes = Notes(store / "set_aside" / f"{model.name}.ndjson")
+        self._transactions = Transactions(outlet, self._topics, model.table, notes)
+        self._published_note = PublishedNote(store, model.name)
         self._barrier = dict(barrier or {})
         self._find_retired = find_retired
         self._replaced = replaced
         self._commit_cache = commit_cache or CommitCache()
         self._batches = small_batches(self.session)
-        self._producer: Producer | None = None
         self._routes: Routes | None = None
         self._progress = Progress("")
-        self._recorded: Progress | None = None
-        """What Kafka has confirmed last; None before that, and where it has not answered."""
 
     def step(self) -> int | None:
         """Send what has been committed since the last step; the number of rows, or None if there was nothing new."""
-        if self._producer is None:
+        if not self._transactions.is_open:
             self.open()
-        with self._naming_twin():
+        with self._explaining_fence():
             return self._send_unsent() if self._progress.replaced is not None else self._send_new()
 
     def _send_new(self) -> int | None:
@@ -123,26 +101,29 @@ class Publisher:
         return self.sent - before if is_new else None
 
     @property
+    def set_aside(self) -> int:
+        """How many rows this run could not send."""
+        return self._transactions.count_set_aside
+
+    @property
     def version(self) -> int:
         """Every version before this one has been sent; 0 while nobody knows which of a table that was swapped in."""
         return 0 if self._progress.replaced else self._progress.version
 
     def close(self) -> None:
         """Drop the producer; the next step opens another and reads the progress again."""
-        if self._producer is not None:
-            self._producer.flush(_FAREWELL)
-        self._producer = None
+        self._transactions.close()
 
     def open(self) -> None:
         """Find where to resume, and record who does; InvalidProject if it cannot be known which rows are to be sent."""
-        with self._naming_twin():
+        with self._explaining_fence():
             self.outlet.require(self._topics, self.model.table)
-            self._producer = self.outlet.connect()
+            self._transactions.open()
             self._routes = Routes(self.outlet.config, self.outlet.rules) if self._publish.topic_column else None
             found = read_progress(self.outlet)
-            begin = self._unrecorded() if found is None else self._taken_up(found)
-            self._try_send([], begin)  # whoever is fenced off by this learns by whom
-            self._begun.note(self.outlet.progress_topic)
+            begin = self._without_record() if found is None else self._resumed(found)
+            self._transactions.record(begin)  # whoever is fenced off by this learns by whom
+            self._published_note.note(self.outlet.progress_topic)
             self._progress = begin
 
     def finding(self, found: Recorded) -> Finding | None:
@@ -156,25 +137,27 @@ class Publisher:
         table = Extent(self._table.newest_version(), self._table.id())
         return Standing(self.model, found, table, lambda: self._table.commits(-1))
 
-    def _unrecorded(self) -> Progress:
+    def _without_record(self) -> Progress:
         """Where to go on without a record: the topic may have been deleted since this publisher wrote to it."""
-        return self._recorded or self._first_progress()
+        return self._transactions.recorded or self._first_progress()
 
     def _first_progress(self) -> Progress:
         """Where a table begins that was never published; one with rows as the model declares."""
         history = [commit for commit in self._table.commits(-1) if commit.batch >= 0]
-        if history and (self._publish.start is None or self._begun):
+        if history and (self._publish.start is None or self._published_note.exists):
             raise InvalidProject([self._history_finding(len(history))])
         if not history or self._publish.start == "earliest":
             return Progress(self._table.id())
         return Progress(self._table.id(), history[-1].version + 1, rows=rows_of(history))
 
     def _history_finding(self, commits: int) -> Finding:
-        was_begun = "that topic was deleted, or is another one" if self._begun else "it was never published here"
-        asked = f"Remove {self._begun.file}, and set in publish" if self._begun else "Add to publish"
+        cause, advice = "it was never published here", "Add to publish"
+        if self._published_note.exists:
+            cause = "that topic was deleted, or is another one"
+            advice = f"Remove {self._published_note.file}, and set in publish"
         message = (
             f"{self.model.table} has rows in {commits} commits, and topic {self.outlet.progress_topic} does not say "
-            f"how far they were sent: {was_begun}. {asked} `start: earliest` to send them all, or `start: latest` to "
+            f"how far they were sent: {cause}. {advice} `start: earliest` to send them all, or `start: latest` to "
             "send only what comes from now on"
         )
         return Finding(self.model.header_places.get("publish", Place(self.model.path)), "publish-history", message)
@@ -184,7 +167,7 @@ class Publisher:
         """The topic that the model names, if its rows do not."""
         return frozenset({self._publish.topic} if self._publish.topic else ())
 
-    def _taken_up(self, found: Recorded) -> Progress:
+    def _resumed(self, found: Recorded) -> Progress:
         """Where to go on: after a reset with all the table has, after a swap with what was not sent before it.
 
         After a swap the progress fixes what is compared before anything is sent.
@@ -205,16 +188,16 @@ class Publisher:
         return rows_of(commit for commit in self._table.commits(-1) if commit.version < version)
 
     @contextmanager
-    def _naming_twin(self) -> Iterator[None]:
+    def _explaining_fence(self) -> Iterator[None]:
         """End a publisher that another one has fenced off: if both went on, each would send what the other has sent."""
         try:
             with client_errors():
                 yield
         except KafkaException as error:
-            twin = read_progress(self.outlet) if is_fenced(error) else None
-            if twin and twin.by and twin.by.run != self.outlet.writer.run:
+            other = read_progress(self.outlet) if is_fenced(error) else None
+            if other and other.by and other.by.run != self.outlet.writer.run:
                 raise HeadraceError(
-                    f"{self.model.table} is published by another runner now, {twin.by}: stop one of both, or run one "
+                    f"{self.model.table} is published by another runner now, {other.by}: stop one of both, or run one "
                     "with a target of another name, as publishers are named after it"
                 ) from None
             raise
@@ -226,7 +209,7 @@ class Publisher:
         rows = Unsent(self.session, self.model, self._find, progress).messages()
         sent = self._send_rows(one_by_one(rows), progress)
         self._progress = replace(progress, position=0, replaced=None)
-        self._try_send([], self._progress)
+        self._transactions.record(self._progress)
         self.sent += sent
         return sent
 
@@ -250,14 +233,15 @@ class Publisher:
         sent = 0
         while chunk := list(_chunk(messages)):
             last = chunk[-1].place
-            sent += self._send(self._routed(chunk), replace(last, position=last.position + 1))
+            sent += self._transactions.send(self._routed(chunk), replace(last, position=last.position + 1))
         return sent
 
     def _routed(self, chunk: Sequence[Message]) -> Sequence[Message]:
         """Those rows whose topic can be written; the others are set aside."""
         refused = self._routes.refusals(message.row.topic for message in chunk) if self._routes else {}
-        self._set_aside([(message, refused[message.row.topic]) for message in chunk if message.row.topic in refused])
-        return [message for message in chunk if message.row.topic not in refused]
+        rejected = [(each, refused[each.row.topic]) for each in chunk if each.row.topic in refused]
+        self._transactions.set_aside(rejected)
+        return [each for each in chunk if each.row.topic not in refused]
 
     def _messages(self, commit: Commit) -> Iterator[Row]:
         self._batches.begin(0, commit.weight)
@@ -276,56 +260,6 @@ class Publisher:
         messages = self._batches.text("messages", lambda: as_json(message_rows(rows, self._publish)), rows)
         return (_MESSAGE(*each) for each in json.loads(messages))
 
-    def _send(self, chunk: Sequence[Message], after: Progress) -> int:
-        """Send rows; those too large for the broker are found by bisection, as one fails the whole transaction."""
-        if self._try_send([message.row for message in chunk], after):
-            return len(chunk)
-        if len(chunk) == 1:
-            self._set_aside([(chunk[0], "too_large")])
-            self._try_send([], after)
-            return 0
-        half = len(chunk) // 2
-        sent = self._send(chunk[:half], chunk[half].place)
-        return sent + self._send(chunk[half:], after)
-
-    def _try_send(self, chunk: Sequence[Row], after: Progress) -> bool:
-        """One transaction: the rows and how far they get. False if one was too large, and then none is sent."""
-        producer, failed = self._producer, list[KafkaError]()
-        assert producer is not None
-        producer.begin_transaction()
-        try:
-            for row in chunk:
-                self._produce(producer, row, lambda error, _: failed.append(error) if error else None)
-            self.outlet.record(producer, after)
-        except KafkaException as error:
-            failed.append(error.args[0])
-        producer.flush(TIMEOUT)
-        if any(error.code() == KafkaError.MSG_SIZE_TOO_LARGE for error in failed):
-            self._producer = (
-                self.outlet.connect()
-            )  # this one's next transaction would fail for nothing (librdkafka 2.16)
-            return False
-        if failed:
-            self.outlet.require({*self._topics, *(row.topic for row in chunk)}, self.model.table)
-            raise KafkaException(min(failed, key=_is_consequence))
-        self._recorded = None
-        producer.commit_transaction(TIMEOUT)
-        self._recorded = after
-        return True
-
-    def _produce(self, producer: Producer, row: Row, on_delivery: Callable[[KafkaError | None, Any], None]) -> None:
-        while True:
-            try:
-                producer.produce(row.topic, key=row.key, value=row.value, on_delivery=on_delivery)
-                return
-            except BufferError:
-                producer.poll(1.0)
-
-    def _set_aside(self, rejected: Sequence[tuple[Message, str]]) -> None:
-        """Count rows, each with the reason why it is not sent, and note them."""
-        self.set_aside += len(rejected)
-        self._notes.add({message.noted_as: message.details(reason) for message, reason in rejected})
-
 
 def _chunk(messages: Iterator[Message]) -> Iterator[Message]:
     """The next messages, as many as go into one transaction: they are in memory until it ends."""
@@ -335,11 +269,6 @@ def _chunk(messages: Iterator[Message]) -> Iterator[Message]:
         size += len(message.row.value or "")
         if size > CHUNK_BYTES:
             return
-
-
-def _is_consequence(error: KafkaError) -> bool:
-    """Whether a record was given up only as another one of its transaction failed."""
-    return error.code() in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
 
 
 def was_sent_before(marker: Mapping[str, Any], barrier: Mapping[str, int]) -> bool:

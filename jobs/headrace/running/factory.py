@@ -25,7 +25,7 @@ def make(
     schemas: Mapping[str, StructType],
     batches: SmallBatches | None = None,
 ) -> AnyQuery:
-    """A query that starts from its stored state only; `plans` are those of an earlier run, if it runs in batches."""
+    """A query that starts from its stored state only; `batches` may come from an earlier run, if it runs in batches."""
     if query.engine == "micro_batch":
         return Group(spark, project, layout, query, schemas, batches)
     kind = NativeQuery if query.engine == "streaming" else SnapshotQuery

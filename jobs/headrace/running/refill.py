@@ -15,7 +15,7 @@ from headrace.project.rebuilds import Rebuild
 from headrace.queries.group import Group
 from headrace.queries.inputs import InputLog, Inputs
 from headrace.running import factory
-from headrace.running.tasks import Log
+from headrace.running.tasks.task import Log
 from headrace.streaming.native import NativeQuery
 
 

@@ -6,7 +6,6 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -18,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from headrace.checking import verdict
 from headrace.environment import swap
-from headrace.errors import EnvironmentFault, Finding, HeadraceError, InvalidProject
+from headrace.errors import HeadraceError, InvalidProject
 from headrace.landing.clocks import clocks_of
 from headrace.landing.landing import KafkaSource, LandingQuery
 from headrace.planning import declared
@@ -27,43 +26,31 @@ from headrace.project import dag, resets
 from headrace.project.kafka_options.topic_names import PROGRESS_SETTINGS, progress_topic
 from headrace.project.model import Input, Model, Project
 from headrace.project.rules.duration_rules import IDLE_TICK
-from headrace.publishing.outlet import Outlet, read_all
-from headrace.publishing.progress import Recorded
 from headrace.publishing.publisher import Publisher
-from headrace.publishing.routes import Rules
-from headrace.publishing.sent import retired_tables
 from headrace.queries.group import Group
 from headrace.queries.scheduler import Scheduler
 from headrace.queries.snapshot import SnapshotQuery
 from headrace.queries.sources import Tables, stored
 from headrace.reading.status import ProjectStatus, QueryKind, RunnerState, RunnerStatus
 from headrace.reading.topics import ensure
-from headrace.running import factory, log_readers, positions, upstream
+from headrace.running import factory, log_readers, positions, publishers, upstream
 from headrace.running.supervisor import Failure, Supervised, Supervisor, wait_until
-from headrace.running.tasks import (
-    CommitSignals,
-    GroupTask,
-    LandingTask,
-    Log,
-    NativeTask,
-    PublisherTask,
-    SnapshotTask,
-    Task,
-    UnopenedTask,
-)
+from headrace.running.tasks.group import GroupTask
+from headrace.running.tasks.landing import LandingTask
+from headrace.running.tasks.native import NativeTask
+from headrace.running.tasks.publisher import PublisherTask
+from headrace.running.tasks.snapshot import SnapshotTask
+from headrace.running.tasks.task import CommitSignals, Log, Task
+from headrace.running.tasks.unopened import UnopenedTask
 from headrace.running.upkeep import TableUpkeep, UpkeepThread
 from headrace.spark import session
 from headrace.spark.binding import macros_of, seconds
-from headrace.spark.failures import message_of, passes
+from headrace.spark.failures import is_transient, message_of
 from headrace.store import durable
 from headrace.store.layout import Layout
-from headrace.store.paths import StorePath
+from headrace.store.paths import ObjectPath, StorePath
 from headrace.streaming.native import NativeQuery
 from headrace.tables.commit_cache import CommitCache
-from headrace.tables.delta import CommitTable
-
-OPEN_SECONDS = 5.0
-"""How long a start waits for a transaction that is open, before it opens the publishers."""
 
 SHARED_SECONDS = 5.0
 """How often other machines learn of the status: each time is a request to the store."""
@@ -82,7 +69,7 @@ class Options:
 
 
 class Run:
-    """One run: `prepare` refuses or creates, `start` starts, `wait` returns the failures, `stop` ends it."""
+    """One run: `prepare` refuses or creates, `start` starts, `wait` ends it and returns the failures."""
 
     def __init__(self, spark: SparkSession, project: Project, options: Options, log: Log) -> None:
         self.project = project
@@ -110,32 +97,55 @@ class Run:
         resets.finish(self.layout)
         if findings := [*positions.findings(self.project, self.layout), *upstream.findings(self.project, self.layout)]:
             raise InvalidProject(findings)
-        self._schemas = schemas = verdict.schemas(self._spark, self.project)
-        spark, project, layout = self._spark, self.project, self.layout
+        self._schemas = verdict.schemas(self._spark, self.project)
+        self._make_landings()
+        # Spark takes its time to declare a macro, so those of other queries are left out.
+        named = replace(self.project, macros=macros_of(self.project, self._models))
+        self._make_queries(named)
+        self._set_clocks(named)
+        self._create_topics()
+        self._make_publishers()
+        publishers.refuse_unfit(self.publishers)
+        self._settle()
+        publishers.open_all(self.publishers)
+        publishers.remove_retired(self._spark, self.project, self.layout, self.publishers)
+
+    @property
+    def _models(self) -> tuple[Model, ...]:
+        """The models of the queries that this run selects."""
+        return tuple(model for query in self.project.queries for model in query.models)
+
+    def _make_landings(self) -> None:
+        """Every landing has a table, so that queries find it; only those that are selected run."""
+        project = self.project
         source = KafkaSource.of(project.target.kafka, f"headrace-{project.name}-{project.target.identity}")
         for landing in project.landings:
             with self._isolated(landing.query, "landing", [f"_landing.{landing.name}"]):
-                query = LandingQuery(spark, layout, landing, source, project.target.input, self._commit_cache)
+                bounds = project.target.input
+                query = LandingQuery(self._spark, self.layout, landing, source, bounds, self._commit_cache)
                 query.table.create()
                 if project.landings_to_run is None or landing.name in project.landings_to_run:
                     self.landings.append(query)
-        running = tuple(model for query in project.queries for model in query.models)
-        # Spark takes its time to declare a macro, so those of other queries are left out.
-        named = replace(project, macros=macros_of(project, running))
+
+    def _make_queries(self, project: Project) -> None:
         for each in project.queries:
             with self._isolated(each.name, each.engine, [model.table for model in each.models]):
-                self.queries.append(self._opened(factory.make(spark, named, layout, each, schemas)))
-        looked_up = partial(_newest, named, layout, schemas)
-        for landed in self.landings:
-            landed.clocks.clocks = clocks_of(spark, named, landed.landing, looked_up)
-        self._create_topics()
-        for model in running:
+                query = factory.make(self._spark, project, self.layout, each, self._schemas)
+                self.queries.append(self._opened(query))
+
+    def _set_clocks(self, project: Project) -> None:
+        """Let each landing read the clocks of the watermarks that its ticks are to move."""
+        looked_up = partial(_newest, project, self.layout, self._schemas)
+        for query in self.landings:
+            query.clocks.clocks = clocks_of(self._spark, project, query.landing, looked_up)
+
+    def _make_publishers(self) -> None:
+        for model in self._models:
             if model.publish and model.table not in self._unopened_tables:
                 with self._isolated(f"publish_{model.name}", "publisher"):
-                    self.publishers.append(self._publisher(model, schemas))
-        self._refuse_unfit()
-        self._settle()
-        self._open_publishers()
+                    table = stored(self._spark, self.layout, model, self._schemas[model.table])
+                    made = publishers.make(self._spark, self.project, self.layout, model, table, self._commit_cache)
+                    self.publishers.append(made)
 
     def start(self) -> None:
         """Record what is started, for the next plan; then start every task, sources first."""
@@ -150,7 +160,8 @@ class Run:
         self._await(writers)
         for publisher in self.publishers:
             upstream = [writers[publisher.model.table]]
-            self.supervisor.add(PublisherTask(publisher, self._signals, self._log), upstream)
+            is_remote = isinstance(self.layout.root, ObjectPath)
+            self.supervisor.add(PublisherTask(publisher, self._signals, self._log, is_remote), upstream)
         self.supervisor.start(self._options.available_now)
         self._upkeep.start()
 
@@ -254,7 +265,7 @@ class Run:
         except InvalidProject:
             raise
         except Exception as error:
-            if passes(error):
+            if is_transient(error):
                 raise
             self._unopened_tables.update(tables)
             self.unopened.append((tables, UnopenedTask(name, kind, f"it cannot be opened: {message_of(error)}")))
@@ -274,8 +285,7 @@ class Run:
         kafka = self.project.target.kafka
         landed = [topic for query in self.landings for topic in query.landing.topics]
         wanted = {topic.topic: topic.partitions for topic in landed}
-        running = [model for query in self.project.queries for model in query.models]
-        published = [model.publish for model in running if model.publish]
+        published = [model.publish for model in self._models if model.publish]
         wanted |= {publish.topic: 1 for publish in published if publish.topic and publish.topic not in wanted}
         ensure(kafka, wanted)
         if published:
@@ -291,55 +301,6 @@ class Run:
                 landing.settle()
                 landing.seed()
 
-    def _refuse_unfit(self) -> None:
-        """Refuse publishers whose progress does not fit their table, before anything lands or is fenced off.
-
-        A transaction that a killed run has left open hides their progress until a publisher ends it, by opening.
-        """
-        outlets = {publisher.outlet.name: publisher for publisher in self.publishers}
-        recorded: Mapping[str, Recorded] = {}
-        if outlets:
-            with suppress(EnvironmentFault):
-                recorded = read_all(self.publishers[0].outlet, outlets, OPEN_SECONDS)
-        findings = [finding for name, found in recorded.items() if (finding := outlets[name].finding(found))]
-        if findings:
-            raise InvalidProject(findings)
-
-    def _open_publishers(self) -> None:
-        """Let every publisher find its position, concurrently as each waits for the broker; then report findings."""
-        with ThreadPoolExecutor(len(self.publishers) or 1) as pool:
-            findings = [finding for found in pool.map(_opening_findings, self.publishers) for finding in found]
-        if findings:
-            raise InvalidProject(findings)
-        self._remove_retired()
-
-    def _remove_retired(self) -> None:
-        """Remove what swaps have put aside, once its time is over and no publisher needs it for comparison."""
-        running = {query.name for query in self.project.queries}
-        others = {model.query for model in self.project.models} - running
-        needed = {table_id for publisher in self.publishers for table_id in publisher.relies_on}
-        for folder, done in swap.retired(self.layout).items():
-            if swap.is_over(done) and others.isdisjoint(done.queries) and needed.isdisjoint(self._ids(folder)):
-                swap.remove(self.layout, folder)
-
-    def _ids(self, folder: StorePath) -> set[str]:
-        tables = (CommitTable.stored(self._spark, log.parent) for log in folder.glob("tables/*/*/_delta_log"))
-        return {table.id() for table in tables if table is not None}
-
-    def _publisher(self, model: Model, schemas: Mapping[str, StructType]) -> Publisher:
-        outlet = Outlet.of(self.project, model, self._rules())
-        table = stored(self._spark, self.layout, model, schemas[model.table])
-        reset = resets.read_note(self.layout.checkpoint(model.query or model.name))
-        find_retired, store = retired_tables(self._spark, self.layout, model), self.layout.root
-        shared = (self._commit_cache, macros_of(self.project, [model]), reset.removed)
-        return Publisher(self._spark, model, table, outlet, store, reset.barrier, find_retired, *shared)
-
-    def _rules(self) -> Rules:
-        """The rules for topics that rows name: none may be a source, or another model's topic."""
-        topics = {topic.topic for landing in self.project.landings for topic in landing.topics}
-        topics |= {model.publish.topic for model in self.project.models if model.publish and model.publish.topic}
-        return Rules(self.project.target.kafka.create_topics, frozenset({*topics, progress_topic(self.project.target)}))
-
 
 def _newest(
     project: Project, layout: Layout, schemas: Mapping[str, StructType], session: SparkSession, ref: Input
@@ -347,12 +308,3 @@ def _newest(
     """What a plain read of a reference returns now."""
     tables = Tables(session, project, layout, schemas)
     return tables.as_of(ref, tables.of(ref).newest_version())
-
-
-def _opening_findings(publisher: Publisher) -> tuple[Finding, ...]:
-    """The findings that keep a publisher from knowing its position."""
-    try:
-        publisher.open()
-    except InvalidProject as error:
-        return tuple(error.findings)
-    return ()

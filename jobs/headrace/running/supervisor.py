@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 
 from headrace.queries.scheduler import RANKS, Scheduler
 from headrace.reading.status import QueryKind, QueryState, QueryStatus
-from headrace.running.tasks import Log, Task
-from headrace.spark.failures import SAME_FAILURES, WAITS, message_of, passes
+from headrace.running.tasks.task import Log, Task
+from headrace.spark.failures import SAME_FAILURES, WAITS, is_transient, message_of
 
 STOP_SECONDS = 25.0
+DONE_POLL_SECONDS = 1.0
+"""How often a task that ends once nothing is left to do looks whether the tasks upstream have ended."""
 IN_TURN: tuple[QueryKind, ...] = ("landing", "micro_batch", "snapshot")
 """Tasks whose every step computes. What Spark streams takes turns by itself, and publishers mostly wait."""
 
@@ -69,7 +71,7 @@ class Supervised:
                 if not worked and until_done and upstream_done:
                     break
                 if not worked:
-                    self._wait(stop)
+                    self._wait(stop, until_done)
             self.task.finish()
             self.task.close()
             self.state = "stopped"
@@ -106,7 +108,7 @@ class Supervised:
         cause, previous = message_of(error), self.last_error
         self.last_error = cause
         self.restarts += 1
-        verdict = passes(error)
+        verdict = is_transient(error)
         again = verdict is True or (verdict is None and (cause != previous or attempt < SAME_FAILURES))
         if again:
             self.state = "backing_off"
@@ -119,10 +121,10 @@ class Supervised:
         self.state, self.last_error = "failed", cause
         self._log("failed", query=self.task.name, cause=cause)
 
-    def _wait(self, stop: threading.Event) -> None:
-        """Wait until there may be work: a new commit, or the task's poll interval."""
+    def _wait(self, stop: threading.Event, until_done: bool) -> None:
+        """Wait until there may be work: a new commit, or the poll interval; no event says that upstream has ended."""
         if not stop.is_set():
-            self.task.wake.wait(self.task.poll)
+            self.task.wake.wait(min(self.task.poll, DONE_POLL_SECONDS) if until_done else self.task.poll)
 
 
 class Supervisor:

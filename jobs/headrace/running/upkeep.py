@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from headrace.project.model import Model, Project
 from headrace.reading.status import TableStatus, write_tables
 from headrace.running import log_readers
-from headrace.running.tasks import Log
+from headrace.running.tasks.task import Log
 from headrace.spark.failures import message_of
 from headrace.store.layout import Layout
 from headrace.store.maintenance import Maintenance, Policy, Upkeep

@@ -9,7 +9,7 @@ publishers.
 - A model's text as a frame: `binding`; Python values and Arrow tables as frames: `arrow`.
 - Batches: `small_batches` is the interface, `driver/` and `jobs/` implement it, `mode` and `implementations` choose.
   What they compute is `materialized`.
-- Spark's error messages: `spark_errors`; which failures are transient: `failures`.
+- Spark's error messages: `spark_errors`, and names of errors: `error_names`; which failures are transient: `failures`.
 - Plans of the streaming engine: `streaming/`. `jvm` helps with Py4J.
 
 Invariant: what is here returns the rows that plain Spark returns. It may only be faster.

@@ -20,7 +20,7 @@ WAITS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 SAME_FAILURES = 5
 """A failure of unknown kind that repeats itself this often is not transient."""
 
-_PASSING = (
+_TRANSIENT = (
     "org.apache.kafka.common.errors.",
     "java.net.",
     "java.nio.file.FileSystemException",
@@ -31,7 +31,7 @@ _PASSING = (
     "headrace.errors.Overtaken",  # from inside a batch of the streaming engine
 )
 
-_LASTING = (
+_PERMANENT = (
     "OffsetOutOfRangeException",
     "KAFKA_DATA_LOSS",
     "AuthorizationException",
@@ -51,7 +51,7 @@ _LASTING = (
 _OWN = re.compile(r"^headrace\.(?:\w+\.)+[A-Z]\w+: (.+)$", re.MULTILINE)
 """How a traceback of Python ends that Java quotes."""
 
-_LASTING_KAFKA = (
+_PERMANENT_KAFKA = (
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
@@ -69,10 +69,10 @@ class ModelFailed(HeadraceError):
         super().__init__(text if text.startswith(f"{path}:") else f"{path}: {model}: {text}")
 
 
-def passes(error: BaseException) -> bool | None:
+def is_transient(error: BaseException) -> bool | None:
     """Whether the cause is transient; None if that is unknown."""
     if isinstance(error, ModelFailed):
-        return passes(error.cause)
+        return is_transient(error.cause)
     if isinstance(error, TornFile):
         return None  # somebody may put it back, but it does not mend itself
     if isinstance(error, (EnvironmentFault, Overtaken)):
@@ -80,13 +80,13 @@ def passes(error: BaseException) -> bool | None:
     if isinstance(error, (HeadraceError, AnalysisException, ParseException, Py4JNetworkError)):
         return False
     if isinstance(error, KafkaException):
-        return error.args[0].code() not in _LASTING_KAFKA
+        return error.args[0].code() not in _PERMANENT_KAFKA
     text = with_causes(error)
     if damage.found(text):
         return None
-    if any(sign in text for sign in _LASTING):
+    if any(sign in text for sign in _PERMANENT):
         return False
-    return True if isinstance(error, (OSError, FutureTimeout)) or any(sign in text for sign in _PASSING) else None
+    return True if isinstance(error, (OSError, FutureTimeout)) or any(sign in text for sign in _TRANSIENT) else None
 
 
 def message_of(error: BaseException) -> str:

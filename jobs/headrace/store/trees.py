@@ -19,9 +19,9 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import TypeVar
 
-from headrace.faults import naming
 from headrace.store import durable
 from headrace.store.paths import ObjectPath, StorePath, make_private
+from headrace.write_errors import naming
 
 _Item = TypeVar("_Item")
 _File = TypeVar("_File", bound=StorePath)
@@ -100,6 +100,25 @@ def files(folder: StorePath) -> Iterator[StorePath]:
     else:
         assert isinstance(folder, Path)
         yield from (file for file in sorted(folder.rglob("*")) if file.is_file())
+
+
+def is_empty(folder: StorePath) -> bool:
+    """Whether nothing is there; of a disk only the folder itself is looked at, as below may be all of the machine."""
+    if isinstance(folder, Path):
+        return not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    return next(files(folder), None) is None
+
+
+def is_within(path: StorePath, folder: StorePath) -> bool:
+    """Whether a path is a folder or below it; links on a disk are followed."""
+    if isinstance(path, Path) and isinstance(folder, Path):
+        return path.resolve().is_relative_to(folder.resolve())
+    return f"{path}/".startswith(f"{folder}/")
+
+
+def disk_of(folder: Path) -> int:
+    """The number of the device that a folder is on: a folder can be renamed within one device only."""
+    return folder.stat().st_dev
 
 
 def sync(folder: StorePath) -> None:

@@ -13,37 +13,33 @@ from typing import Any
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import StructType
 
 from headrace.errors import HeadraceError
-from headrace.landing.clocks import key_of
-from headrace.landing.ticks import guarded, watermarked, with_ticks
-from headrace.project.model import Input, Project, Query
+from headrace.project.model import Project, Query
 from headrace.project.resets import read_note
-from headrace.project.statement import view_names
 from headrace.queries.batch_tests import QueryTests
 from headrace.queries.outputs import keyed_changes
 from headrace.queries.scheduler import RANKS, Scheduler
-from headrace.queries.sources import Tables, plain, source_name, stored
+from headrace.queries.sources import Tables, source_name, stored
 from headrace.queries.storing import StoringTimes
-from headrace.spark.binding import Binder, arguments, inputs_of, seconds, stored_inputs, streams_of, view_of
+from headrace.spark import error_names
+from headrace.spark.binding import stored_inputs
 from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized, with_batch
 from headrace.spark.session import SMALL_BATCH_ROWS, child
-from headrace.spark.streaming import event_times, reports
+from headrace.spark.streaming import reports
 from headrace.spark.streaming.batch_plan import BatchPlan, SourceTime
 from headrace.store import durable, trees
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath, spark_uri
-from headrace.streaming import offset_log, positions, source_names
+from headrace.streaming import offset_log, positions
 from headrace.streaming.late import LateRows
-from headrace.streaming.source_names import Read
+from headrace.streaming.streams import Streams
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.current import CurrentTable
 from headrace.tables.delta import CommitTable
 from headrace.tables.positions import Position
-from headrace.tables.recent_output import RecentOutput
 
 _CONFS: Mapping[str, str] = {
     # Fixed by the first start: the number of state stores, and that sources go by name instead of by place.
@@ -60,12 +56,6 @@ _CONFS: Mapping[str, str] = {
 
 
 _START_SECONDS = 60.0
-_STOPPED = "py4j.protocol.Py4JJavaError: An error occurred while calling a batch: java.lang.InterruptedException"
-"""How Spark recognizes that a batch failed because it was stopped.
-
-It searches by a regular expression that recurses for every character of the message. With the JVM's own
-stack trace in it, the message of an interrupted job ends the query's thread by a StackOverflowError.
-"""
 
 
 class NativeQuery:
@@ -91,24 +81,16 @@ class NativeQuery:
         self.tests = QueryTests(self._batches, layout, query)
         self.failed: Counter[str] = Counter()
         self._tested = False
-        self._project = project
         self._checkpoint = layout.checkpoint(query.name)
+        tables = Tables(self.session, project, layout, schemas)
+        self._streams = Streams(self.session, project, self.model, self.table, tables, self._checkpoint)
         self._written = positions.written_by(layout, self.model)
         self._synced_at = trees.BEFORE_ALL
         self._idle_note = self._checkpoint / "idle"
-        self._tables = Tables(self.session, project, layout, schemas)
-        self._watermarked = {found.ref: found for found in watermarked(self.model)}
-        self._recent_output: RecentOutput | None = None
-        self._streams: dict[str, str] = {}
-        self._read: dict[str, StorePath] = {}
-        self._sources: dict[str, CommitTable] = {}
-        self._names = view_names(self.model)
-        self._source_names: Mapping[str, str] = {}
-        self._met: list[Read] = []
-        self.pinned: dict[StorePath, int] = {}
-        """The tables that it looks up, and the version as of which Spark does until it starts again."""
         self._moved: dict[str, tuple[int, float]] = {}
+        """Of each stream the newest event time, in milliseconds, and when it came, on the monotonic clock."""
         self._views: dict[str, str] = {}
+        """The view behind each watermark of Spark's plans, by the node's id (see `BatchPlan`)."""
         self._id: str | None = None
         self._replays = True
         self._stops = False
@@ -140,8 +122,8 @@ class NativeQuery:
         offset_log.mend(self._checkpoint, _CONFS[offset_log.PARTITIONS], self._newest_written())
         self._note_synced()
         self.session.conf.set(offset_log.STATE_FORMAT, offset_log.state_format(self._checkpoint))
-        frame = self._frame()
-        for fault in positions.faults(self._name, self._written, self._checkpoint, self._read):
+        frame = self._streams.frame()
+        for fault in positions.faults(self._name, self._written, self._checkpoint, self._streams.paths):
             raise HeadraceError(fault)
         writer = frame.writeStream.foreachBatch(self._write).queryName(self.model.name)
         writer = writer.outputMode(self.model.output_mode).option("checkpointLocation", spark_uri(self._checkpoint))
@@ -184,11 +166,8 @@ class NativeQuery:
 
     @property
     def waits(self) -> bool:
-        """Whether rows wait for time to pass; of a query that has not started yet, whether they did when it ended.
-
-        Ticks cannot help a query that streams, beside what lands, a table: its watermark waits for that table too.
-        """
-        if not all(self._landed(ref) == self._streamed(ref) for ref in self._watermarked):
+        """Whether rows wait for time to pass; of a query that has not started yet, whether they did when it ended."""
+        if not self._streams.takes_ticks:
             return False
         if self.running is None:
             return (self._checkpoint / "offsets").is_dir() and not self._idle_note.is_file()
@@ -202,7 +181,12 @@ class NativeQuery:
     @property
     def compares_times(self) -> bool:
         """Whether its watermark is that of the slowest of several streams."""
-        return len(self._watermarked) > 1
+        return self._streams.compares_times
+
+    @property
+    def pinned(self) -> Mapping[StorePath, int]:
+        """The tables that it looks up, and the version as of which Spark does until it starts again."""
+        return self._streams.pinned
 
     @property
     def state_rows(self) -> int:
@@ -225,71 +209,6 @@ class NativeQuery:
             self._reported = reports.newest(running, self._reported)
         return self._reported
 
-    def _frame(self) -> DataFrame:
-        """The model over streams; those with a watermark also carry the ticks of their landing."""
-        self._source_names = source_names.assigned(self._reads(), source_names.known(self._checkpoint))
-        source_names.note(self._checkpoint, self._source_names)
-        self._met.clear()
-        binder = self._binder = Binder(self.session, self._project, self._relation, apart=True)
-        for ref, name in self._names.items():
-            rows = binder.frame(ref)
-            if found := self._watermarked.get(ref):
-                rows = with_ticks(rows, self._ticks(ref), found, self._bronze(ref), key_of(self._project, found))
-            rows.createOrReplaceTempView(name)
-        text = guarded(self.model, self._names, self._project.vars)
-        rows = self.session.sql(text, args=arguments(self._project, self.model, text))
-        return event_times.one_for_each_side(self.session, rows)
-
-    def _reads(self) -> list[Read]:
-        """Every stream that the query reads: tables, and the ticks of their landings."""
-        streams = [Read(ref.table, through) for through, ref in streams_of(self._project, self.model)]
-        ticks = [Read(f"{ref.table}_ticks") for ref in self._watermarked if self._landed(ref)]
-        return [*source_names.numbered([*streams, *ticks])]
-
-    def _relation(self, ref: Input) -> DataFrame:
-        if ref.table == self.model.table:
-            span = int(1000 * seconds(self._project, self.model.remember or 0))
-            self._recent_output = RecentOutput(self.session, self.table, self._checkpoint / "told", span)
-            return self._recent_output.load()
-        table = self._tables.of(ref)
-        if not ref.stream:
-            self.pinned[table.path] = table.sound_version()
-            return self._tables.as_of(ref, self.pinned[table.path])
-        return self._tables.relation(ref, self._stream(ref, Read(ref.table, self._binder.through)))
-
-    def _ticks(self, ref: Input) -> DataFrame | None:
-        """The landing behind a reference once more, under a name of its own; None if it streams other tables."""
-        landed = self._landed(ref)
-        return self._stream(landed[0], Read(f"{ref.table}_ticks")) if landed else None
-
-    def _bronze(self, ref: Input) -> list[str]:
-        """The names of the sources behind a reference."""
-        return [r.table.split(".")[1] for r in self._landed(ref)]
-
-    def _landed(self, ref: Input) -> list[Input]:
-        """The bronze tables behind a streamed reference."""
-        return [r for r in self._streamed(ref) if r.table.startswith("bronze.")]
-
-    def _streamed(self, ref: Input) -> list[Input]:
-        view = view_of(self._project, ref)
-        return [r for r in inputs_of(self._project, view) if r.stream] if view else [ref]
-
-    def _stream(self, ref: Input, read: Read) -> DataFrame:
-        """The table behind a reference; Spark knows the stream by a name of its own."""
-        self._met.append(read)
-        *_, numbered = source_names.numbered(self._met)
-        own = self._source_names[numbered.key]
-        self._streams[own] = source_name(self._project, ref)
-        table = self._tables.of(ref)
-        self._read[own] = table.path
-        self._sources[own] = table
-        return stream_of(self.session, table).name(own).load(spark_uri(table.path))
-
-    def _ranges(self, batch: int) -> dict[str, tuple[int, int]]:
-        """What all batches up to this one have read, in the form of other queries' markers."""
-        until = offset_log.read_until(self._checkpoint, batch)
-        return {self._streams[name]: (-1, version) for name, version in sorted(until.items(), key=lambda each: each[1])}
-
     def _write(self, frame: DataFrame, batch: int) -> None:
         """Write a batch once it has a slot. What fails because the query is stopped is reported in one line."""
         try:
@@ -297,12 +216,12 @@ class NativeQuery:
                 self._write_now(frame, batch)
         except Exception:
             if self._stops:
-                raise InterruptedError(_STOPPED) from None
+                raise InterruptedError(error_names.STOPPED) from None
             raise
 
     def _write_now(self, frame: DataFrame, batch: int) -> None:
         """Append a batch once: only the first after a start can be a repetition, so only then is it looked up."""
-        for table in self._sources.values():
+        for table in self._streams.tables:
             table.sound_version()  # Spark reads whatever is committed there
         self._sync_checkpoint()
         changes = keyed_changes(self.model, frame) if self.current else frame
@@ -344,15 +263,14 @@ class NativeQuery:
 
     def _keep_late(self, plan: BatchPlan, batch: int) -> None:
         """Before the output: of a batch that is repeated because this was not done, the output is not there yet."""
-        recent = self._recent_output
+        recent = self._streams.recent_output
         late = plan.late(recent.folder if recent and not recent.is_empty else None)
         if late is not None:
             self.late.add(late, batch)
 
     def _note_times(self, times: tuple[SourceTime, ...]) -> None:
-        names = {self._names[ref]: ref.table for ref in self._watermarked}
         for each in times:
-            stream = names.get(each.stream, each.stream)
+            stream = self._streams.table_of(each.stream)
             known = self._moved.get(stream)
             if known is None or (each.newest is not None and each.newest > known[0]):
                 self._moved[stream] = (each.newest or 0, time.monotonic())
@@ -361,15 +279,15 @@ class NativeQuery:
         """Commit the rows of a batch that are to be stored."""
         if accepted.count:
             marker: dict[str, Any] = {"query": self.model.name, "batch": batch, "rows": accepted.count}
-            marker |= {"inputs": {"ranges": self._ranges(batch)}}
+            marker |= {"inputs": {"ranges": self._streams.ranges(batch)}}
             marker["watermark"] = plan.closed_before
             if accepted.count <= SMALL_BATCH_ROWS:
                 accepted = self._batches.put("rows", accepted)
             version = self.table.append(accepted, marker)
             positions.note_written(self._checkpoint, Position(self.model.table, version, self._id))
             self.commit_cache.put(self.table.path, version, accepted)
-            if self._recent_output:
-                self._recent_output.add(version)
+            if self._streams.recent_output:
+                self._streams.recent_output.add(version)
         self.tests.settle({self.model.table: accepted}, batch)
         accepted.release()
 
@@ -387,19 +305,8 @@ class NativeQuery:
             if not self._tested:
                 tests.load(self.table, batch)
                 self._tested = True
-            accepted = tests.unrepeated(self._batches.materialize(tests.accepted(accepted.frame, self._known)))
+            passed = tests.accepted(accepted.frame, self._streams.rows_of)
+            accepted = tests.unrepeated(self._batches.materialize(passed))
         marker = {"query": self.model.name, "batch": batch}
         self.failed.update(self.tests.commit(batch, datetime.now(timezone.utc).isoformat(), marker, replay=True))
         return accepted
-
-    def _known(self, table: str) -> DataFrame:
-        """What a relationship looks up."""
-        ref = plain(table)
-        return self._tables.as_of(ref, self._tables.of(ref).sound_version())
-
-
-def stream_of(session: SparkSession, table: CommitTable) -> DataStreamReader:
-    """How Spark's engine reads a table as it grows; rows that leave it by its `keep` are no news."""
-    reader = session.readStream.format("delta").option("ignoreDeletes", "true")
-    # A table whose log no longer goes back to its first commit is read as it is, and then what comes.
-    return reader.option("startingVersion", "0") if table.begins_at_first else reader

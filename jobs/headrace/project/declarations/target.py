@@ -150,30 +150,25 @@ def _read(root: Path, name: str, environ: Mapping[str, str], references: dict[st
     other = _other(root, own, names, environ, references)
     document = _overridden(_completed(own, other), environ)
     file = documents.validate(_resolved(document, root, environ, references), FileShape)
-    data_dir = _data_dir(root, name, file)
-    if other and environ.get(DATA_DIR_VARIABLE):
-        data_dir = Path(f"{data_dir}-{name}")  # the folder itself is the other's
-    broker_of = _data_dir(root, other.name, other.file) if other else None
-    store_of = _store_of(root, other.file) if other else None
-    store = _store_of(root, file)
-    if other and store is not None and (environ.get(STORE_VARIABLE) or "store" not in (own.value or {})):
-        store = _beside(store, name)  # what is there itself is the other's
+    folders = _folders(root, name, own, file, other, environ)
     found = [
-        *_path_findings(document, data_dir, store),
-        *_like_findings(own, file, data_dir, broker_of),
+        *_path_findings(document, folders),
+        *_like_findings(own, file, folders),
         *_option_findings(document, file),
         *_store_findings(document, file),
         *_token_findings(document, file),
+        *_shared_store_findings(own, file, folders),
     ]
-    if store is not None and store == store_of:
-        message = f"`store`: {file.like} keeps its tables there; give another one, or leave it out"
-        found.append(Finding(own.value_place("store", "url"), "bad-value", message))
     if found:
         raise InvalidProject(found)
+    return _target(name, document, file, folders)
+
+
+def _target(name: str, document: Document, file: FileShape, folders: _Folders) -> Target:
     return Target(
         name=name,
-        data_dir=data_dir,
-        store=store,
+        data_dir=folders.data_dir,
+        store=folders.store,
         kafka=Kafka(file.kafka.bootstrap, file.kafka.options, file.kafka.create_topics, file.kafka.topics),
         spark_master=file.spark.master,
         spark_conf=file.spark.conf,
@@ -188,7 +183,7 @@ def _read(root: Path, name: str, environ: Mapping[str, str], references: dict[st
         like=file.like,
         suffix=file.suffix or (f"_{name}" if file.like else ""),
         input=InputBounds(file.input.start, file.input.max_records),
-        broker_of=broker_of,
+        broker_of=folders.other_data_dir,
         places={".".join(map(str, keys)): place for keys, place in document.key_places.items()},
     )
 
@@ -246,6 +241,30 @@ def _merged(wider: Any, nearer: Any) -> Any:
     return {**wider, **{key: _merged(wider.get(key), item) for key, item in nearer.items()}}
 
 
+@dataclass(frozen=True)
+class _Folders:
+    """Where a target keeps its data, and where the target does that it is like, if there is one."""
+
+    data_dir: Path
+    store: Path | ObjectPath | None
+    other_data_dir: Path | None = None
+    other_store: Path | ObjectPath | None = None
+
+
+def _folders(
+    root: Path, name: str, own: Document, file: FileShape, other: _Other | None, environ: Mapping[str, str]
+) -> _Folders:
+    """A folder that a variable names, and a store that the other target has too, are the other's: ours is beside it."""
+    data_dir, store = _data_dir(root, name, file), _store_of(root, file)
+    if other is None:
+        return _Folders(data_dir, store)
+    if environ.get(DATA_DIR_VARIABLE):
+        data_dir = Path(f"{data_dir}-{name}")
+    if store is not None and (environ.get(STORE_VARIABLE) or "store" not in (own.value or {})):
+        store = _beside(store, name)
+    return _Folders(data_dir, store, _data_dir(root, other.name, other.file), _store_of(root, other.file))
+
+
 def _data_dir(root: Path, name: str, file: FileShape) -> Path:
     return root / Path(file.data_dir or f".headrace/{name}").expanduser()
 
@@ -283,15 +302,22 @@ def _store_findings(document: Document, file: FileShape) -> Iterator[Finding]:
             yield Finding(document.value_place("store", "url"), "bad-value", f"`store`: {fault}")
 
 
-def _path_findings(document: Document, data_dir: Path, store: Path | ObjectPath | None) -> Iterator[Finding]:
+def _path_findings(document: Document, folders: _Folders) -> Iterator[Finding]:
     """Folders in which no table could be read; one may lie in a project whose own path is not fit."""
-    for key, folder in (("data_dir", data_dir), ("store", store)):
+    for key, folder in (("data_dir", folders.data_dir), ("store", folders.store)):
         if isinstance(folder, Path) and (message := shapes.path_fault(str(folder))):
             yield Finding(document.value_place(key), "bad-value", f"`{key}`: {message}")
 
 
-def _like_findings(document: Document, file: FileShape, data_dir: Path, other: Path | None) -> Iterator[Finding]:
-    if other is not None and data_dir.resolve() == other.resolve():
+def _shared_store_findings(document: Document, file: FileShape, folders: _Folders) -> Iterator[Finding]:
+    if folders.store is not None and folders.store == folders.other_store:
+        message = f"`store`: {file.like} keeps its tables there; give another one, or leave it out"
+        yield Finding(document.value_place("store", "url"), "bad-value", message)
+
+
+def _like_findings(document: Document, file: FileShape, folders: _Folders) -> Iterator[Finding]:
+    other = folders.other_data_dir
+    if other is not None and folders.data_dir.resolve() == other.resolve():
         message = f"`data_dir`: {file.like} keeps its tables there; give another folder, or leave it out"
         yield Finding(document.value_place("data_dir"), "bad-value", message)
     for key in ("suffix", "input") if file.like is None else ():

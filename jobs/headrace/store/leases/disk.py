@@ -12,9 +12,9 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from headrace.faults import naming
 from headrace.store import json_files
 from headrace.store.paths import make_private
+from headrace.write_errors import naming
 
 
 class DiskLease:

@@ -8,7 +8,7 @@ Every SQL of a user passes here before Spark sees it: models, macros, expression
 - `kinds`: the kinds of nodes that a query, an expression and a macro consist of.
 - `options`: arguments that read a file.
 - `sizes`: arguments that make more than memory holds; `bounds` and `steps` tell how large they may be.
-- `folds`: what doubles with each element.
+- `growth/`: what doubles with each element, or from one query to the next.
 - `patterns`: regular expressions of rows, or that never end, which `regexes` reads and `runtimes` judges.
 - `costs`: those of these that a model's header may allow. `forms` is the tree that they read.
 - `readings`: where sqlglot cuts a text in other places than Spark does.

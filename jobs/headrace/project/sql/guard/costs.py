@@ -15,10 +15,11 @@ from headrace.errors import Finding
 from headrace.project.files import place_at
 from headrace.project.sql import lexing
 from headrace.project.sql.dialect import Statement
-from headrace.project.sql.guard import folds, patterns, sizes
+from headrace.project.sql.guard import patterns, sizes
 from headrace.project.sql.guard.forms import written
+from headrace.project.sql.guard.growth import folds, lengths
 
-_WORDS = patterns.NAMES | folds.FOLDS
+_WORDS = patterns.NAMES | lengths.FOLDS
 
 
 @dataclass(frozen=True)

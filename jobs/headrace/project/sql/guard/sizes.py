@@ -16,9 +16,10 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from headrace.project.sql import lexing
-from headrace.project.sql.guard import folds, steps
+from headrace.project.sql.guard import steps
 from headrace.project.sql.guard.bounds import SECONDS, Range, range_of
 from headrace.project.sql.guard.forms import arguments, is_constant, name_of, offset, text_of
+from headrace.project.sql.guard.growth import lengths, queries
 
 MOST = 1_000_000
 """How many characters, elements or rows may come of calls with sizes, one call in another included."""
@@ -68,7 +69,7 @@ _MAKES_ROWS = frozenset(
 _WIDTH = re.compile(r"%[^a-zA-Z%]*?(\d+)?(?:\.(\d+))?[a-zA-Z%]")
 _SPAN = re.compile(r"(\d+)\s*([a-z]+?)s?\b")
 
-_MULTIPLYING = NAMES | folds.NAMES | {"cube", "grouping", "recursive", "rollup"}
+_MULTIPLYING = NAMES | lengths.NAMES | {"cube", "grouping", "recursive", "rollup"}
 WAY_OUT = "bound it with `least(..., 1000)`"
 
 
@@ -84,7 +85,7 @@ def faults(tree: exp.Expr, known: Mapping[str, Decimal] = NOTHING) -> Iterator[t
     """
     weights = dict[int, Decimal]()
     _weigh(tree, weights, known)
-    for node, copies in folds.growths(tree):
+    for node, copies in queries.growths(tree):
         if copies > 1 and (size := weights[id(node)] * copies) > MOST >= weights[id(node)]:
             yield (
                 offset(node),
@@ -115,7 +116,7 @@ def unbounded(tree: exp.Expr) -> Iterator[tuple[int, str]]:
 
 def weight(tree: exp.Expr, known: Mapping[str, Decimal] = NOTHING) -> Decimal:
     """How much a tree makes of one at most."""
-    return _weigh(tree, {}, known) * max((copies for _, copies in folds.growths(tree)), default=1)
+    return _weigh(tree, {}, known) * max((copies for _, copies in queries.growths(tree)), default=1)
 
 
 def _weigh(node: exp.Expr, weights: dict[int, Decimal], known: Mapping[str, Decimal]) -> Decimal:
