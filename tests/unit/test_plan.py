@@ -94,6 +94,29 @@ def test_readers_of_mixed_rows_go_forward(live: Live) -> None:
     assert verdicts(found)["gold.news"] == "FORWARD"
 
 
+def test_arrival_of_rows_that_are_read_back_is_mixed(live: Live) -> None:
+    behind = "struct(a._arrival.landing_batch + 1 as landing_batch) as _arrival"
+    edited = live.edited(TOTALS_FILE, "total,\n        a._arrival", f"total,\n        {behind}")
+    assert live.entry("silver.totals", edited).verdict == "MIX"
+
+
+def test_new_table_that_is_looked_up_has_no_past(live: Live) -> None:
+    names = "/*\nNames: one row per record.\n\nmaterialized: append\n*/\nselect k, _arrival from stream silver.b"
+    looked_up = "from stream silver.totals left semi join (select k from silver.names) as n on n.k = id"
+    files = {"sql/silver/s/names.sql": names, NEWS_FILE: NEWS.replace("from stream silver.totals", looked_up)}
+    assert live.entry("gold.news", live._load({**FILES, **files})).verdict == "FORWARD"
+
+
+def test_rows_of_an_edit_that_only_another_query_has_run_are_told(live: Live) -> None:
+    looked_up = NEWS.replace("total > 10", "total > 10 and id in (select id from silver.totals)")
+    files = {**FILES, NEWS_FILE: looked_up.replace("publish:", "allow: {cut-dependent: as it is}\npublish:")}
+    live.start(live._load(files))
+    total = {TOTALS_FILE: TOTALS.replace("a.id,", "lower(a.id) as id,")}
+    declared.write(live.layout, Declared.of(live._load({**files, **total}), SCHEMAS), ["totals"], {})
+    taken_back = live.plan(live._load(files))
+    assert (verdicts(taken_back)["silver.totals"], verdicts(taken_back)["gold.news"]) == ("MIX", "FORWARD")
+
+
 def test_downstream_and_topics_are_reported(live: Live) -> None:
     entry = live.entry("silver.totals")
     assert (entry.downstream, entry.topics) == (("gold.news",), ("news",))

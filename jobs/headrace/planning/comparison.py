@@ -61,14 +61,19 @@ class Comparison:
         self._forms: dict[str, Form | NotUnderstood] = {}
         self._made_of: dict[str, frozenset[str]] = {}
         self._rests: set[str] = set()
+        self._apart: Mapping[str, Outcome] = {}
         self._rewritten = Rewritten(Untouched(old, new))
         self._edits = Edits(old, new)
         self._places = Places(self._edits, self._edited_at)
 
-    def outcomes(self, tables: Collection[str]) -> Mapping[str, Outcome]:
-        """What the edits mean for stored models, also for those that only read edited ones."""
+    def outcomes(self, tables: Collection[str], apart: Mapping[str, Outcome] | None = None) -> Mapping[str, Outcome]:
+        """What the edits mean for stored models, also for those that only read edited ones.
+
+        `apart` is what edits mean for tables of queries that were last started with another declaration.
+        """
+        self._apart = apart or {}
         found = {table: self._own(table) for table in tables}
-        unsteady = {table: self._unsteady(outcome) for table, outcome in found.items()}
+        unsteady = {table: self._unsteady(self._stored_as(table)) for table in found}
         waiting = [*tables]
         while waiting:
             table = waiting.pop()
@@ -79,6 +84,16 @@ class Comparison:
                 unsteady[table] = None
                 waiting = [*tables]
         return found
+
+    def edited(self, tables: Collection[str]) -> Mapping[str, Outcome]:
+        """What the edits mean for tables by themselves, sources included, apart from rows that they read."""
+        return {table: self._edited(table) for table in tables}
+
+    def _stored_as(self, table: str) -> Outcome:
+        """What edits mean for the rows of a table, whichever declaration its own query was last started with."""
+        found, apart = self._edited(table), self._apart.get(table, Outcome())
+        reasons = (*found.reasons, *apart.reasons)
+        return replace(found, reasons=reasons, columns=found.columns | apart.columns, rows=found.rows or apart.rows)
 
     def _own(self, table: str) -> Outcome:
         """What the edits of a model, and of what it reads, mean for it."""
@@ -164,7 +179,10 @@ class Comparison:
     def _resting(self, model: Model, unsteady: Mapping[str, Columns], found: Mapping[str, Outcome]) -> Iterator[Reason]:
         """Rows that a model reads, and that are not as if the new text had always run."""
         for read in graph.reads(model, self.new.by_table):
-            outcome = self._edited(read.table)
+            outcome = self._stored_as(read.table)
+            if not read.stream and self._is_new(read.table):
+                message = f"{read.table}, which it looks up, is new: rows of before are not there, or come later"
+                yield Reason(Verdict.FORWARD, read.place, message, evidence=Evidence(table=read.table))
             if not read.stream and (place := self._kept_otherwise(read.table)):
                 message = f"{read.table}, which it looks up, keeps its rows for another time"
                 yield Reason(Verdict.FORWARD, place, message)
@@ -181,10 +199,15 @@ class Comparison:
                 continue  # what streams in from now on is right
             used = {column for each in self._reads(model) if each.table == read.table for column in each.columns}
             if columns is None or used & columns or not self._reads(model):
-                reasons = found.get(read.table, outcome).reasons
+                reasons = (*found.get(read.table, outcome).reasons, *outcome.reasons)
                 place = max(reasons, key=lambda each: each.verdict).place if reasons else read.place
                 waiting = f"{read.table} has stored rows by the old text that it has yet to read"
                 yield Reason(Verdict.FORWARD, place, waiting if waits else self._old_rows(read.table, place, model))
+
+    def _is_new(self, table: str) -> bool:
+        """Whether a table is one of a model that had none."""
+        old, new = self.old.by_table.get(table), self.new.by_table.get(table)
+        return new is not None and (old is None or old.query is None)
 
     def _kept_otherwise(self, table: str) -> Place | None:
         """Where it was edited for how long a table keeps its rows."""

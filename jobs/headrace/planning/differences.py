@@ -14,7 +14,7 @@ from headrace.planning.forms.functions import FAILS
 from headrace.planning.forms.scope import with_children
 from headrace.planning.forms.steps import MADE, Form, Step
 from headrace.planning.forms.terms import WINDOWS, Term, atoms, every, in_order, key, outside_queries
-from headrace.planning.forms.types import TypeOf, type_of
+from headrace.planning.forms.types import TypeOf, is_never_null, type_of
 from headrace.planning.verdict import Evidence, Reason, Verdict
 
 _ALIKE = {"min": "extreme", "max": "extreme"}
@@ -248,7 +248,11 @@ class _Walk:
             if before.key != after.key:
                 alike = self._state_type(part, before, self._sides.old_type)
                 fits = alike is not None and alike == self._state_type(part, after, self._sides.new_type)
-                message = f"{_PARTS[part]}: state means something else{'' if fits else ', perhaps of another type'}"
+                # aggregates keep what may be null in any case
+                fits &= part == "aggregates" or is_never_null(after.tree) or not is_never_null(before.tree)
+                message = (
+                    f"{_PARTS[part]}: state means something else{'' if fits else ', perhaps of another type, or null'}"
+                )
                 verdict = Verdict.MIX if fits else Verdict.RESET
                 yield Reason.between(verdict, after.place() or place, message, (before,), (after,))
 

@@ -78,7 +78,8 @@ class _Planner:
         self._unread = unread
         self._new = Declared.of(project, schemas)
         self._records = declared.recorded(layout)
-        self._outcomes = cache(self._compared)
+        self._comparison = cache(self._compared)
+        self._outcomes = cache(self._outcomes_of)
         self._read = {table: frozenset(read.table for read in self._reads(table)) for table in self._stored}
 
     def sources(self) -> Iterator[Entry]:
@@ -152,8 +153,26 @@ class _Planner:
         queries = {query.name for query in self._project.queries}
         return {"_changes": self._stored, "_late": self._stored, "_landing": landings, "_failed": queries}
 
-    def _compared(self, name: str) -> Mapping[str, Outcome]:
-        return Comparison(_declared(self._layout, name), self._new, self._unread).outcomes(self._stored)
+    def _compared(self, name: str) -> Comparison:
+        return Comparison(_declared(self._layout, name), self._new, self._unread)
+
+    def _outcomes_of(self, name: str) -> Mapping[str, Outcome]:
+        """The outcomes for the queries that were last started with a declaration."""
+        apart: dict[str, Outcome] = {}
+        for other in {record.declared for record in self._records.values()} - {name}:
+            apart |= self._comparison(other).edited([each for each in self._tables if self._origin(each) == other])
+        return self._comparison(name).outcomes(self._stored, apart)
+
+    @cached_property
+    def _tables(self) -> Mapping[str, str]:
+        """The query that writes each stored table, by table."""
+        sources = {f"bronze.{topic.name}": each.query for each in self._project.landings for topic in each.topics}
+        return {**sources, **{table: str(model.query) for table, model in self._stored.items()}}
+
+    def _origin(self, table: str) -> str | None:
+        """The declaration with which the query that writes a table was last started."""
+        record = self._records.get(self._tables[table])
+        return record.declared if record else None
 
     def _old(self, record: Record) -> Declared:
         return _declared(self._layout, record.declared)

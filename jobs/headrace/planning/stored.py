@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from headrace.errors import Place
 from headrace.planning import differences, settings
 from headrace.planning.differences import Sides
+from headrace.planning.forms.unions import ARRIVAL
 from headrace.planning.verdict import Reason, Verdict
 from headrace.project.model import Model
 
@@ -74,8 +75,10 @@ def worst_of_each(reasons: Iterable[Reason]) -> Iterator[Reason]:
 def _column_reason(kept: Kept, name: str, reason: Reason) -> Reason:
     """An append table keeps old rows as they are; the current rows of an upsert are then of both kinds."""
     model = kept.model
-    if name in kept.state or name in {each.lower() for each in (*model.once_per, *model.unique_key)}:
+    is_order = kept.reads_back and model.materialized == "upsert" and name == ARRIVAL
+    if name in kept.state or is_order or name in {each.lower() for each in (*model.once_per, *model.unique_key)}:
         what = "that it reads back" if name in kept.state else "that its keys are made of"
+        what = "by which it reads the newest rows back" if is_order else what
         message = f"column {name}, {what}, would hold old and new meanings"
         return replace(reason, verdict=Verdict.MIX, message=message)
     return replace(reason, verdict=Verdict.FORWARD if model.materialized == "upsert" else Verdict.KEEP)

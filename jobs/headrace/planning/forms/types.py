@@ -106,6 +106,20 @@ def type_of(tree: exp.Expr, column: TypeOf) -> str | None:
     return _computed(tree, column)
 
 
+def is_never_null(tree: exp.Expr) -> bool:
+    """Whether Spark's schema certainly says that an expression is never null."""
+    tree = tree.unnest()
+    if "atom" in tree.meta:
+        made_of = tree.meta["atom"].made_of
+        return bool(made_of) and tree.meta["atom"].kind in ("key", "side", "union") and all(map(is_never_null, made_of))
+    if isinstance(tree, exp.Coalesce):
+        return any(map(is_never_null, (tree.this, *tree.expressions)))
+    if isinstance(tree, exp.Case):
+        values = [each.args["true"] for each in tree.args["ifs"]] + [tree.args.get("default") or exp.null()]
+        return all(map(is_never_null, values))
+    return isinstance(tree, (exp.Literal, exp.Boolean, exp.Is, exp.NullSafeEQ))
+
+
 def _computed(tree: exp.Expr, column: TypeOf) -> str | None:
     if isinstance(tree, exp.Sum):
         return _sum(type_of(tree.this, column))
