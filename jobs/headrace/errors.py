@@ -88,7 +88,11 @@ class EnvironmentFault(HeadraceError):
     exit_code = ExitCode.ENVIRONMENT
 
 
-class TornFile(EnvironmentFault):
+class Unreadable(EnvironmentFault):
+    """What is stored cannot be read; it does not mend itself, but somebody may put it right."""
+
+
+class TornFile(Unreadable):
     """A file that headrace has written is empty, cut short or damaged; the message names it and the way out.
 
     `table` is the one whose rows it holds, if it is a data file.

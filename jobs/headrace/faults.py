@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 
 from headrace.spark import error_names
+from headrace.store.json_files import RESTORE
 from headrace.store.reaching import explained
 from headrace.write_errors import NAMELESS
 
@@ -80,6 +81,7 @@ def describe(error: Exception) -> str | None:
         or _of_timeout(error)
         or _of_jvm(error)
         or _quoted(error)
+        or _of_delta(error)
     )
 
 
@@ -103,6 +105,14 @@ def _of_system(error: Exception) -> str | None:
         return None
     where = "" if error.filename is None else f"{error.filename}: "
     return f"{where}{error.strerror or os.strerror(error.errno)}; {_REMEDIES[error.errno]}"
+
+
+def _of_delta(error: Exception) -> str | None:
+    """What deltalake finds wrong in the log of a table after it has opened it."""
+    deltalake = sys.modules.get("deltalake.exceptions")
+    if deltalake is None or not isinstance(error, deltalake.DeltaError):
+        return None
+    return f"a Delta table cannot be read: {' '.join(str(error).split())[:_MOST_CHARACTERS]}; {RESTORE}"
 
 
 def _of_timeout(error: Exception) -> str | None:

@@ -18,6 +18,7 @@ import structlog
 from headrace.errors import EnvironmentFault
 from headrace.secrets import hidden
 from headrace.store.paths import make_private
+from headrace.terminal import printable
 
 
 class Attempt:
@@ -60,7 +61,8 @@ def event_logger(folder: Path, quiet: bool = False, name: str = "headrace") -> C
     def show(event: str, **values: Any) -> None:
         if not quiet:
             with suppress(OSError):  # the reader may be gone, and that must not end the run
-                line = str(render(None, event, {"event": event, "timestamp": _now()[11:-1], **values}))
+                shown = {name: printable(each) if isinstance(each, str) else each for name, each in values.items()}
+                line = str(render(None, event, {"event": event, "timestamp": _now()[11:-1], **shown}))
                 print(hidden(line), file=sys.stderr)
 
     write = Attempt(file.emit, Path(file.baseFilename), show)

@@ -8,6 +8,7 @@ from headrace.errors import InvalidProject
 
 ORDERS = "sql/silver/shipping/orders.sql"
 OPEN = "sql/silver/shipping/open_orders.sql"
+SHIPPING = "sql/bronze/shipping.yml"
 READY = "sql/gold/shipping/shipment_ready.sql"
 NEW = "sql/gold/shipping/new.sql"
 
@@ -81,6 +82,12 @@ def test_valid_project_has_no_findings(project_files):
         (READY, "_arrival\nfrom", "now() as n\nfrom", "7:18 non-deterministic"),
         (READY, "_arrival\nfrom", "current_date as d\nfrom", "7:18 non-deterministic"),
         (READY, "_arrival\nfrom", "unix_timestamp() as d\nfrom", "7:18 non-deterministic"),
+        (READY, "_arrival\nfrom", "CurDate() as d\nfrom", "7:18 non-deterministic"),
+        (READY, "_arrival\nfrom", "timestamp 'now' as d\nfrom", "7:18 non-deterministic"),
+        (READY, "_arrival\nfrom", "DATE ' Tomorrow UTC' as d\nfrom", "7:18 non-deterministic"),
+        (SHIPPING, "id <> key", "rand() > 0.5", "7:28 non-deterministic"),
+        (SHIPPING, "id <> key", "orderDate > now()", "7:28 non-deterministic"),
+        (SHIPPING, "orderDate\n", "greatest(orderDate, curdate())\n", "6:17 non-deterministic"),
         (ORDERS, "size(data.items)", "rand()", "4:29 non-deterministic"),
         (READY, "once_per:", "output_mode: update\nonce_per:", "4:14 wrong-engine"),
         (READY, "value: {orderId: order_id}", "value: {json: order}", "5:57 unknown-column"),

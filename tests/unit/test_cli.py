@@ -141,3 +141,8 @@ def test_failure_costs_no_kafka_client():
         "print('confluent_kafka' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", look], env=ENVIRON, capture_output=True, text=True).stdout == "False\n"
+
+
+def test_message_does_nothing_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended("-t", "\x1b]0;title\x07", "ls") == ExitCode.USAGE
+    assert "no target \\x1b]0;title\\x07:" in capsys.readouterr().err

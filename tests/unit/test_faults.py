@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+from deltalake.exceptions import DeltaProtocolError
 
 from headrace.faults import describe
 from headrace.write_errors import naming
@@ -115,3 +116,8 @@ def test_denied_store_is_one_line() -> None:
     )
     said = describe(rust) or ""
     assert (said.startswith("the store in conf/ denies access: AccessDenied (no); "), "\n" in said) == (True, False)
+
+
+def test_log_that_deltalake_cannot_read_is_one_line() -> None:
+    said = str(describe(DeltaProtocolError("Invalid JSON in file stats:\n  expected value")))
+    assert said.startswith("a Delta table cannot be read: Invalid JSON in file stats: expected value; restore a backup")

@@ -48,6 +48,13 @@ def test_event_is_in_file_and_on_stderr(
     assert (lines(tmp_path), "started" in capsys.readouterr().err) == (["started"], True)
 
 
+def test_event_does_nothing_to_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], log: Callable[..., None]
+) -> None:
+    log("batch", topic="a\x1b[31mred")
+    assert "a\\x1b[31mred" in capsys.readouterr().err
+
+
 def test_full_disk_is_reported_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], log: Callable[..., None]
 ) -> None:

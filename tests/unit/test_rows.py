@@ -72,6 +72,8 @@ def test_quotes_and_umlauts_survive_json() -> None:
         (["a"], '["a"]'),
         (True, "true"),
         (Decimal("1.50"), "1.50"),
+        ("a\x1b]52;c;eA==\x07\x9bb\nc\u202e\ud800", "a\\x1b]52;c;eA==\\x07\\x9bb\\nc\\u202e\\ud800"),
+        (["\x1b", "\x9b"], '["\\u001b", "\\x9b"]'),
     ],
 )
 def test_text_is_json_without_quotes(value: Any, text: str) -> None:

@@ -112,9 +112,13 @@ def test_many_addresses_take_no_room_for_ever() -> None:
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
-    """Answer 200 when the body is here, 408 when it is not; at /slow after the client has left, at /large at length."""
+    """Answer 200 when the body is here, 408 when it is not; at /slow after the client has left, at /large at once."""
     if scope["type"] != "http":
         return
+    if scope["path"] == "/large":
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(100):
+            await send({"type": "http.response.body", "body": bytes(1_000_000), "more_body": True})
     status, message = 200, await receive()
     while message.get("more_body", False):
         message = await receive()
@@ -122,10 +126,6 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
         status = 408
     elif scope["path"] == "/slow":
         await receive()
-    elif scope["path"] == "/large":
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        for _ in range(100):
-            await send({"type": "http.response.body", "body": bytes(1_000_000), "more_body": True})
     await send({"type": "http.response.start", "status": status, "headers": [(b"content-length", b"0")]})
     await send({"type": "http.response.body", "body": b""})
 
@@ -242,6 +242,24 @@ def test_large_head_and_other_protocols_are_refused(head: str, code: bytes) -> N
     with served() as address, sent(address, head) as client:
         assert client.recv(12) == b"HTTP/1.1 " + code
         assert is_dropped(client, b"x")
+
+
+def test_what_is_no_request_is_refused_in_json() -> None:
+    with served() as address, sent(address, "EHLO here\n\n") as client, client.makefile("rb") as answer:
+        head, _, body = answer.read().partition(b"\r\n\r\n")
+    assert b"application/json" in head and "HTTP/1.1" in json.loads(body)["detail"]
+
+
+def test_body_that_breaks_off_within_an_answer_ends_the_connection(caplog: pytest.LogCaptureFixture) -> None:
+    head = "GET /large HTTP/1.1\nHost: localhost\nTransfer-Encoding: chunked\n\n"
+    with served() as address, sent(address, head) as client:
+        assert client.recv(12) == b"HTTP/1.1 200"
+        client.sendall(b"no length\r\n")
+        with suppress(ConnectionError):
+            while client.recv(65_536):
+                pass
+        assert answers(address)
+    assert caplog.messages == []
 
 
 def test_body_of_a_refused_request_is_not_read_for_long() -> None:

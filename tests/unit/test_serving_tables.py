@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -209,3 +211,32 @@ def test_store_that_cannot_be_read_is_no_fault_of_the_request(checked: Store, pa
         file.unlink()
     answer = get(checked, "gold.order_checks", **parameters)
     assert (answer.status_code, "gold.order_checks cannot be read now" in answer.json()["detail"]) == (503, True)
+
+
+def _entry_that_nobody_knows(log: Path) -> None:
+    (log / f"{1:020}.json").write_text('{"protocol": {"minReaderVersion": 9, "minWriterVersion": 9}}\n', "utf-8")
+
+
+def _entry_that_leads_nowhere(log: Path) -> None:
+    (log / f"{0:020}.json").rename(log / f"{1:020}.json")
+    (log / f"{0:020}.json").symlink_to(log / "gone")
+    (log / "_last_checkpoint").write_text('{"version": 0, "size": 1}', "utf-8")
+
+
+def _checkpoint_of_a_newer_form(log: Path) -> None:
+    (log / f"{0:020}.json").rename(log / f"{5:020}.json")
+    (log / f"{5:020}.checkpoint.3a0d65cd-4056-49b8-937b-95f9e3ee90e5.json").write_text("{}", "utf-8")
+
+
+@pytest.mark.parametrize("harm", [_entry_that_nobody_knows, _entry_that_leads_nowhere, _checkpoint_of_a_newer_form])
+def test_log_that_cannot_be_read_is_told_in_one_line(store: Store, harm: Callable[[Path], None]) -> None:
+    store.fold(0, ("a", 0, 0, False))
+    store.change(0, ("a", 0, 0, False))
+    table = store.layout.table("silver.open_orders")
+    assert isinstance(table, Path)
+    harm(table / "_delta_log")
+    answer = get(store, "silver.open_orders")
+    told = answer.json()["detail"]
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert "cannot be read" in told or "No such file" in told
+    assert "\n" not in told

@@ -94,6 +94,11 @@ def test_unknown_table_is_reported(store: Store) -> None:
         follower(store, "gold.shipment_redy")
 
 
+def test_topic_line_does_nothing_to_the_terminal() -> None:
+    record = {"topic": "t", "partition": 1, "offset": 2, "timestamp": None, "key": "\x1b[2J\n", "value": "\x9b2J"}
+    assert topic_line(record).split() == ["t[1]@2", "null", "\\x1b[2J\\n", '"\\x9b2J"']
+
+
 def test_table_line_hides_bookkeeping() -> None:
     assert table_line({"order_id": "a", "items": [1], "_batch": 0}) == "order_id=a  items=[1]"
 

@@ -16,6 +16,7 @@ from headrace import faults
 from headrace.cli.application import app
 from headrace.errors import ExitCode, HeadraceError, InvalidProject
 from headrace.secrets import hidden
+from headrace.terminal import printable_lines
 
 _OBJECTS = 100_000
 """New objects between two garbage collections: reading a project makes very many at once, and keeps them."""
@@ -70,7 +71,7 @@ def _unanticipated(error: Exception) -> int:
 def _print_error(line: str) -> None:
     """Print why a command ends, without secrets; if stderr cannot be written, the exit code must suffice."""
     with suppress(OSError):
-        print(hidden(line), file=sys.stderr)
+        print(printable_lines(hidden(line)), file=sys.stderr)
 
 
 def _flush_stdout() -> None:

@@ -19,6 +19,7 @@ from arro3.core import Array, DataType, RecordBatch, RecordBatchReader
 
 from headrace.errors import UsageError
 from headrace.store import damage
+from headrace.terminal import printable
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable, QueryBuilder
@@ -78,9 +79,9 @@ def to_json(value: Any) -> str:
 
 
 def to_text(value: Any) -> str:
-    """Write a value for people: as its JSON, but a string or time without quotes."""
+    """Write a value for people, in one line: as its JSON, but a string or time without quotes."""
     text = to_json(value)
-    return _text(value) if text.startswith('"') else text
+    return printable(_text(value) if text.startswith('"') else text)
 
 
 @cache

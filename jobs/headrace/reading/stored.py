@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import TableNotFoundError
 
-from headrace.errors import EnvironmentFault, UsageError, did_you_mean
+from headrace.errors import UsageError, did_you_mean
 from headrace.project.flows import versions
 from headrace.project.model import FAILED_COLUMNS, LANDING_COLUMNS, TICK_TOPIC, Landing, Model, Project, Query
 from headrace.store.delta_tables import open_table
@@ -290,8 +290,6 @@ def _open(path: StorePath) -> DeltaTable | None:
         return open_table(path)
     except TableNotFoundError:
         return None
-    except DeltaError as error:
-        raise EnvironmentFault(f"the table at {path} cannot be read: {error}") from None
 
 
 def _literal(text: str) -> str:

@@ -34,6 +34,7 @@ from headrace.reading.topics import (
     require,
 )
 from headrace.store.layout import Layout
+from headrace.terminal import printable
 
 Start = Literal["beginning", "end"]
 
@@ -162,7 +163,7 @@ class TableFollower:
 def topic_line(record: Row) -> str:
     """Write a record for people, in one line."""
     place = f"{record['topic']}[{record['partition']}]@{record['offset']}"
-    return "  ".join((place, to_text(record["timestamp"]), to_text(record["key"]), to_json(record["value"])))
+    return "  ".join((place, to_text(record["timestamp"]), to_text(record["key"]), printable(to_json(record["value"]))))
 
 
 def table_line(row: Row) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
+from headrace import faults
 from headrace.errors import HeadraceError, UsageError
 from headrace.project import secret_values
 from headrace.project.model import Project
 from headrace.reading.rows import to_json
-from headrace.secrets import remember
+from headrace.secrets import hidden, remember
 from headrace.serving import tables
 from headrace.serving.tables import Asked, BadParameter, LeftOut, Page
 from headrace.store.layout import Layout
@@ -51,6 +52,10 @@ def reply(project: Project, layout: Layout, read: Read) -> Reply:
         return detail(404, str(error))
     except HeadraceError as error:
         return detail(503, str(error), RETRY)
+    except Exception as error:
+        if (line := faults.describe(error)) is None:
+            raise
+        return detail(503, hidden(line), RETRY)
     return Reply(304, "", {"ETag": f'"{page}"'}) if isinstance(page, str) else _rows(read, page)
 
 

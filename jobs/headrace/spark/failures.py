@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
-from headrace.errors import EnvironmentFault, HeadraceError, Overtaken, TornFile
+from headrace.errors import EnvironmentFault, HeadraceError, Overtaken, Unreadable
 from headrace.secrets import hidden
 from headrace.spark.spark_errors import with_causes
 from headrace.store import damage
@@ -73,7 +73,7 @@ def is_transient(error: BaseException) -> bool | None:
     """Whether the cause is transient; None if that is unknown."""
     if isinstance(error, ModelFailed):
         return is_transient(error.cause)
-    if isinstance(error, TornFile):
+    if isinstance(error, Unreadable):
         return None  # somebody may put it back, but it does not mend itself
     if isinstance(error, (EnvironmentFault, Overtaken)):
         return True

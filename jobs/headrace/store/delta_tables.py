@@ -9,11 +9,12 @@ import os
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import TornFile
+from headrace.errors import TornFile, Unreadable
 from headrace.store import durable
 from headrace.store.commits import OF_VERSION, actions_of, put_entry
 from headrace.store.json_files import RESTORE
@@ -37,7 +38,7 @@ def is_table(path: StorePath) -> bool:
 
 
 def open_table(path: StorePath, version: int | None = None) -> DeltaTable:
-    """Open a table; deltalake's TableNotFoundError if there is none, TornFile if its log is damaged."""
+    """Open a table; deltalake's TableNotFoundError if there is none, Unreadable if its log cannot be read."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError, TableNotFoundError
 
@@ -46,9 +47,9 @@ def open_table(path: StorePath, version: int | None = None) -> DeltaTable:
             table = DeltaTable(str(path), version=version, storage_options=_options(path))
     except TableNotFoundError:
         raise
-    except DeltaError:
+    except DeltaError as error:
         _refuse_torn(path)
-        raise
+        raise Unreadable(f"the table at {path} cannot be read: {' '.join(str(error).split())}") from None
     if isinstance(path, Path):
         _refuse_empty(path / "_delta_log" / f"{table.version():020}.json")
     return table
@@ -61,14 +62,15 @@ def _refuse_empty(entry: Path) -> None:
 
 
 def _refuse_torn(path: StorePath) -> None:
-    """Refuse the part of a table's log that a reader cannot read, if there is one."""
+    """Refuse the part of a table's log that a reader cannot read, if there is one; others may remove it meanwhile."""
     from headrace.store import parquet
 
     for file in _since_checkpoint(path / "_delta_log"):
-        if file.name.endswith(".json"):
-            actions_of(path, int(file.stem))
-        else:
-            parquet.rows_in(file)
+        with suppress(FileNotFoundError):
+            if file.name.endswith(".parquet"):
+                parquet.rows_in(file)
+            elif file.stem.isdecimal():  # checkpoints of newer forms are JSON as well
+                actions_of(path, int(file.stem))
 
 
 def id_of(path: StorePath) -> str:

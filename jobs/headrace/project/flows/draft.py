@@ -102,6 +102,10 @@ class Draft:
         for file in self.files:
             for key, text in file.model.expressions:
                 yield self.place(file.model, key), text
+        yield from self.landed_expressions()
+
+    def landed_expressions(self) -> Iterator[tuple[Place, str]]:
+        """The same of the sources only."""
         for topic in (topic for landing in self.landings for topic in landing.topics):
             for reason, text in topic.reject:
                 yield topic.places.get(f"reject.{reason}", topic.place), text

@@ -19,6 +19,7 @@ from headrace.project.rules.engine_rules import (
     two_landings,
     two_queries,
     unstable_calls,
+    unstable_landings,
     unstable_picks,
 )
 from headrace.project.rules.event_time_rules import two_event_times
@@ -100,6 +101,7 @@ RULES: tuple[Rule, ...] = (
     two_landings,
     two_queries,
     unstable_calls,
+    unstable_landings,
     unstable_picks,
     cut_dependent,
     lookups_before_the_batch,

@@ -149,6 +149,12 @@ def unstable_calls(draft: Draft) -> Iterator[Finding]:
         yield from _unstable(macro.calls)
 
 
+def unstable_landings(draft: Draft) -> Iterator[Finding]:
+    """A record gets the same verdict and event time whenever it lands, or is looked at again."""
+    for place, text in draft.landed_expressions():
+        yield from _unstable(_placed(text, place), "is another one when the record is looked at again; use `landed_at`")
+
+
 def unstable_picks(draft: Draft) -> Iterator[Finding]:
     """A micro-batch takes the same rows when it runs again, and rows have no order of their own."""
     replayed = _replayed(draft)
@@ -193,14 +199,20 @@ def _calls(draft: Draft, file: ModelFile) -> Iterator[Call]:
     """The calls in a model's query and in the expressions of its header."""
     yield from file.text.calls
     for key, text in file.model.expressions:
-        yield from (replace(call, place=draft.place(file.model, key)) for call in expressions.calls_of(text))
+        yield from _placed(text, draft.place(file.model, key))
 
 
-def _unstable(calls: Iterable[Call]) -> Iterator[Finding]:
+def _placed(text: str, place: Place) -> Iterator[Call]:
+    """The calls in an expression, at the place of the whole."""
+    return (replace(call, place=place) for call in expressions.calls_of(text))
+
+
+def _unstable(
+    calls: Iterable[Call], why: str = "may differ when a batch runs again; use a column or a parameter"
+) -> Iterator[Finding]:
     for call in calls:
         if call.name in UNSTABLE or (call.name == "unix_timestamp" and not call.has_arguments):
-            message = f"`{call.name}` may differ when a batch runs again; use a column or a parameter"
-            yield Finding(call.place, "non-deterministic", message)
+            yield Finding(call.place, "non-deterministic", f"`{call.name}` {why}")
         elif call.name in UNSTABLE_WITHOUT_ORDER and not call.has_order:
             message = f"`{call.name}` depends on the order of rows; put it over a window with `order by`"
             yield Finding(call.place, "non-deterministic", message)

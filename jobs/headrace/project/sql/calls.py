@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,13 @@ from headrace.project.sql.dialect import Statement
 
 BARE_CALLS = frozenset({"current_timestamp", "current_date", "current_time", "localtimestamp"})
 """Functions that Spark also calls without brackets."""
+
+
+_UNPLACED = frozenset({"curdate"})
+"""Functions whose place sqlglot does not keep."""
+
+_TIMES = frozenset({"date", "timestamp", "timestamp_ltz", "timestamp_ntz"})
+_CLOCK = re.compile(r"\s*(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -43,8 +51,8 @@ class Parameter:
 
 
 def calls(statement: Statement) -> tuple[Call, ...]:
-    """Return every function call, in the order of the text."""
-    found = [*_calls_with_brackets(statement), *_calls_without(statement)]
+    """Return every function call, in the order of the text; the literal `timestamp 'now'` and its like call `now`."""
+    found = [*_calls_with_brackets(statement), *_calls_without(statement), *_clock_literals(statement)]
     return tuple(sorted(found, key=lambda call: call.place))
 
 
@@ -90,8 +98,15 @@ def _calls_without(statement: Statement) -> Iterator[Call]:
     for before, token, after in zip((None, *tokens), tokens, (*tokens[1:], None), strict=False):
         is_opened = after is not None and after.token_type == TokenType.L_PAREN
         is_name = before is not None and before.token_type in (TokenType.DOT, TokenType.ALIAS)
-        if token.text.lower() in BARE_CALLS and not is_opened and not is_name:
+        if token.text.lower() in (_UNPLACED if is_opened else BARE_CALLS) and not is_name:
             yield Call(token.text.lower(), statement.place(token.start))
+
+
+def _clock_literals(statement: Statement) -> Iterator[Call]:
+    """Spark takes these words, with or without a zone after them, for the moment at which it reads the text."""
+    for kind, text in zip(statement.tokens, statement.tokens[1:], strict=False):
+        if text.token_type == TokenType.STRING and kind.text.lower() in _TIMES and _CLOCK.match(text.text):
+            yield Call("now", statement.place(kind.start))
 
 
 def _has_order(function: exp.Func) -> bool:
