@@ -21,6 +21,7 @@ from headrace.store.layout import Layout
 from headrace.store.paths import path_of
 from tests.kafka.cluster import Cluster, Sent
 from tests.kafka.runner import Runner
+from tests.kafka.spark_cluster import SUBMITTER
 from tests.kafka.stage import PROJECT, command, environ
 from tests.s3.server import S3Server
 from tests.waiting import PATIENCE
@@ -83,7 +84,7 @@ class Machine:
         spark-submit prints on stdout what its Python prints on stderr.
         """
         asked = command("submit", "--target", "standalone", "--", *words, project=self.folder)
-        local = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": str(self.folder / "spark")}
+        local = {**SUBMITTER, "SPARK_LOCAL_DIRS": str(self.folder / "spark")}
         together = ["sh", "-c", 'exec "$@" >&2', "sh", *asked]
         runner = Runner(together, {**self.environ, **local}, self.folder, self.folder)
         try:

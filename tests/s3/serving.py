@@ -43,6 +43,10 @@ def _body(environ: dict[str, Any]) -> bytes:
 class Handler(MotoRequestHandler):
     """Prints method, status and path of each request and who asks (the access key), nothing else."""
 
+    def handle_expect_100(self) -> bool:
+        """Leave `Expect: 100-continue` to werkzeug, which answers too: Netty takes a second answer for the last one."""
+        return True
+
     def log_request(self, code: Any = "-", size: Any = "-") -> None:
         key = re.search(r"Credential=([^/]+)/", self.headers.get("Authorization", ""))
         who = key[1] if key else "-"
