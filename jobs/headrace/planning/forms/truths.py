@@ -32,6 +32,14 @@ def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     return _joined(node, type_of) if isinstance(node, (exp.And, exp.Or)) else node
 
 
+def condition(tree: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """What is only asked whether it is true: `coalesce(a, false)` is `a`, if that is a truth value."""
+    inner = tree.unnest()
+    is_plain = isinstance(inner, exp.Coalesce) and len(inner.expressions) == 1 and type_of(inner.this) == "boolean"
+    other = inner.expressions[0].unnest() if is_plain else None
+    return inner.this if isinstance(other, exp.Boolean) and not other.this else tree
+
+
 def _denied(node: exp.Not, type_of: TypeOf) -> exp.Expr:
     """`not (a > b)` is `a <= b`, `not not a` is `a`, and `not (a and b)` is `not a or not b`."""
     inner = node.this.unnest()
