@@ -115,6 +115,11 @@ ALIKE = (
     ("date_diff(t, t)", "datediff(t, t)"),
     ("dateadd(date(t), 1)", "date_add(date(t), 1)"),
     ("reduce(a, 0, (acc, x) -> acc + x)", "aggregate(a, 0, (acc, x) -> acc + x)"),
+    ("if(b, true, false)", "coalesce(b, false)"),
+    ("case when i is null then true else false end", "i is null"),
+    ("coalesce(i is null, false)", "isnull(i)"),
+    ("i || ' seconds'", "concat(i, ' seconds')"),
+    ("60 || ' seconds'", "'60 seconds'"),
     ("mod(i, 7)", "i % 7"),
     ("mod(i + n, 7)", "(i + n) % 7"),
     ("negative(d)", "-d"),
@@ -191,6 +196,9 @@ TOPICS = {"p": "a", "q": "b", "r": "a"}
 QUERIES_ALIKE = (
     ("select k from p where coalesce(x > 1, false) and x < 9", "select k from p where x < 9 and x > 1"),
     ("select k from p where x > 1 is true", "select k from p where x > 1"),
+    ("select k from p where x is not null and x > 1", "select k from p where x > 1"),
+    ("select k from p where x <=> 1", "select k from p where x = 1"),
+    ("select k from p where if(x = 1, true, false)", "select k from p where x = 1"),
     ("select distinct k, x from p", "select k, x from p group by k, x"),
     # independent joins in another order
     (
@@ -318,6 +326,9 @@ QUERIES_OTHER = (
     ("select k from p where not coalesce(x > 1, false)", "select k from p where not x > 1"),
     ("select k from p where coalesce(x > 1, true)", "select k from p where x > 1"),
     ("select distinct k from p", "select k from p group by k, x"),
+    ("select k from p where x is not null and k > 1", "select k from p where k > 1"),
+    ("select k from p where x is not null and coalesce(x, 2) > 1", "select k from p where coalesce(x, 2) > 1"),
+    ("select k from p where x <=> k", "select k from p where x = k"),
     (
         "select k, rank() over (partition by k order by s) as n from p qualify x > 1",
         "select k, rank() over (partition by k order by s) as n from p qualify n > 1",
@@ -633,6 +644,9 @@ OTHERS = (
     ("sum(i)", "sum(distinct i)"),
     ("greatest(d, i)", "greatest(i, d)"),
     ("b is not true", "b is false"),
+    ("if(b, false, true)", "coalesce(b, false)"),
+    ("if(s, true, false)", "coalesce(s, false)"),
+    ("i is not null and i > 1", "i > 1"),
     ("s is true", "coalesce(s, false)"),
     ("coalesce(s, coalesce(i, j))", "coalesce(s, i, j)"),
     (

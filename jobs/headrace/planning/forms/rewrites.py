@@ -13,7 +13,7 @@ from sqlglot.optimizer.simplify import Simplifier
 from headrace.planning.forms import terms, truths
 from headrace.planning.forms.durations import TypeOf
 from headrace.planning.forms.functions import noted
-from headrace.planning.forms.types import CERTAIN
+from headrace.planning.forms.types import CERTAIN, is_never_null
 
 NO_CHANGE = "no_change"
 """Marks a cast to the type that a value has anyway."""
@@ -91,7 +91,7 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     if isinstance(node, exp.If):
         return _described(_conditional(node, type_of), node)
     if isinstance(node, exp.Case):
-        return _described(_affirmed(_unnested(_searched(_case(node), type_of), type_of), type_of), node)
+        return _described(_branched(_searched(node, type_of), type_of), node)
     if isinstance(node, _SUMS):
         return _described(_without_neutral(node, type_of), node)
     if isinstance(node, exp.EQ):
@@ -173,7 +173,13 @@ def _conditional(node: exp.If, type_of: TypeOf) -> exp.Expr:
     if node.args.get("false") is None:
         return node
     branch = exp.If(this=node.this, true=node.args["true"])
-    return _affirmed(_unnested(_case(exp.Case(ifs=[branch], default=node.args["false"])), type_of), type_of)
+    return _branched(exp.Case(ifs=[branch], default=node.args["false"]), type_of)
+
+
+def _branched(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """A CASE of conditions, in one form."""
+    made = _affirmed(_unnested(_case(node), type_of), type_of)
+    return _truth(made, type_of) if isinstance(made, exp.Case) else made
 
 
 def _case(node: exp.Expr) -> exp.Expr:
@@ -194,14 +200,26 @@ def _unnested(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     return exp.Case(ifs=branches, default=default) if _are_alike(values, type_of) else node
 
 
-def _flat(node: exp.Coalesce, type_of: TypeOf) -> exp.Expr:
-    """`coalesce(a, coalesce(b, c))` is `coalesce(a, b, c)`, if all are of one type anyway."""
-    values = [each.unnest() for each in (node.this, *node.expressions)]
-    parts = [[each.this, *each.expressions] if isinstance(each, exp.Coalesce) else [each] for each in values]
-    if len(parts) == sum(map(len, parts)) or not _are_alike([each for part in parts for each in part], type_of):
+def _truth(node: exp.Case, type_of: TypeOf) -> exp.Expr:
+    """`case when a then true else false end` is `coalesce(a, false)`, if `a` is a truth value."""
+    (first, *others), other = node.args["ifs"], node.args.get("default")
+    values = [terms.key(each) for each in (first.args["true"], other or exp.null())]
+    is_plain = node.this is None and not others and type_of(first.this) == "boolean"
+    if not is_plain or values != [terms.key(exp.true()), terms.key(exp.false())]:
         return node
-    first, *rest = (each for part in parts for each in part)
-    return exp.Coalesce(this=first, expressions=rest)
+    return _flat(exp.Coalesce(this=first.this, expressions=[exp.false()]), type_of)
+
+
+def _flat(node: exp.Coalesce, type_of: TypeOf) -> exp.Expr:
+    """`coalesce(a, coalesce(b, 1), c)` is `coalesce(a, b, 1)`, if all are of one type anyway."""
+    parts = [each.unnest() for each in (node.this, *node.expressions)]
+    inner = [[each.this, *each.expressions] if isinstance(each, exp.Coalesce) else [each] for each in parts]
+    values: list[exp.Expr] = [each.unnest() for part in inner for each in part]
+    if not _are_alike(values, type_of):
+        return node
+    last = next((at for at, each in enumerate(values) if is_never_null(each)), len(values))
+    found = values[: last + 1]
+    return exp.Coalesce(this=found[0], expressions=found[1:]) if len(found) > 1 else found[0]
 
 
 def _are_alike(values: list[exp.Expr], type_of: TypeOf) -> bool:
@@ -215,7 +233,7 @@ def _certain_truth(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     sides = [each.unnest() for each in (node.this, node.expression)]
     for value, other in (sides, sides[::-1]):
         if isinstance(other, exp.Boolean) and other.this and type_of(value) == "boolean":
-            return exp.Coalesce(this=value, expressions=[exp.false()])
+            return _flat(exp.Coalesce(this=value, expressions=[exp.false()]), type_of)
     is_of_truth = isinstance(node, exp.Is) and isinstance(sides[1], exp.Boolean)
     return exp.NullSafeEQ(this=node.this, expression=node.expression) if is_of_truth else node
 
@@ -306,7 +324,7 @@ def _concat(node: exp.DPipe, type_of: TypeOf) -> exp.Expr:
     """`a || b || c` is `concat(a, b, c)`, if all of them are texts or become such."""
     first = node.this.unnest()
     inner = first.expressions if isinstance(first, exp.Concat) and type_of(first) == "string" else [node.this]
-    return exp.Concat(expressions=[*inner, node.expression], safe=True, coalesce=False)
+    return _constant(exp.Concat(expressions=[*inner, node.expression], safe=True, coalesce=False))
 
 
 def _constant(node: exp.Concat) -> exp.Expr:

@@ -126,7 +126,7 @@ class Resolver:
     def conditions(self, node: exp.Expr, scope: Scope) -> list[exp.Expr]:
         """The conditions that a clause joins by AND; what state knows of nulls follows from how they are written."""
         found = [*conjuncts(self.resolve(node, scope))]
-        return found if self._keeps_state else [truths.condition(each, self._type) for each in found]
+        return found if self._keeps_state else truths.narrowing(found, self._type)
 
     def equality(self, one: exp.Expr, other: exp.Expr) -> exp.Expr:
         """Two resolved expressions as USING compares them."""
