@@ -16,7 +16,7 @@ from headrace.planning.forms.lowering import IsEdited, lower
 from headrace.planning.forms.scope import NotUnderstood, written
 from headrace.planning.forms.steps import Form, Read
 from headrace.planning.forms.terms import Atom, Term
-from headrace.planning.forms.types import canonical, of_atoms, type_of
+from headrace.planning.forms.types import canonical, of_atoms, spelled, type_of
 from headrace.planning.places import Places
 from headrace.planning.stored import Kept
 from headrace.planning.untouched import Rewritten, Untouched, words
@@ -336,15 +336,22 @@ class Comparison:
                 )
             if name not in columns and name not in (_types(self.new, new.table) or _lower(new.columns)):
                 continue  # made as before: of the same type
-            was, now = _types(self.old, new.table).get(name), self._type(new, name, sides.new)
+            was = _types(self.old, new.table).get(name)
+            now = self._type(new, name, sides.new, was or "")
             if name in columns or now is not None:
                 evidence = columns[name].evidence if name in columns else Evidence(new=(term,))
                 yield from (replace(each, evidence=evidence) for each in _type_reasons(name, was, now, place))
 
-    def _type(self, model: Model, name: str, form: Form) -> str | None:
-        """The type of a column of the new text: by Spark, by its contract, else as far as it is certain."""
-        known = _types(self.new, model.table).get(name) or _lower(model.columns).get(name)
-        return canonical(known) if known else type_of(form.columns[name].tree, of_atoms(self._new_type))
+    def _type(self, model: Model, name: str, form: Form, was: str = "") -> str | None:
+        """The type of a column of the new text: by Spark, by its contract, else as far as it is certain.
+
+        Whether fields are spelled as they were in another type is not: their names are those of columns and structs.
+        """
+        if known := _types(self.new, model.table).get(name) or _lower(model.columns).get(name):
+            return known
+        found = type_of(form.columns[name].tree, of_atoms(self._new_type))
+        is_spelled = found == _ARRIVAL or "struct<" not in was or found != canonical(was)
+        return found if is_spelled else None
 
     def _old_type(self, atom: Atom) -> str | None:
         return self._column_type(self.old, atom)
@@ -355,7 +362,8 @@ class Comparison:
         if not atom.is_edited:
             return self._column_type(self.old, atom)
         form = self._forms.get(atom.table)
-        return self._type(self.new.by_table[atom.table], atom.column, form) if isinstance(form, Form) else None
+        found = self._type(self.new.by_table[atom.table], atom.column, form) if isinstance(form, Form) else None
+        return canonical(found) if found else None
 
     def _column_type(self, declared: Declared, atom: Atom) -> str | None:
         if atom.table in declared.clocks:
@@ -458,8 +466,8 @@ def _type_reasons(name: str, was: str | None, now: str | None, place: Place) -> 
     if now is None:
         message = f"only Spark knows the type of column {name}; run `headrace check`, it asks Spark once"
         yield Reason(Verdict.UNDECIDED, place, message, was or "", "?", columns=(name,))
-    elif was is not None and canonical(was) != now:
-        message = f"column {name} is {now} now, and the stored table has {canonical(was)}"
+    elif was is not None and spelled(was) != spelled(now):
+        message = f"column {name} is {spelled(now)} now, and the stored table has {spelled(was)}"
         yield Reason(Verdict.RESET, place, message, was, now)
 
 

@@ -189,7 +189,7 @@ class _Walk:
     def _parts(self, old: Step, new: Step, is_below: bool, place: Place) -> Iterator[Reason]:
         if new.kind == "scan":
             yield from self._scan(old, new, is_below, place)
-        elif new.kind in ("aggregate", "distinct"):
+        elif new.kind == "aggregate":
             found = [e for part in new.parts for e in self._state_columns(part, old, new, place)]
             yield from found or self._order(old, new, place)
         elif new.kind == "join" and new.is_stateful:

@@ -9,7 +9,7 @@ from functools import partial
 from headrace.errors import HeadraceError, InvalidProject, Place
 from headrace.planning import stretches
 from headrace.planning.declared import Declared
-from headrace.planning.forms import terms
+from headrace.planning.forms import terms, truths
 from headrace.planning.forms.scope import NotUnderstood, alone, certain
 from headrace.planning.forms.terms import Atom
 from headrace.planning.forms.types import canonical, of_atoms, type_of
@@ -373,11 +373,15 @@ def _of_topic(text: str, topic: Topic) -> str:
 
 
 def _in_one_form(text: str, columns: Mapping[str, Atom], types: Mapping[str, str], declared: Declared) -> str:
-    """An expression over columns of certain types; where these do not tell what it means, its words as they stand."""
+    """An expression over columns of certain types; where these do not tell what it means, its words as they stand.
+
+    A truth value is a rule, which holds where it is true.
+    """
     column = of_atoms(lambda atom: canonical(types[atom.column]) if atom.column in types else None)
     try:
         trees = {name: terms.column(atom) for name, atom in columns.items()}
-        return terms.key(alone(text, trees, declared, lambda tree: type_of(tree, column)))
+        types_of = partial(type_of, column=column)
+        return terms.key(truths.condition(alone(text, trees, declared, types_of), types_of))
     except (HeadraceError, RecursionError, AttributeError, TypeError, ValueError, LookupError):
         called = (word for macro in named_in([text], declared.macros) for word in stretches.words_of(macro))
         return " ".join([*_words(text), *called])

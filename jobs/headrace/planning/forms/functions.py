@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from datetime import datetime
 
 from sqlglot import exp
 
@@ -75,6 +77,8 @@ _MIXING = frozenset(("array", "array_contains", "equal_null", "greatest", "ifnul
 """Those that make texts and other values one type."""
 # fmt: on
 
+_ISO = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?")
+
 _FAILING = (exp.Bracket, exp.Div, exp.IntDiv, exp.Mod)
 _DIVISIONS = (exp.Div, exp.IntDiv, exp.Mod)
 _ARITHMETIC = (
@@ -122,7 +126,7 @@ def may_fail(tree: exp.Expr, with_overflow: bool = True) -> bool:
 
 def _fails(node: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> bool:
     if type(node) is exp.Cast:
-        return _is_narrowing(type_of(node.this), type_of(node))
+        return _is_narrowing(type_of(node.this), type_of(node)) and not _is_time(node.this.unnest(), type_of(node))
     name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
     if name in _LENGTHS and all(isinstance(each.unnest(), exp.Literal) for each in node.expressions):
         return False
@@ -164,6 +168,16 @@ def _is_narrowing(known: str | None, to: str | None) -> bool:
     """Whether not all values of a type are some of another one."""
     widens = known in _WIDENING and to in _WIDENING and _WIDENING.index(known) <= _WIDENING.index(to)
     return not (widens or to in ("string", known) or {known, to} == {"date", "timestamp"})
+
+
+def _is_time(value: exp.Expr, to: str | None) -> bool:
+    """Whether it is a day or a time that is written out, and that there is."""
+    if to not in ("date", "timestamp") or not isinstance(value, exp.Literal) or not _ISO.fullmatch(value.name):
+        return False
+    try:
+        return bool(datetime.fromisoformat(value.name))
+    except ValueError:
+        return False
 
 
 def _may_be_text(tree: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> bool:

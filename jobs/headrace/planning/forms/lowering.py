@@ -169,7 +169,7 @@ class _Lowering:
         return self._distinct(step, columns) if tree.args.get("distinct") else Rows(step, columns)
 
     def _conditions(self, clause: exp.Expr | None, scope: Scope) -> list[exp.Expr]:
-        return [*conjuncts(self._resolver.resolve(clause.this, scope))] if clause is not None else []
+        return self._resolver.conditions(clause.this, scope) if clause is not None else []
 
     def _projections(self, tree: exp.Select, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
         for each in tree.expressions:
@@ -355,9 +355,9 @@ class _Lowering:
         return self._resolver.resolve(node, scope)
 
     def _distinct(self, step: Step, columns: Columns) -> Rows:
-        name, keys = f"distinct{self._number('distinct')}", tuple(map(term, columns.values()))
-        distinct = Step("distinct", name, {"keys": keys}, (step,), (), step.moves, step.place)
-        return Rows(distinct, passed(name, "key", columns))
+        name, keys = f"group{self._number('group')}", tuple(map(term, columns.values()))
+        parts = {"keys": keys, "aggregates": ()}
+        return Rows(Step("aggregate", name, parts, (step,), (), step.moves, step.place), passed(name, "key", columns))
 
     def _over(self, step: Step, named: Named, others: list[exp.Expr]) -> tuple[Step, Named, list[exp.Expr]]:
         if not _has("window", named, others):

@@ -13,18 +13,20 @@ from sqlglot.optimizer.simplify import Simplifier
 from headrace.planning.forms import terms, truths
 from headrace.planning.forms.durations import TypeOf
 from headrace.planning.forms.functions import noted
-from headrace.planning.forms.types import CERTAIN
+from headrace.planning.forms.types import CERTAIN, is_never_null
 
 NO_CHANGE = "no_change"
 """Marks a cast to the type that a value has anyway."""
 
 _UNBOUNDED = {"start": "unbounded", "start_side": "preceding"}
+_WHOLE = {"kind": "rows", **_UNBOUNDED, "end": "unbounded", "end_side": "following"}
 _SYNONYMS = {
     "any": "bool_or", "any_value": "first", "array_agg": "collect_list", "curdate": "current_date",
-    "date_diff": "datediff", "dateadd": "date_add", "day": "dayofmonth", "every": "bool_and", "first_value": "first",
-    "last_value": "last", "mean": "avg", "now": "current_timestamp", "percentile_approx": "approx_percentile",
-    "pow": "power", "reduce": "aggregate", "signum": "sign", "some": "bool_or", "std": "stddev_samp",
-    "stddev": "stddev_samp", "variance": "var_samp",
+    "date_diff": "datediff", "date_part": "extract", "dateadd": "date_add", "datepart": "extract",
+    "day": "dayofmonth", "every": "bool_and", "first_value": "first", "last_value": "last", "mean": "avg",
+    "now": "current_timestamp", "percentile_approx": "approx_percentile", "pow": "power", "reduce": "aggregate",
+    "signum": "sign", "some": "bool_or", "std": "stddev_samp", "stddev": "stddev_samp", "timestampadd": "date_add",
+    "timestampdiff": "datediff", "variance": "var_samp",
 }  # fmt: skip
 _SUMS = (exp.Add, exp.Mul)
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
@@ -32,8 +34,22 @@ INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _OF_TRUTHS = {"bool_and": exp.Min, "bool_or": exp.Max}
 """Aggregates of truth values that are others, as false is less than true."""
 
-_CASTS = ("bigint", "boolean", "date", "double", "float", "int", "smallint", "string", "timestamp", "tinyint")
-"""Functions that are casts to the type of their name."""
+_NAMED_CASTS = ("bigint", "boolean", "date", "double", "float", "int", "smallint", "string", "timestamp", "tinyint")
+_CASTS = {"to_date": "date", "to_timestamp": "timestamp", **{name: name for name in _NAMED_CASTS}}
+"""Functions of one argument that are casts, and to what."""
+
+_PARTS = {
+    **{name: name for name in ("year", "quarter", "month", "hour", "minute", "dayofweek")},
+    **{"day": "dayofmonth", "week": "weekofyear", "doy": "dayofyear", "dow": "dayofweek"},
+}
+"""The functions that give parts of a time."""
+
+_UNIT_AT = {"date_trunc": 0, "trunc": 1}
+"""Functions that take a unit as text, in any case, and which of their arguments it is."""
+
+_OF_FIRST = ("first", "last")
+_EXACT = ("boolean", "date", "timestamp", "string")
+"""Types of which two values are the same if they are equal, beside whole numbers and decimals."""
 
 _REPEATABLE = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Cast, exp.DataType, exp.Dot, exp.Paren, exp.Neg, exp.Interval),
@@ -75,21 +91,32 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     if isinstance(node, exp.If):
         return _described(_conditional(node, type_of), node)
     if isinstance(node, exp.Case):
-        return _described(_affirmed(_searched(_case(node), type_of), type_of), node)
+        return _described(_branched(_searched(node, type_of), type_of), node)
     if isinstance(node, _SUMS):
         return _described(_without_neutral(node, type_of), node)
     if isinstance(node, exp.EQ):
         return _described(_equality(node, type_of), node)
     if isinstance(node, exp.DPipe):
         return _described(_concat(node, type_of), node)
+    if isinstance(node, exp.Concat):
+        return _described(_constant(node), node)
     if isinstance(node, exp.Connector):
         node.meta[terms.OF_TRUTHS] = type_of(node.this) == type_of(node.expression) == "boolean"
     if isinstance(node, (exp.Not, exp.Connector, exp.In)):
         return _described(truths.in_one_form(node, type_of), node)
     if isinstance(node, exp.Anonymous):
-        made = _call(node)
-        made = _rewritten(made, type_of) if isinstance(made, (exp.Cast, exp.If)) else _of_truths(made, type_of)
+        made = _call(node, type_of)
+        made = _of_truths(made, type_of) if isinstance(made, exp.Anonymous) else _rewritten(made, type_of)
         return _described(made, node)
+    if isinstance(node, exp.Coalesce):
+        return _described(_flat(node, type_of), node)
+    if isinstance(node, (exp.Is, exp.NullSafeEQ)):
+        return _described(_certain_truth(node, type_of), node)
+    if isinstance(node, exp.NullSafeNEQ):
+        equal = _rewritten(exp.NullSafeEQ(this=node.this, expression=node.expression), type_of)
+        return _described(_rewritten(exp.Not(this=equal), type_of), node)
+    if isinstance(node, exp.Extract):
+        return _described(_part(node, node.name, node.expression, type_of), node)
     if isinstance(node, exp.Cast) and type(node) in (exp.Cast, exp.TryCast):
         node.meta[NO_CHANGE] = _changes_nothing(node, type_of)
     return node
@@ -146,7 +173,13 @@ def _conditional(node: exp.If, type_of: TypeOf) -> exp.Expr:
     if node.args.get("false") is None:
         return node
     branch = exp.If(this=node.this, true=node.args["true"])
-    return _affirmed(_case(exp.Case(ifs=[branch], default=node.args["false"])), type_of)
+    return _branched(exp.Case(ifs=[branch], default=node.args["false"]), type_of)
+
+
+def _branched(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """A CASE of conditions, in one form."""
+    made = _affirmed(_unnested(_case(node), type_of), type_of)
+    return _truth(made, type_of) if isinstance(made, exp.Case) else made
 
 
 def _case(node: exp.Expr) -> exp.Expr:
@@ -154,6 +187,62 @@ def _case(node: exp.Expr) -> exp.Expr:
     if not isinstance(node.args.get("default"), exp.Null):
         return node
     return exp.Case(**{part: value for part, value in node.args.items() if part != "default"})
+
+
+def _unnested(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """A CASE whose other case is one too, as one with all branches, if all give values of one type anyway."""
+    other = node.args.get("default")
+    inner = other.unnest() if other is not None else None
+    if node.this is not None or not isinstance(inner, exp.Case) or inner.this is not None:
+        return node
+    branches, default = [*node.args["ifs"], *inner.args["ifs"]], inner.args.get("default")
+    values = [each.args["true"] for each in branches] + ([default] if default is not None else [])
+    return exp.Case(ifs=branches, default=default) if _are_alike(values, type_of) else node
+
+
+def _truth(node: exp.Case, type_of: TypeOf) -> exp.Expr:
+    """`case when a then true else false end` is `coalesce(a, false)`, if `a` is a truth value."""
+    (first, *others), other = node.args["ifs"], node.args.get("default")
+    values = [terms.key(each) for each in (first.args["true"], other or exp.null())]
+    is_plain = node.this is None and not others and type_of(first.this) == "boolean"
+    if not is_plain or values != [terms.key(exp.true()), terms.key(exp.false())]:
+        return node
+    return _flat(exp.Coalesce(this=first.this, expressions=[exp.false()]), type_of)
+
+
+def _flat(node: exp.Coalesce, type_of: TypeOf) -> exp.Expr:
+    """`coalesce(a, coalesce(b, 1), c)` is `coalesce(a, b, 1)`, if all are of one type anyway."""
+    parts = [each.unnest() for each in (node.this, *node.expressions)]
+    inner = [[each.this, *each.expressions] if isinstance(each, exp.Coalesce) else [each] for each in parts]
+    values: list[exp.Expr] = [each.unnest() for part in inner for each in part]
+    if not _are_alike(values, type_of):
+        return node
+    last = next((at for at, each in enumerate(values) if is_never_null(each)), len(values))
+    found = values[: last + 1]
+    return exp.Coalesce(this=found[0], expressions=found[1:]) if len(found) > 1 else found[0]
+
+
+def _are_alike(values: list[exp.Expr], type_of: TypeOf) -> bool:
+    """Whether values have one simple type, or are whole numbers: it makes no difference which Spark casts first."""
+    types = {type_of(each) for each in values} - {"void"}
+    return types <= {*INTEGERS} or (len(types) == 1 and not any(each is None or "<" in each for each in types))
+
+
+def _certain_truth(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """`a is true` is `a <=> true`, and that is `coalesce(a, false)`, if `a` is a truth value."""
+    sides = [each.unnest() for each in (node.this, node.expression)]
+    for value, other in (sides, sides[::-1]):
+        if isinstance(other, exp.Boolean) and other.this and type_of(value) == "boolean":
+            return _flat(exp.Coalesce(this=value, expressions=[exp.false()]), type_of)
+    is_of_truth = isinstance(node, exp.Is) and isinstance(sides[1], exp.Boolean)
+    return exp.NullSafeEQ(this=node.this, expression=node.expression) if is_of_truth else node
+
+
+def _part(node: exp.Expr, unit: str, of: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """`extract(year from t)` is `year(t)`; of an interval it is something else."""
+    name = _PARTS.get(unit.lower())
+    is_part = name is not None and type_of(of) in ("date", "timestamp")
+    return exp.Anonymous(this=name, expressions=[of]) if is_part else node
 
 
 def _affirmed(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
@@ -211,7 +300,12 @@ def _searched(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
 
 
 def _without_neutral(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
-    """`a + 0` and `a * 1` are `a`, for whole numbers of the same type; a fraction could be `-0.0`."""
+    """`60 * 60` is `3600`, and `a + 0` and `a * 1` are `a`, for whole numbers of the same type, as there is `-0.0`."""
+    sides = [each.unnest() for each in (node.this, node.expression)]
+    if all(isinstance(each, exp.Literal) and type_of(each) == "int" for each in sides):
+        one, other = (int(each.name) for each in sides)
+        found = exp.Literal.number(one * other if isinstance(node, exp.Mul) else one + other)
+        return found if type_of(found) == "int" else node
     neutral = "1" if isinstance(node, exp.Mul) else "0"
     for value, other in ((node.this, node.expression), (node.expression, node.this)):
         is_neutral = isinstance(other.unnest(), exp.Literal) and terms.key(other) == neutral
@@ -230,30 +324,67 @@ def _concat(node: exp.DPipe, type_of: TypeOf) -> exp.Expr:
     """`a || b || c` is `concat(a, b, c)`, if all of them are texts or become such."""
     first = node.this.unnest()
     inner = first.expressions if isinstance(first, exp.Concat) and type_of(first) == "string" else [node.this]
-    return exp.Concat(expressions=[*inner, node.expression], safe=True, coalesce=False)
+    return _constant(exp.Concat(expressions=[*inner, node.expression], safe=True, coalesce=False))
 
 
-def _call(node: exp.Expr) -> exp.Expr:
-    """A function by its first name; a window whose slide is its length slides by itself."""
+def _constant(node: exp.Concat) -> exp.Expr:
+    """`concat(60, ' seconds')` is `'60 seconds'`."""
+    parts = [each.unnest() for each in node.expressions]
+    is_text = all(isinstance(each, exp.Literal) and (each.is_string or each.name.isdecimal()) for each in parts)
+    return exp.Literal.string("".join(each.name for each in parts)) if is_text else node
+
+
+def _call(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """A function by its first name, or as the operator that it is; a window whose slide is its length slides itself."""
     name, arguments = node.name.lower(), [*node.expressions]
+    name = _SYNONYMS.get(name, name)
     if name == "named_struct":
         return _named_struct(arguments) or node
-    if name == "zeroifnull" and len(arguments) == 1:
-        return exp.Coalesce(this=arguments[0], expressions=[exp.Literal.number(0)])
-    if name == "nvl2" and len(arguments) == 3:
-        denied = exp.Not(this=exp.Is(this=arguments[0], expression=exp.Null()))
-        return exp.If(this=denied, true=arguments[1], false=arguments[2])
-    if name in ("isnull", "isnotnull") and len(arguments) == 1:
-        found = exp.Is(this=arguments[0], expression=exp.Null())
-        return exp.Not(this=found) if name == "isnotnull" else found
-    if name == "cardinality" and len(arguments) == 1:
-        return exp.ArraySize(this=arguments[0])
+    if operator := _OPERATORS.get((name, len(arguments))):
+        return operator(*arguments)
     if name in _CASTS and len(arguments) == 1:
-        return exp.Cast(this=arguments[0], to=exp.DataType.build(name, dialect="databricks"))
+        return exp.Cast(this=arguments[0], to=exp.DataType.build(_CASTS[name], dialect="databricks"))
+    if name == "extract" and isinstance(arguments[0], exp.Literal):
+        return _part(node, arguments[0].name, arguments[1], type_of)
+    if name == "nullif" and len(arguments) == 2 and "atom" in arguments[0].unnest().meta:
+        equal = in_one_form(exp.EQ(this=arguments[0], expression=arguments[1]), type_of)
+        return exp.Case(ifs=[exp.If(this=equal, true=exp.null())], default=arguments[0])
+    if name in _OF_FIRST and len(arguments) == 2 and isinstance(arguments[1], exp.Boolean) and arguments[1].this:
+        return exp.IgnoreNulls(this=exp.Anonymous(this=name, expressions=arguments[:1]))
     if name == "window" and len(arguments) == 3 and _is_same_length(*arguments[1:]):
         return exp.Anonymous(this=node.this, expressions=arguments[:2])
-    name = _SYNONYMS.get(name, name)
-    return exp.Anonymous(this=name, expressions=arguments) if name != node.name.lower() else node
+    if name in ("greatest", "least") and _is_exact(type_of(node)):
+        arguments.sort(key=terms.key)
+    if (at := _UNIT_AT.get(name)) is not None and isinstance(arguments[at], exp.Literal):
+        arguments[at] = exp.Literal.string(arguments[at].name.lower())
+    is_same = name == node.name.lower() and arguments == node.expressions
+    return node if is_same else exp.Anonymous(this=name, expressions=arguments)
+
+
+def _is_exact(type_: str | None) -> bool:
+    return type_ in (*INTEGERS, *_EXACT) or (type_ or "").startswith("decimal")
+
+
+def _denied(tree: exp.Expr) -> exp.Expr:
+    return exp.Not(this=exp.Paren(this=tree))
+
+
+_OPERATORS: Mapping[tuple[str, int], Callable[..., exp.Expr]] = {
+    ("cardinality", 1): lambda a: exp.ArraySize(this=a),
+    ("ceiling", 1): lambda a: exp.Ceil(this=a),
+    ("equal_null", 2): lambda a, b: exp.NullSafeEQ(this=a, expression=b),
+    ("isnotnull", 1): lambda a: _denied(exp.Is(this=a, expression=exp.Null())),
+    ("isnull", 1): lambda a: exp.Is(this=a, expression=exp.Null()),
+    ("like", 2): lambda a, b: exp.Like(this=a, expression=b),
+    ("mod", 2): lambda a, b: exp.Mod(this=exp.Paren(this=a), expression=exp.Paren(this=b)),
+    ("negative", 1): lambda a: exp.Neg(this=exp.Paren(this=a)),
+    ("nvl2", 3): lambda a, b, c: exp.If(this=_denied(exp.Is(this=a, expression=exp.Null())), true=b, false=c),
+    ("regexp", 2): lambda a, b: exp.RegexpLike(this=a, expression=b),
+    ("regexp_like", 2): lambda a, b: exp.RegexpLike(this=a, expression=b),
+    ("rlike", 2): lambda a, b: exp.RegexpLike(this=a, expression=b),
+    ("zeroifnull", 1): lambda a: exp.Coalesce(this=a, expressions=[exp.Literal.number(0)]),
+}
+"""Functions that are written as operators too, by their name and the number of their arguments."""
 
 
 def _of_truths(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
@@ -277,8 +408,7 @@ def _window(node: exp.Expr) -> exp.Expr:
 
 def _without_usual_frame(node: exp.Window) -> exp.Window:
     """A window with an order goes up to the current row, any other is the whole."""
-    whole = {"kind": "rows", **_UNBOUNDED, "end": "unbounded", "end_side": "following"}
-    usual = {"kind": "range", **_UNBOUNDED, "end": "current row"} if node.args.get("order") else whole
+    usual = {"kind": "range", **_UNBOUNDED, "end": "current row"} if node.args.get("order") else _WHOLE
     spec = node.args.get("spec")
     if spec is None or {part: value for part, value in spec.args.items() if value} != usual:
         return node
@@ -286,10 +416,11 @@ def _without_usual_frame(node: exp.Window) -> exp.Window:
 
 
 def _frame(node: exp.Expr) -> exp.Expr:
-    """Words without case; a frame ends at the current row unless it says where."""
+    """Words without case; a frame ends at the current row unless it says where, and the whole has no kind."""
     given = {part: value for part, value in node.args.items() if value}
     words = {part: value.lower() for part, value in given.items() if isinstance(value, str)}
-    return exp.WindowSpec(**{"end": "current row", **given, **words})
+    found = {"end": "current row", **given, **words}
+    return exp.WindowSpec(**(_WHOLE if {**found, "kind": "rows"} == _WHOLE else found))
 
 
 def _lambda(node: exp.Expr) -> exp.Expr:

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from headrace.errors import HeadraceError, Place
 from headrace.planning.declared import Declared
-from headrace.planning.forms import durations, members, rewrites, terms, variables
+from headrace.planning.forms import durations, members, rewrites, terms, truths, variables
 from headrace.planning.forms.durations import TypeOf
 from headrace.planning.forms.functions import AGGREGATES
 from headrace.planning.forms.steps import Step
@@ -19,6 +19,7 @@ from headrace.planning.forms.terms import Atom, short
 from headrace.project.model import Input
 from headrace.project.sql import dialect, precedence
 from headrace.project.sql.dialect import Statement
+from headrace.project.sql.selects import conjuncts
 
 Columns = Mapping[str, exp.Expr]
 """Columns by lower-case name, as expressions over the columns of steps."""
@@ -121,6 +122,11 @@ class Resolver:
         made = members.named(durations.in_one_form(variables.listed(made), self._type), self._declared, self._type)
         made = rewrites.in_one_form(made, self._type)
         return made if self._keeps_state else rewrites.coalesced(made, self._type)
+
+    def conditions(self, node: exp.Expr, scope: Scope) -> list[exp.Expr]:
+        """The conditions that a clause joins by AND; what state knows of nulls follows from how they are written."""
+        found = [*conjuncts(self.resolve(node, scope))]
+        return found if self._keeps_state else truths.narrowing(found, self._type)
 
     def equality(self, one: exp.Expr, other: exp.Expr) -> exp.Expr:
         """Two resolved expressions as USING compares them."""

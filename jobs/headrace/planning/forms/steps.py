@@ -16,7 +16,6 @@ MADE = ("aggregates", "over", "left", "right")
 
 _TITLES = {
     "aggregate": "`group by`",
-    "distinct": "`distinct`",
     "explode": "`explode`",
     "join": "a join",
     "union": "`union all`",
@@ -29,8 +28,8 @@ _TITLES = {
 class Step:
     """One step over its inputs.
 
-    `kind` is `scan`, `join`, `aggregate`, `distinct`, `window`, `generate`, `union` or `values`. `parts` are its lists
-    of expressions by name; `filters` are conditions on its rows, in no order. `named` is where texts read it.
+    `kind` is `scan`, `join`, `aggregate` (`distinct` is one), `window`, `explode`, `union` or `values`. `parts` are its
+    lists of expressions by name; `filters` are conditions on its rows, in no order. `named` is where texts read it.
     """
 
     kind: str
@@ -45,13 +44,15 @@ class Step:
     @property
     def title(self) -> str:
         """What it is called in SQL."""
+        if self.kind == "aggregate" and not self.parts["aggregates"]:
+            return "`distinct`"
         return self.name.partition("#")[0] if self.kind == "scan" else _TITLES.get(self.kind, self.kind)
 
     @property
     def is_stateful(self) -> bool:
         """Whether Spark's streaming engine keeps rows for it."""
         both = self.kind == "join" and len(self.inputs) == 2 and all(each.moves for each in self.inputs)
-        return both or (self.kind in ("aggregate", "distinct", "window") and self.moves)
+        return both or (self.kind in ("aggregate", "window") and self.moves)
 
     def every(self) -> Iterator[Step]:
         """This step and all below it."""

@@ -20,6 +20,8 @@ _DENIED: tuple[tuple[type[exp.Binary], type[exp.Binary]], ...] = (
 )
 """What is said by `not` of a comparison; both are null where one side is, and NaN is greater than all numbers."""
 
+_COMPARED = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ)
+
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 
@@ -30,6 +32,34 @@ def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     if isinstance(node, exp.In):
         return _membership(node.this, node.expressions, type_of) or node
     return _joined(node, type_of) if isinstance(node, (exp.And, exp.Or)) else node
+
+
+def narrowing(found: Sequence[exp.Expr], type_of: TypeOf) -> list[exp.Expr]:
+    """Conditions that must all be true: `a is not null` says nothing beside `a > b`."""
+    asked = [condition(each, type_of) for each in found]
+    if any(map(may_fail, asked)):
+        return asked
+    compared = {terms.key(side) for each in asked if isinstance(each, _COMPARED) for side in (each.left, each.right)}
+    return [each for each in asked if not (compared and _never_null(each) in compared)]
+
+
+def _never_null(condition: exp.Expr) -> str | None:
+    """What a condition says to be not null."""
+    inner = condition.unnest()
+    asked = inner.this.unnest() if isinstance(inner, exp.Not) else None
+    return terms.key(asked.this) if isinstance(asked, exp.Is) and isinstance(asked.expression, exp.Null) else None
+
+
+def condition(tree: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """What is only asked whether it is true: `coalesce(a, false)` is `a`, if that is a truth value."""
+    inner = tree.unnest()
+    if isinstance(inner, exp.NullSafeEQ) and any(
+        isinstance(e.unnest(), exp.Literal) for e in (inner.left, inner.right)
+    ):
+        return noted(exp.EQ(this=inner.this, expression=inner.expression), type_of)
+    is_plain = isinstance(inner, exp.Coalesce) and len(inner.expressions) == 1 and type_of(inner.this) == "boolean"
+    other = inner.expressions[0].unnest() if is_plain else None
+    return inner.this if isinstance(other, exp.Boolean) and not other.this else tree
 
 
 def _denied(node: exp.Not, type_of: TypeOf) -> exp.Expr:

@@ -56,6 +56,11 @@ def canonical(type_: str) -> str:
     return SIMPLE.get(text, text)
 
 
+def spelled(type_: str) -> str:
+    """As `canonical`, with the case of the names of fields, which a table keeps."""
+    return re.sub(r"[\s`]", "", type_) if "struct<" in type_.lower() else canonical(type_)
+
+
 @lru_cache(maxsize=1024)
 def _written(type_: exp.DataType) -> str:
     """The same few types are written in many casts, and to generate their SQL takes long."""

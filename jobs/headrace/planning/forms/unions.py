@@ -20,7 +20,7 @@ Origins = Callable[[str], frozenset[str] | None]
 """The Kafka topics that a table is made of; None where its rows may have arrivals of no topic."""
 
 ARRIVAL = "_arrival"
-_TRANSPARENT = ("scan", "join", "explode", "distinct", "union", "values")
+_TRANSPARENT = ("scan", "join", "explode", "union", "values")
 """Steps whose rows do not depend on the order of those that they are made of."""
 
 _PASSING = ("union", "key")

@@ -1,0 +1,7 @@
+/*
+Amounts with their names: one row per record.
+
+materialized: append
+*/
+select id, struct(k as Name, x as Amount) as told, _arrival
+from stream silver.a
