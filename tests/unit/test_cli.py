@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import io
+import json
 import os
 import subprocess
 import sys
@@ -146,3 +148,16 @@ def test_failure_costs_no_kafka_client():
 def test_message_does_nothing_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended("-t", "\x1b]0;title\x07", "ls") == ExitCode.USAGE
     assert "no target \\x1b]0;title\\x07:" in capsys.readouterr().err
+
+
+def test_argument_that_is_no_text_is_misuse(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended("show", "silver.open_orders", "--key", "\udcff") == ExitCode.USAGE
+    assert "no text" in capsys.readouterr().err
+
+
+def test_character_that_the_terminal_lacks_is_written_as_in_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "ascii"))
+    assert ended("--version") == ExitCode.OK
+    print(json.dumps("é😀", ensure_ascii=False), flush=True)
+    assert json.loads(written.getvalue().splitlines()[-1]) == "é😀"
