@@ -388,6 +388,24 @@ def test_very_large_record_lands_and_holds_nothing_up(pier: Pier, megabytes: int
     assert [tuple(row) for row in rows] == [(reason, size + 20), (None, 8)]
 
 
+@pytest.mark.parametrize("others", [1, long(SMALL_BATCH_ROWS)])
+def test_record_of_any_time_lands_and_holds_nothing_up(pier: Pier, others: int) -> None:
+    """Spark's own source fails on all records of a batch with one whose microseconds are no long."""
+    name = f"{pier.topic.topic}-times"
+    pier.cluster.create({name: 1}, {f"message.timestamp.{side}.max.ms": str(2**63 - 1) for side in ("before", "after")})
+    pier.topic = replace(pier.topic, topic=name)
+    for number, moment in enumerate((1, -5, 253_402_300_799_999, 253_402_300_800_000, 2**63 // 1000, 2**63 - 1)):
+        pier.cluster.sender.send([(name, str(number), json.dumps({"n": number}))], moment)
+    pier.send(*range(6, 6 + others))
+    landing = pier.landing()
+    while landing.step(2 * SMALL_BATCH_ROWS) is not None:
+        pass
+    rows = landing.table.snapshot(pier.spark).orderBy("offset").selectExpr("reject_reason", "timestamp is null")
+    found = [tuple(row) for row in rows.collect()]
+    assert found[:6] == [("time_out_of_range", is_null) for is_null in (False, False, False, True, True, True)]
+    assert found[6:] == [(None, False)] * others
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("records", [SMALL_BATCH_ROWS + 1, long(200_000)])
 def test_flood_of_bad_records_lands_and_holds_no_good_one_up(pier: Pier, records: int) -> None:

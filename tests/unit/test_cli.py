@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import io
+import json
 import os
 import subprocess
 import sys
@@ -137,7 +139,7 @@ def test_plan_costs_no_spark_and_no_arrow():
 
 def test_failure_costs_no_kafka_client():
     look = (
-        "import sys; from headrace import cli, faults; faults.describe(OSError()); "
+        "import sys; from headrace import faults; from headrace.cli import entry; faults.describe(OSError()); "
         "print('confluent_kafka' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", look], env=ENVIRON, capture_output=True, text=True).stdout == "False\n"
@@ -146,3 +148,28 @@ def test_failure_costs_no_kafka_client():
 def test_message_does_nothing_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended("-t", "\x1b]0;title\x07", "ls") == ExitCode.USAGE
     assert "no target \\x1b]0;title\\x07:" in capsys.readouterr().err
+
+
+def test_argument_that_is_no_text_is_misuse(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended("show", "silver.open_orders", "--key", "\udcff") == ExitCode.USAGE
+    assert "no text" in capsys.readouterr().err
+
+
+def test_character_that_the_terminal_lacks_is_written_as_in_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "ascii"))
+    assert ended("--version") == ExitCode.OK
+    print(json.dumps("é😀", ensure_ascii=False), flush=True)
+    assert json.loads(written.getvalue().splitlines()[-1]) == "é😀"
+
+
+def test_interrupt_while_modules_load_is_quiet() -> None:
+    script = (
+        "import builtins, signal, sys; from headrace import cli; load = builtins.__import__\n"
+        "def loading(name, *rest):\n"
+        "    if name == 'typer': signal.raise_signal(signal.SIGINT)\n"
+        "    return load(name, *rest)\n"
+        "builtins.__import__ = loading; cli.main(['ls'])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], env=ENVIRON, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

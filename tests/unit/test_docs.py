@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import typer
 
-from headrace import cli
+from headrace.cli.application import app
 from headrace.project import loader
 from headrace.project.declarations.header import HeaderKeys
 from headrace.project.declarations.landings import TopicShape as TopicKeys
@@ -31,7 +31,7 @@ def commands(command: Any, name: str = "headrace") -> Iterator[tuple[str, Any]]:
         yield from commands(inner, f"{name} {word}")
 
 
-ALL = dict(commands(typer.main.get_command(cli.app)))
+ALL = dict(commands(typer.main.get_command(app)))
 
 
 def text_of(page: str) -> str:

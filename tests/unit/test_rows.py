@@ -30,6 +30,12 @@ def test_time_beyond_python_stays_text() -> None:
     assert list(values(f"select {far} as t")) == ["+82269-12-29T00:00:00Z"]
 
 
+def test_times_beyond_any_calendar_are_numbers() -> None:
+    far = "arrow_cast(column1, 'Timestamp(Microsecond, Some(\"UTC\"))')"
+    numbers = [253402300800000000, 9223372036854775000]
+    assert list(values(f"select {far} as t from (values ({numbers[0]}), ({numbers[1]}))")) == numbers
+
+
 def test_decimals_are_exact_numbers() -> None:
     (number,) = values("select cast('12345678901234567890.10' as decimal(38, 2)) as d")
     assert to_json({"total": number}) == '{"total": 12345678901234567890.10}'

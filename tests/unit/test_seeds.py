@@ -45,6 +45,7 @@ def test_bare_value_is_in_the_column_value(project_files):
         ('name,most\n"A,1\n', f"{CSV}:2:1 syntax"),
         ("name,most,most\nA,1,2\n", f"{CSV}:1:1 duplicate-column"),
         ("name,most\nA,1,\n", f"{CSV}:2:1 bad-value"),
+        ("key,name\nA,\n", f"{CSV}:2:1 bad-value"),
     ],
 )
 def test_broken_file_is_found_with_its_line(project_files, text, expected):

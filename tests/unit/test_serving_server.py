@@ -24,5 +24,5 @@ def test_port_in_use_is_reported(store: Store) -> None:
 
 
 def test_service_loads_no_spark() -> None:
-    script = "import sys, headrace.cli, headrace.serving.server; sys.exit('pyspark' in sys.modules)"
+    script = "import sys, headrace.cli.entry, headrace.serving.server; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0

@@ -240,3 +240,10 @@ def test_log_that_cannot_be_read_is_told_in_one_line(store: Store, harm: Callabl
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert "cannot be read" in told or "No such file" in told
     assert "\n" not in told
+
+
+@pytest.mark.parametrize("parameters", [{}, {"where": "n = 1"}, {"limit": "1"}])
+def test_column_that_others_have_renamed_is_no_fault_of_the_request(store: Store, parameters: dict[str, str]) -> None:
+    store.append("gold.order_checks", "'a' as renamed, 1 as n, 0 as _batch")
+    answer = get(store, "gold.order_checks", **parameters)
+    assert (answer.status_code, "No field named order_id" in answer.json()["detail"]) == (503, True)

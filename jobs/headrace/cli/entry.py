@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import codecs
 import gc
+import io
+import json
 import os
 import sys
 import traceback
@@ -14,9 +17,11 @@ import typer
 
 from headrace import faults
 from headrace.cli.application import app
-from headrace.errors import ExitCode, HeadraceError, InvalidProject
+from headrace.errors import ExitCode, HeadraceError, InvalidProject, UsageError
 from headrace.secrets import hidden
 from headrace.terminal import printable_lines
+
+_ESCAPED = "headrace.escaped"
 
 _OBJECTS = 100_000
 """New objects between two garbage collections: reading a project makes very many at once, and keeps them."""
@@ -24,6 +29,7 @@ _OBJECTS = 100_000
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one command; every failure outside our code is one line on stderr, without a traceback."""
+    _write_any_character()
     gc.set_threshold(_OBJECTS)
     atexit.register(gc.freeze)  # or Python would look through all these objects, and free each, before it ends
     try:
@@ -40,6 +46,7 @@ def _run(arguments: list[str]) -> int:
     """Run one command and report the failures that it anticipates."""
     command = typer.main.get_command(app)
     try:
+        _refuse_bytes(arguments)
         code = command.main(arguments, prog_name="headrace", standalone_mode=False)
     except InvalidProject as error:
         from headrace.commands import checking
@@ -54,6 +61,31 @@ def _run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         code = 130
     return int(code) if isinstance(code, int) else ExitCode.OK
+
+
+def _refuse_bytes(arguments: list[str]) -> None:
+    """Refuse arguments that are no text: SQL, keys and names go to programs that take text only."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            encoding = sys.getfilesystemencoding()
+            message = f"the argument `{argument}` is no text in the encoding of this terminal, {encoding}"
+            raise UsageError(f"{message}; set PYTHONUTF8=1 if it is UTF-8") from None
+
+
+def _write_any_character() -> None:
+    """Write a character that the encoding of a stream lacks as JSON escapes it, so that JSON stays JSON."""
+    codecs.register_error(_ESCAPED, _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_ESCAPED)
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _unanticipated(error: Exception) -> int:

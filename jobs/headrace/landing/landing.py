@@ -19,7 +19,7 @@ from headrace.landing.broker_admin import BrokerAdmin, Offsets
 from headrace.landing.clocks import LandingClocks, latest, readings_as_json
 from headrace.landing.judging import Judge, Moment
 from headrace.landing.landing_time import LandingTime
-from headrace.landing.records import SCHEMA, Ranges, RecordReader
+from headrace.landing.records import SCHEMA, Ranges, RecordReader, has_overflown
 from headrace.landing.starts import Start, Starts
 from headrace.landing.topics import Partitions, Topics
 from headrace.project.model import (
@@ -317,7 +317,13 @@ class LandingQuery:
         if fetched is not None:
             return self._land_records(fetched, moment, done)
         self._batches.begin(moment.batch, max(records, SMALL_BATCH_ROWS + 1))  # few large ones are as many
-        return self._land_many(self._records.many(ranges), {topic for topic, _ in ranges}, moment, done)
+        try:
+            return self._land_many(self._records.many(ranges), {topic for topic, _ in ranges}, moment, done)
+        except Exception as error:
+            fewer = _share(ranges, min(SMALL_BATCH_ROWS, records // 2))  # which the driver's client reads
+            if fewer == ranges or not has_overflown(error):
+                raise
+            return self._land(fewer)
 
     def _land_records(self, fetched: Sequence[Sequence[Any]], moment: Moment, done: Offsets) -> LandingReport:
         """Land records that are here already."""

@@ -1,7 +1,8 @@
 """Kafka records of known offsets: few are read by a client of the driver, many by Spark's own Kafka source.
 
-Both give the same rows, in the columns of Spark's source. Nothing is skipped: offsets that Kafka no longer holds are
-an error.
+Both give the same rows, in the columns of Spark's source, but without times before year 1 and after year 9999: anybody
+may send them, and most readers of a table fail on them. Nothing is skipped: offsets that Kafka no longer holds are an
+error.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from typing import Any
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException, Message, TopicPartition
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StructType
 
 from headrace.errors import EnvironmentFault, HeadraceError
 from headrace.reading.topics import close_in_background
 from headrace.spark.session import SMALL_BATCH_BYTES
+from headrace.spark.spark_errors import with_causes
 
 _HEADER = StructType().add("key", "string").add("value", "binary")
 
@@ -37,8 +40,13 @@ SCHEMA = (
 Ranges = Mapping[tuple[str, int], tuple[int, int]]
 """Of each topic and partition: the first offset, and the one up to which is read, which is not read itself."""
 
-Record = tuple[bytes | None, bytes | None, str, int, int, int, int, list[tuple[str, bytes | None]] | None]
+Record = tuple[bytes | None, bytes | None, str, int, int, int | None, int, list[tuple[str, bytes | None]] | None]
 """A row of `SCHEMA`; the time is in microseconds since 1970."""
+
+FIRST_MILLIS, LAST_MILLIS = -62_135_596_800_000, 253_402_300_799_999
+"""Years 1 to 9999, in milliseconds since 1970."""
+
+_OVERFLOW = ("java.lang.ArithmeticException: long overflow", "fromJavaTimestamp")
 
 SILENT_SECONDS = 60.0
 """How long Kafka may send nothing of what it said it holds."""
@@ -88,7 +96,9 @@ class RecordReader:
             "minPartitions": str(self._session.sparkContext.defaultParallelism),
             "includeHeaders": "true",
         }
-        return self._session.read.format("kafka").options(**self._options).options(**asked).load()
+        found = self._session.read.format("kafka").options(**self._options).options(**asked).load()
+        is_usual = F.unix_millis("timestamp").between(FIRST_MILLIS, LAST_MILLIS)
+        return found.withColumn("timestamp", F.when(is_usual, F.col("timestamp")))
 
     def close(self) -> None:
         """Give the client's threads and connections back."""
@@ -152,7 +162,14 @@ def _record(message: Message) -> Record:
     headers = list(message.headers() or ()) or None
     with_type = -1 if kind == TIMESTAMP_NOT_AVAILABLE else kind - 1
     at = (str(message.topic()), int(message.partition() or 0), int(message.offset() or 0))
-    return message.key(), message.value(), *at, millis * 1000, with_type, headers  # type: ignore[return-value]
+    time = millis * 1000 if FIRST_MILLIS <= millis <= LAST_MILLIS else None
+    return message.key(), message.value(), *at, time, with_type, headers  # type: ignore[return-value]
+
+
+def has_overflown(error: Exception) -> bool:
+    """Whether `many` met a record whose time Spark's source cannot hold: it fails for all of them."""
+    text = with_causes(error)
+    return all(sign in text for sign in _OVERFLOW)
 
 
 def _by_topic(offsets: Mapping[tuple[str, int], int]) -> dict[str, dict[str, int]]:

@@ -153,9 +153,17 @@ def _values(column: Array) -> list[Any]:
     try:
         values = column.to_pylist()
     except ValueError:  # a time beyond the year 9999, which Python's datetime cannot hold
-        values = column.cast(DataType.utf8()).to_pylist()
+        values = _beyond_python(column)
     # A map arrives as a list of pairs.
     return [value and dict(value) for value in values] if DataType.is_map(column.type) else values
+
+
+def _beyond_python(column: Array) -> Any:
+    """Times as texts; of a column with one that has none, beyond the year 262143, as their numbers."""
+    try:
+        return column.cast(DataType.utf8()).to_pylist()
+    except Exception:  # arro3 raises no other
+        return column.cast(DataType.int64()).to_pylist()
 
 
 def _one_line(error: Exception) -> str:

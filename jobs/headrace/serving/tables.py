@@ -136,7 +136,7 @@ def _fault(found: Relation, asked: Asked, error: BadQuery) -> Exception:
     if isinstance(error, LeftToSpark) or str(error).startswith(AT_RUN_TIME):
         return LeftOut("where", str(error))
     try:
-        list(query(f"select * from {found.name} limit 1", found.tables, {found.name: found.sql}).rows)
+        _rows(found, [], Asked(limit=1), None)
     except BadQuery as own:
         return EnvironmentFault(f"{found.name} cannot be read now: {own}")
     if asked.where is None and asked.after is None:

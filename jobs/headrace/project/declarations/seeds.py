@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 
 from headrace.errors import Finding, InvalidProject, Place, did_you_mean
@@ -25,6 +26,7 @@ _NUMBER = r"-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]+)?"
 _TOKENS = {"boolean": "true|false", **dict.fromkeys(_BITS, "-?(0|[1-9][0-9]*)")}
 _TOKENS |= dict.fromkeys(("float", "double", "decimal"), _NUMBER)
 _SHAPES = {name: re.compile(shape) for name, shape in (_TEXTS | _TOKENS).items()}
+_text = json.JSONEncoder(ensure_ascii=False).encode
 _NESTED = {"array": list, "struct": dict, "map": dict}
 
 
@@ -43,11 +45,11 @@ def read(root: Path, path: str, topic: Topic) -> tuple[Seed, ...]:
             place = Place(path, lines.line_num)
             if len(cells) != len(header):
                 found.append(Finding(place, "bad-value", f"{len(cells)} cells under {len(header)} columns"))
-            elif wrong := [*_cell_findings(place, header, cells, columns)]:
-                found += wrong
-            else:
-                value = _value(topic, dict(zip(header, cells, strict=True)), columns)
-                seeds.append(Seed(lines.line_num, cells[0], value))
+                continue
+            tokens, wrong = _tokens(header, cells, columns)
+            found += [Finding(place, "bad-value", message) for message in wrong]
+            if not wrong:
+                seeds.append(Seed(lines.line_num, cells[0], _value(topic, tokens)))
     except csv.Error as error:
         found.append(Finding(Place(path, lines.line_num), "syntax", f"this is no CSV: {error}"))
     if found:
@@ -75,31 +77,34 @@ def _header_findings(path: str, header: Sequence[str], columns: Mapping[str, Fie
             yield Finding(place, "missing-key", f"the column `{name}` is missing; {topic.name} requires it")
 
 
-def _cell_findings(
-    place: Place, header: Sequence[str], cells: Sequence[str], columns: Mapping[str, Field]
-) -> Iterator[Finding]:
+def _tokens(
+    header: Sequence[str], cells: Sequence[str], columns: Mapping[str, Field]
+) -> tuple[dict[str, str], list[str]]:
+    """The fields of a line as JSON, and what is wrong with its cells."""
+    found, wrong = dict[str, str](), list[str]()
     if not cells[0]:
-        yield Finding(place, "bad-value", f"`{header[0]}` is empty; the first column is the record's key")
+        wrong.append(f"`{header[0]}` is empty; the first column is the record's key")
     for name, cell in zip(header, cells, strict=True):
         field = columns.get(name)
-        if field is None or (not cell and not field.required):
+        if field is None or not cell:
+            wrong += [f"`{name}` is empty, and required"] if field is not None and field.required else ()
             continue
         try:
-            _token(field.type, cell)
+            found[name] = _token(field.type, cell)
         except ValueError:
-            yield Finding(place, "bad-value", f"`{cell}` is no {field.type} for `{name}`")
+            wrong.append(f"`{cell}` is no {field.type} for `{name}`")
+    return found, wrong
 
 
-def _value(topic: Topic, cells: Mapping[str, str], columns: Mapping[str, Field]) -> str:
-    tokens = {name: _token(columns[name].type, cell) for name, cell in cells.items() if name in columns and cell}
+def _value(topic: Topic, tokens: Mapping[str, str]) -> str:
     if topic.scalar is not None:
         return tokens["value"]
-    return "{" + ", ".join(f"{json.dumps(name)}: {token}" for name, token in tokens.items()) + "}"
+    return "{" + ", ".join(f"{_text(name)}: {token}" for name, token in tokens.items()) + "}"
 
 
 def _token(kind: str, cell: str) -> str:
     """A cell as JSON; ValueError if it is none of its type. What is neither text nor number stands there as JSON."""
-    name = kind.partition("(")[0].partition("<")[0]
+    name = _name(kind)
     shape = _SHAPES.get(name)
     if shape is None:
         if not isinstance(json.loads(cell, parse_constant=_no_json), _NESTED.get(name, object)):
@@ -107,7 +112,19 @@ def _token(kind: str, cell: str) -> str:
         return cell
     if shape.fullmatch(cell) is None or not _fits(name, kind, cell):
         raise ValueError(cell)
-    return json.dumps(cell, ensure_ascii=False) if name in _TEXTS else cell
+    return _text(cell) if name in _TEXTS else cell
+
+
+@cache
+def _name(kind: str) -> str:
+    return kind.partition("(")[0].partition("<")[0]
+
+
+@cache
+def _digits(kind: str) -> tuple[int, int]:
+    """How many digits a decimal type has, and how many of them behind the point."""
+    precision, scale = map(int, re.findall(r"\d+", kind))
+    return precision, scale
 
 
 def _fits(name: str, kind: str, cell: str) -> bool:
@@ -116,7 +133,7 @@ def _fits(name: str, kind: str, cell: str) -> bool:
         most = 1 << (_BITS[name] - 1)
         return -most <= int(cell) < most
     if name == "decimal":
-        (precision, scale), number = map(int, re.findall(r"\d+", kind)), Decimal(cell)
+        (precision, scale), number = _digits(kind), Decimal(cell)
         return not number or number.adjusted() < precision - scale
     if name in ("float", "double"):
         return math.isfinite(float(cell))
