@@ -69,7 +69,7 @@ _CLOCK = "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?"
 _SHAPES = {"date": _DAY, "timestamp_ntz": f"{_DAY}({_CLOCK})?"}
 _SHAPES["timestamp"] = f"{_DAY}({_CLOCK}(Z|[+-][0-9]{{2}}:?[0-9]{{2}})?)?"
 _PLACE = re.compile(r"(\w+|`([^`]|``)+`)([.](\w+|`([^`]|``)+`))*")
-"""What costs nothing to be named more than once: a column or a variable, or a place inside."""
+"""An expression that may be repeated at no cost: a column or a variable, or a field inside it."""
 _YEARS = "timestamp'0001-01-02 00:00:00Z' and timestamp'9999-12-31 23:59:59.999999Z'"  # what Python can collect
 _BAD = "_bad"
 
@@ -87,7 +87,7 @@ def body_type(topic: Topic) -> DataType:
 
 
 def document(body: DataType) -> str:
-    """The text that is read: that of an object as it stands, since what a wrapping costs is a tenth of reading it."""
+    """The text that is parsed: an object's as it is, since wrapping it costs a tenth of the parsing."""
     return VALUE if isinstance(body, StructType) else WRAPPED
 
 

@@ -22,7 +22,7 @@ from headrace.project.statement import bind
 from headrace.spark.spark_errors import full_text, with_causes
 
 MOST = 500
-"""So many rows in one batch are no exception: the model must be fixed."""
+"""With this many failing rows in one batch, the model must be fixed."""
 
 Arrival = tuple[int, str, int, int]
 """Landing batch, topic, partition, offset."""
@@ -49,7 +49,7 @@ class Fault:
 
     @property
     def reason(self) -> str:
-        """What stands in place of a test in `bronze.failed_rows`."""
+        """The value of the column `test` in `bronze.failed_rows`."""
         return self.code.split(".")[0].lower()
 
 

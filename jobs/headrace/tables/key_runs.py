@@ -36,7 +36,7 @@ RUN_KEYS = 250_000
 """No merge makes a larger run, as a batch waits for it."""
 
 GROUP_KEYS = 4_096
-"""So many keys are read to look up one."""
+"""How many keys are read to look up one."""
 
 
 @dataclass(frozen=True)

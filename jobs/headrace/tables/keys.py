@@ -31,10 +31,10 @@ _NAMED_KEYS = 100
 
 _RECENT_KEYS = 20_000
 _RECENT_BATCHES = 1_000
-"""So many keys or batches wait until they are stored; a start reads the rows of so many batches."""
+"""How many keys or batches wait until they are stored; a start reads the rows of at most this many batches."""
 
 _DRIVER_KEYS = 1_000_000
-"""So many are in the driver at once when the index is made again from its table."""
+"""How many are in the driver at once when the index is rebuilt from its table."""
 
 _COLUMNS = StructType([StructField(name, LongType()) for name in ("h1", "h2")])
 
