@@ -86,13 +86,7 @@ def _declared(root: Path, name: str) -> dict[str, Any]:
     if not isinstance(own, dict):
         return {}
     wider = _declared(root, own["like"]) if own.get("like") in {*names} - {name} else {}
-    return dict(_merged(wider, own))
-
-
-def _merged(wider: Any, nearer: Any) -> Any:
-    if not isinstance(wider, Mapping) or not isinstance(nearer, Mapping):
-        return nearer
-    return {**wider, **{key: _merged(wider.get(key), item) for key, item in nearer.items()}}
+    return dict(documents.merged(wider, own))
 
 
 def _mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -89,6 +89,13 @@ def validate(document: Document, shape: type[ShapeT], at: Keys = (), without: Co
         raise InvalidProject(_shape_finding(document, shape, at, detail) for detail in details) from None
 
 
+def merged(wider: Any, nearer: Any) -> Any:
+    """A value over another one: mappings are merged key by key, anything else is replaced."""
+    if not isinstance(wider, Mapping) or not isinstance(nearer, Mapping):
+        return nearer
+    return {**wider, **{key: merged(wider.get(key), item) for key, item in nearer.items()}}
+
+
 def refuse(code: str, message: str) -> PydanticCustomError:
     """Return the error with which a validator of a Shape reports its own finding."""
     return PydanticCustomError("refused", "{message}", {"message": message, "code": code})
