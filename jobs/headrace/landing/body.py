@@ -52,7 +52,7 @@ FAULTS = {reason: str(number) for number, reason in enumerate(REASONS, start=1)}
 """The reasons as numbers in SQL: of several faults the smallest counts."""
 
 LONGEST_TEXT = 20_000_000
-"""Spark reads no JSON with a text of more characters, whatever stands around it."""
+"""Characters: Spark reads no JSON that contains a longer text."""
 
 VALUE = "cast(value as string)"
 WRAPPED = f"concat('{{\"v\":', {VALUE}, '}}')"
@@ -158,7 +158,7 @@ def worst(body: DataType, place: str, fault: Fault) -> str | None:
 
 
 def text_fault(kind: DataType, text: str) -> str | None:
-    """A text where a time is due that is not ISO 8601, or lies outside years 1 to 9999."""
+    """The fault of a time's text that is not ISO 8601, or is outside years 1 to 9999; null if there is none."""
     if not isinstance(kind, TIMES):
         return None
     iso = f"{text} rlike r'^{_SHAPES[kind.simpleString()]}\\z'"
@@ -167,7 +167,7 @@ def text_fault(kind: DataType, text: str) -> str | None:
 
 
 def token_fault(kind: DataType, token: str) -> str | None:
-    """A token of another type than is due, or a number that its type cannot hold as it stands."""
+    """The fault of a token of the wrong type, or of a number that its type cannot hold; null if there is none."""
     wrong, good = FAULTS["wrong_type"], None
     match kind:
         case FloatType() | DoubleType():

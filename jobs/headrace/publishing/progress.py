@@ -1,4 +1,4 @@
-"""How far a publisher has got, as recorded in Kafka beside what it has sent."""
+"""How far a publisher has got, as recorded in Kafka together with what it has sent."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def fault_of(error: BaseException) -> Fault | None:
 
 
 def place_of(fault: Fault, models: Iterable[Model], values: Mapping[str, Any]) -> Place | None:
-    """Where the clause of a fault stands, in the file of a model or of a view that it reads."""
+    """Where the clause of a fault is, in the file of a model or of a view that it reads."""
     for model in models if fault.clause else ():
         statement = bind(model, values=values)
         lines = statement.sql.split("\n")

@@ -33,7 +33,7 @@ SMALL_BATCH_ROWS = 20_000
 """Up to here generating code costs more than it saves (see docs/speed.md)."""
 
 SMALL_BATCH_BYTES = 64 << 20
-"""What a small batch may hold: it lies on the driver's heap, and parts of it more than once."""
+"""How large a small batch may be: it is on the driver's heap, and parts of it more than once."""
 
 DELTA: Mapping[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",

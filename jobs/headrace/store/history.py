@@ -24,10 +24,10 @@ from headrace.store.commits import VERSION, Commit, actions_of, commit_of, newes
 from headrace.store.paths import StorePath
 
 SEGMENTS = 10
-"""From so many small segments on, they are made one."""
+"""With this many small segments, they are merged."""
 
 LARGE = 10_000
-"""A segment of so many commits stays as it is."""
+"""A segment of this many commits stays as it is."""
 
 _LEFT_OUT = frozenset(("inputs", "offsets", "ids", "seeded"))
 _SCHEMA = pa.schema([("version", pa.int64()), ("bytes", pa.int64()), ("marker", pa.string())])

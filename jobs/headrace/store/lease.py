@@ -64,7 +64,7 @@ class Work:
 
 
 def running(layout: Layout) -> Work:
-    """The work of a runner, and of every command that must not work beside one."""
+    """The work of a runner, and of every command that must not run at the same time."""
     return Work(layout.locks, str(layout.root), f"another runner holds {layout.root}", "stop it first")
 
 

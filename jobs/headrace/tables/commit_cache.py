@@ -100,7 +100,7 @@ class _Newest:
         self._count = self._bytes = 0
 
     def add(self, version: int, one: _Cached) -> None:
-        """Cache the next commit, and drop the oldest ones that are too many beside it."""
+        """Cache the next commit, and drop the oldest ones until all of them are within the limits."""
         self.commits[version] = one
         self._count += one.count
         self._bytes += one.bytes

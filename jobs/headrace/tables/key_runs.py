@@ -1,4 +1,4 @@
-"""Keys stored in sorted Parquet files beside a table: a log-structured merge, of which a reader needs but small pieces.
+"""Keys stored in sorted Parquet files beside a table: a log-structured merge, read in small pieces.
 
 A key is two 64-bit fingerprints. A file is a run: its keys sorted by the first, with a Bloom filter for each of its
 row groups in a file beside it. A run that comes is merged with those before it that are at most twice its size, so

@@ -21,7 +21,7 @@ LONGEST = 2_000_000
 """How many characters a YAML text may have; those of a project have a few thousand."""
 
 MOST_VALUES = 100_000
-"""How many values a text may come to, each alias as often as it stands for them."""
+"""How many values a text may have, with each alias expanded."""
 
 Keys = tuple[str | int, ...]
 ShapeT = TypeVar("ShapeT", bound="Shape")

@@ -248,7 +248,7 @@ class _Folders:
 def _folders(
     root: Path, name: str, own: Document, file: FileShape, other: _Other | None, environ: Mapping[str, str]
 ) -> _Folders:
-    """A folder that a variable names, and a store that the other target has too, are the other's: ours is beside it."""
+    """A folder that a variable names, and a store of the other target, belong to the other: ours is next to it."""
     data_dir, store = _data_dir(root, name, file), _store_of(root, file)
     if other is None:
         return _Folders(data_dir, store)
