@@ -1,4 +1,4 @@
-"""Where the reading of a topic begins: by a reset, else by the target, else by its source, and the same after a crash."""
+"""Where the reading of a topic begins: by a reset, else the target, else its source; and the same after a crash."""
 
 from __future__ import annotations
 
