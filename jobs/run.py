@@ -1,4 +1,4 @@
-"""The door for spark-submit: `spark-submit jobs/run.py [-C project] [-t target] [run options]`."""
+"""The entry point for spark-submit: `spark-submit jobs/run.py [-C project] [-t target] [run options]`."""
 
 import sys
 

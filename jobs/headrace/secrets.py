@@ -14,7 +14,7 @@ from urllib.parse import quote
 HIDDEN = "[hidden]"
 
 SHORTEST = 6
-"""Characters; shorter texts stand in harmless words, too."""
+"""Characters; a shorter secret may also be a part of harmless words."""
 
 _NAME = re.compile(
     r"secret|pass(word|phrase)|token(?!\.endpoint)|jaas|account[._]key|sas_key|\.key$|key[.]pem|\.private\.",

@@ -102,7 +102,7 @@ def test_unknown_column_suggests_the_nearest(found):
 
 
 def test_mermaid_draws_every_step(found):
-    text = "\n".join(lineage.mermaid(found, found.named("silver.orders.order_id"), found.parents(), False))
+    text = "\n".join(lineage.mermaid(found.named("silver.orders.order_id"), found.parents(), False))
     assert text == (
         'flowchart LR\n    c0["silver.orders.order_id"]\n    c1["bronze.orders.data.id"]\n'
         '    c2["kafka:orders.value.id"]\n    c1 --> c0\n    c2 --> c1'

@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 from headrace.commands import submitting
 from headrace.errors import ExitCode, UsageError
 from headrace.platforms import databricks, emr, kubernetes, spark_submit, submission
-from headrace.platforms.submission import PACKAGED_DOOR, Submission
+from headrace.platforms.submission import PACKAGED_ENTRY_POINT, Submission
 from tests.unit.conftest import ProjectFiles
 from tests.unit.test_cli import ended
 
@@ -36,9 +36,9 @@ spark:
 
 @pytest.fixture
 def files(project_files: ProjectFiles) -> ProjectFiles:
-    """The small project with a target whose secrets are not here, and a door."""
+    """The small project with a target whose secrets are not here, and an entry point."""
     project_files.write("conf/prod.yml", PROD)
-    project_files.write("run.py", PACKAGED_DOOR.read_text("utf-8"))
+    project_files.write("run.py", PACKAGED_ENTRY_POINT.read_text("utf-8"))
     return project_files
 
 
@@ -55,9 +55,9 @@ def manifest(submitted: Submission) -> dict:
     return YAML(typ="safe").load(kubernetes.spark_application(submitted))
 
 
-def test_standalone_runs_the_packaged_door_here(submitted: Submission) -> None:
+def test_standalone_runs_the_packaged_entry_point_here(submitted: Submission) -> None:
     words = spark_submit.standalone(submitted)
-    at = words.index(str(PACKAGED_DOOR))
+    at = words.index(str(PACKAGED_ENTRY_POINT))
     assert words[:5] == ["spark-submit", "--master", "spark://master:7077", "--deploy-mode", "client"]
     assert words[at + 1 :] == ["-C", str(submitted.root), "-t", "prod", "--select", "shipping"]
 
@@ -141,10 +141,10 @@ def test_project_without_door_is_refused(files: ProjectFiles) -> None:
         kubernetes.spark_application(submission.read(files.root, "prod"))
 
 
-def test_door_of_this_checkout_is_that_of_new_projects() -> None:
+def test_entry_point_of_this_checkout_is_that_of_new_projects() -> None:
     root = Path(__file__).parents[2]
     assert [line for line in (root / "jobs/run.py").read_text().splitlines() if not line.startswith('"""')] == [
-        line for line in PACKAGED_DOOR.read_text().splitlines() if not line.startswith('"""')
+        line for line in PACKAGED_ENTRY_POINT.read_text().splitlines() if not line.startswith('"""')
     ]
 
 

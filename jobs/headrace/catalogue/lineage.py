@@ -16,7 +16,7 @@ def tree(origins: Origins, start: Column, links: Links) -> Iterator[str]:
     yield from _branches(origins, start.name, links, "", (start.name,), set())
 
 
-def mermaid(origins: Origins, starts: list[Column], links: Links, down: bool) -> Iterator[str]:
+def mermaid(starts: list[Column], links: Links, down: bool) -> Iterator[str]:
     """Yield a Mermaid flow chart of the columns reachable from some."""
     reached = reachable(starts, links)
     numbers = {name: f"c{number}" for number, name in enumerate(reached)}

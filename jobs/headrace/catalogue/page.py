@@ -39,7 +39,7 @@ def render(project: Project, origins: Origins, facts: Facts) -> str:
         loader=PackageLoader("headrace.catalogue", ""), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     reads = _reads(project)
-    entries = [_model(project, model, origins, facts, reads) for model in project.models]
+    entries = [_model(model, origins, facts, reads) for model in project.models]
     entries += [_source(landing, topic, facts, reads) for landing in project.landings for topic in landing.topics]
     entries.sort(key=lambda entry: (LAYERS.index(entry["table"].split(".")[0]), entry["table"]))
     page = {
@@ -58,9 +58,7 @@ def render(project: Project, origins: Origins, facts: Facts) -> str:
     return environment.get_template("page.html.j2").render(page=page)
 
 
-def _model(
-    project: Project, model: Model, origins: Origins, facts: Facts, reads: Mapping[str, tuple[str, ...]]
-) -> dict[str, Any]:
+def _model(model: Model, origins: Origins, facts: Facts, reads: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
     types = {**facts.types.get(model.table, {}), **model.columns}
     names = list(dict.fromkeys((*(model.output_columns or ()), *types)))
     details = {

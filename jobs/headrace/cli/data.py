@@ -212,7 +212,9 @@ def skip(
 def rebuild(
     context: typer.Context,
     model: Annotated[str, typer.Argument(help="A model or a query; the query is rebuilt as a whole.")],
-    swap: Annotated[bool, typer.Option("--swap", help="Replace the live tables with the rebuilt ones.")] = False,
+    swap: Annotated[
+        bool, typer.Option("--swap", help="Replace the live tables with the rebuilt ones; the runner must be stopped.")
+    ] = False,
     keep: Annotated[
         float,
         typer.Option(min=0, max=MOST_DAYS, metavar="<days>", help="With --swap: how long the old tables are kept."),

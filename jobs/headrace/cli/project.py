@@ -30,7 +30,7 @@ def setup(context: typer.Context) -> int:
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder of the new project; its name is the project's.")],
 ) -> int:
-    """Create a new project that runs and passes its test right away.
+    """Create a new project that runs and passes its test.
 
     Example: headrace init shop
     """

@@ -30,7 +30,7 @@ def trace(workspace: Workspace, name: str, form: str, down: bool, as_json: bool)
     if as_json:
         printing.write_lines(json.dumps(row) for row in lineage.rows(found, starts, links))
     elif form == "mermaid":
-        printing.write_lines(lineage.mermaid(found, starts, links, down))
+        printing.write_lines(lineage.mermaid(starts, links, down))
     else:
         printing.write_lines(line for start in starts for line in lineage.tree(found, start, links))
     return ExitCode.OK

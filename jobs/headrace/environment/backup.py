@@ -1,10 +1,10 @@
-"""A backup: all that a project has stored, copied as of one moment, with a manifest of what it holds.
+"""A backup: all that a project has stored, copied as one consistent set, with a manifest of what it holds.
 
 Tables, checkpoints and notes belong together: a table that is older than its checkpoint has lost rows, and one that is
 newer gets some twice. So they are taken while no runner is running, and put back together. The manifest is written
 last, so a backup without one is not whole. A restore leaves a journal until it is whole as well.
 
-What tells of the world outside stays as it is: letters that were sent, the broker, logs, locks.
+What describes the world outside is left out: letters that were sent, the broker, logs, locks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whose a store is: a note of the project that writes there, refused where it names another one or a newer headrace.
+"""The owner of a store: a note of the project that writes there; another project, or an older headrace, is refused.
 
 Two projects may well have tables and queries of the same names: each would take the other's rows for its own, and a
 reset of one would remove them. The note is written by the first run; a store of before has none, and takes that run's.

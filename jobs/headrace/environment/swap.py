@@ -1,4 +1,4 @@
-"""The swap: a rebuild replaces what is live, and a process that dies in between leaves nothing half-done.
+"""The swap: a rebuild replaces what is live; if the process dies in between, the next one completes it.
 
 A journal records the steps before anything moves; each move can be repeated, and the next process finishes the rest.
 On Linux the two folders of a table are exchanged atomically, so a reader always finds one of them; and the data files
@@ -129,7 +129,7 @@ def _at(beside: StorePath, path: StorePath, layout: Layout) -> StorePath:
 
 
 def _identity(path: StorePath) -> int | None:
-    """What tells a folder from the one that it replaces: on a disk, its inode."""
+    """What distinguishes a folder from the one that it replaces: on a disk, its inode."""
     if isinstance(path, Path):
         return _inode(path)
     return 0 if path.is_dir() else None

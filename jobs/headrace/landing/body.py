@@ -52,7 +52,7 @@ FAULTS = {reason: str(number) for number, reason in enumerate(REASONS, start=1)}
 """The reasons as numbers in SQL: of several faults the smallest counts."""
 
 LONGEST_TEXT = 20_000_000
-"""Spark reads no JSON with a text of more characters, whatever stands around it."""
+"""Characters: Spark reads no JSON that contains a longer text."""
 
 VALUE = "cast(value as string)"
 WRAPPED = f"concat('{{\"v\":', {VALUE}, '}}')"
@@ -69,7 +69,7 @@ _CLOCK = "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?"
 _SHAPES = {"date": _DAY, "timestamp_ntz": f"{_DAY}({_CLOCK})?"}
 _SHAPES["timestamp"] = f"{_DAY}({_CLOCK}(Z|[+-][0-9]{{2}}:?[0-9]{{2}})?)?"
 _PLACE = re.compile(r"(\w+|`([^`]|``)+`)([.](\w+|`([^`]|``)+`))*")
-"""What costs nothing to be named more than once: a column or a variable, or a place inside."""
+"""An expression that may be repeated at no cost: a column or a variable, or a field inside it."""
 _YEARS = "timestamp'0001-01-02 00:00:00Z' and timestamp'9999-12-31 23:59:59.999999Z'"  # what Python can collect
 _BAD = "_bad"
 
@@ -87,7 +87,7 @@ def body_type(topic: Topic) -> DataType:
 
 
 def document(body: DataType) -> str:
-    """The text that is read: that of an object as it stands, since what a wrapping costs is a tenth of reading it."""
+    """The text that is parsed: an object's as it is, since wrapping it costs a tenth of the parsing."""
     return VALUE if isinstance(body, StructType) else WRAPPED
 
 
@@ -158,7 +158,7 @@ def worst(body: DataType, place: str, fault: Fault) -> str | None:
 
 
 def text_fault(kind: DataType, text: str) -> str | None:
-    """A text where a time is due that is not ISO 8601, or lies outside years 1 to 9999."""
+    """The fault of a time's text that is not ISO 8601, or is outside years 1 to 9999; null if there is none."""
     if not isinstance(kind, TIMES):
         return None
     iso = f"{text} rlike r'^{_SHAPES[kind.simpleString()]}\\z'"
@@ -167,7 +167,7 @@ def text_fault(kind: DataType, text: str) -> str | None:
 
 
 def token_fault(kind: DataType, token: str) -> str | None:
-    """A token of another type than is due, or a number that its type cannot hold as it stands."""
+    """The fault of a token of the wrong type, or of a number that its type cannot hold; null if there is none."""
     wrong, good = FAULTS["wrong_type"], None
     match kind:
         case FloatType() | DoubleType():

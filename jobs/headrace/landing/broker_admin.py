@@ -20,7 +20,7 @@ _EARLIEST = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 _LEADERLESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
-"""What a broker answers for a moment about a partition that was just created, or that moves."""
+"""Transient answers about a partition that was just created, or that moves."""
 
 Offsets = dict[str, dict[int, int]]
 """Next offset to read, per topic and partition."""

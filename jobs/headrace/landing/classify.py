@@ -235,7 +235,7 @@ def _has_required(topic: Topic, body: DataType) -> str:
 
 
 def _reads_back(topic: Topic) -> str:
-    """Whether all that is required was read, and nothing else stands in the text."""
+    """Whether all that is required was read, and the text contains nothing else."""
     body = body_type(topic)
     if holds(body, MapType):  # Spark's maps keep repeated keys
         return "false"

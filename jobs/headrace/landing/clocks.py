@@ -58,7 +58,7 @@ class Landed:
 
 @dataclass(frozen=True)
 class Clock:
-    """The clock of a column that a WATERMARK stands on; `others` gives the tables that lookups of its views need."""
+    """The clock of a watermarked column; `others` gives the tables that lookups of its views need."""
 
     key: str
     session: SparkSession

@@ -1,4 +1,4 @@
-"""Judging the records of a landing batch: few by a plan that is kept, many by one that is made for their topics."""
+"""The verdicts on a landing batch: few records by a cached plan, many by one that is planned for their topics."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
@@ -20,7 +20,7 @@ from headrace.landing.clocks import LandingClocks, latest, readings_as_json
 from headrace.landing.judging import Judge, Moment
 from headrace.landing.landing_time import LandingTime
 from headrace.landing.records import SCHEMA, Ranges, RecordReader, has_overflown
-from headrace.landing.starts import Start, Starts
+from headrace.landing.starts import StartOffsets
 from headrace.landing.topics import Partitions, Topics
 from headrace.project.model import (
     LANDING_COLUMNS,
@@ -28,9 +28,7 @@ from headrace.project.model import (
     InputBounds,
     Kafka,
     Landing,
-    Topic,
 )
-from headrace.project.resets import read_note
 from headrace.reading.replays import LAST, last_of
 from headrace.reading.topics import client_options
 from headrace.spark.columns import landing_schema
@@ -104,14 +102,13 @@ class LandingQuery:
         self.session = child(spark, landing.query, landing.macros)
         self._batches = small_batches(self.session)
         self.table = CommitTable(self.session, layout.landing(landing.name), landing_schema())
-        self._note = read_note(layout.checkpoint(landing.query))
-        self._starts = Starts(layout.checkpoint(landing.query))
         self._kafka = kafka
         self._records = RecordReader(self.session, kafka.spark_options, kafka.client_config)
         self._bounds = bounds or InputBounds()
         self._total = 0
         self._last_replay = -1
         self._admin = BrokerAdmin(kafka.client_config)
+        self._starts = StartOffsets(layout.checkpoint(landing.query), self._admin, self._bounds.start, kafka.committed)
         self._topics = Topics(self._admin, landing.query, [topic.topic for topic in landing.topics])
         self._done: Offsets = {}
         self._seeds = seeds.SeedFiles(self.table, landing.topics)
@@ -254,39 +251,9 @@ class LandingQuery:
         partitions = self._topics.partitions()
         for topic in self.landing.topics:
             if topic.topic not in self._done:
-                self._done[topic.topic] = self._start(topic, partitions.get(topic.topic, ()))
+                topic_id, numbers = self._topics.ids.get(topic.topic, ""), partitions.get(topic.topic, ())
+                self._done[topic.topic] = self._starts.of(topic, topic_id, numbers)
         self._ready = True
-
-    def _start(self, topic: Topic, numbers: tuple[int, ...]) -> dict[int, int]:
-        start = self._declared_start(topic)
-        if isinstance(start, Mapping):
-            return {int(p): o for p, o in start.items()}
-        if isinstance(start, int):
-            return dict.fromkeys(numbers, start)
-        if start == "earliest":  # retention may move it before the first commit, so it is asked for again
-            return self._admin.starts({topic.topic: numbers}).get(topic.topic, {})
-        configured, topic_id = str(start), self._topics.ids.get(topic.topic, "")
-        found = self._starts.find(topic.topic, topic_id, configured)
-        if found is None:
-            found = self._sought({topic.topic: numbers}, start).get(topic.topic, {})
-            self._starts.keep(topic.topic, Start(topic_id, configured, found))
-        return found
-
-    def _sought(self, partitions: Partitions, start: str | float) -> Offsets:
-        """Where topics end, or the first offsets at or after a moment or since so many seconds ago."""
-        if start == "latest":
-            return self._admin.ends(partitions, self._kafka.committed)
-        since = datetime.now(timezone.utc) - timedelta(seconds=start) if isinstance(start, float) else _moment(start)
-        return self._admin.at(partitions, max(0, int(since.timestamp() * 1000)))  # below 0 are words of Kafka's own
-
-    def _declared_start(self, topic: Topic) -> str | int | float | Mapping[str, int]:
-        """Where the last reset says, else the target (a float: seconds back), else the source (an int: an offset)."""
-        from_reset = self._note.start
-        if isinstance(from_reset, Mapping):
-            return from_reset.get(topic.topic) or from_reset.get(topic.name) or topic.start
-        if from_reset or self._bounds.start is None:
-            return from_reset or topic.start
-        return self._bounds.start
 
     def _next(self, topic: str, partition: int) -> int:
         """Partitions that appear later are read from their beginning."""
@@ -371,12 +338,6 @@ class LandingQuery:
             return landed.count_where("reject_reason is not null")
         rows = landed.frame
         return int(self._batches.text("rejected", lambda: rows.select(F.count("reject_reason").cast("string")), rows))
-
-
-def _moment(text: str) -> datetime:
-    """A moment in ISO 8601; one without a zone is UTC."""
-    moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
 
 
 def _share(behind: Mapping[tuple[str, int], tuple[int, int]], max_rows: int) -> dict[tuple[str, int], tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""The time that landing batches carry: that of the machine's clock, but it never goes back, and never stands still.
+"""The time of landing batches: the machine's clock, except that it never goes back and never stands still.
 
 Where a clock was ahead and is put back, landing time goes on from what has landed at half speed, so that deadlines
 pass, until the clock has caught up.
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 
 PUT_BACK = timedelta(seconds=10)
-"""By so much a clock differs that somebody has set it; less is how clocks are kept right."""
+"""A clock that differs by this much was set by somebody; smaller steps are ordinary adjustments."""
 
 
 def _clock() -> datetime:

@@ -30,7 +30,7 @@ from headrace.store.layout import Layout
 from headrace.tables.delta import CommitTable
 
 AT_ONCE = 10_000
-"""So many rows at most land again in one commit, which lists them."""
+"""At most this many rows land again in one commit, which lists them."""
 
 _PLACE = ("landing_batch", "topic", "partition", "offset")
 _KINDS = {name: ddl for name, ddl in LANDING_COLUMNS if name in _PLACE}

@@ -18,7 +18,7 @@ Lines = Mapping[str, Sequence[Seed]]
 
 
 class SeedFiles:
-    """The files of a landing's topics beside what has landed of them.
+    """The files of a landing's topics, compared with what has landed of them.
 
     `landed` are the digests of the files by the topic's name, as a commit records them; an old one has no digest.
     """

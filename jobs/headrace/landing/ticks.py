@@ -22,14 +22,14 @@ _CLAUSE = re.compile(
 )
 _ALIAS = re.compile(r"(?P<expression>.*?)(?:\s+as)?\s+(?P<alias>\w+|`[^`]+`)", flags=re.IGNORECASE | re.DOTALL)
 _AT = "_tick_at"
-"""The time of a tick, for a WATERMARK that stands on an expression."""
+"""The column with the time of a tick, for a WATERMARK on an expression."""
 
 _DROPS_TICKS = "case when sqrt(rand()) <= 1 then not _is_tick end"
 
 
 @dataclass(frozen=True)
 class Watermarked:
-    """A streamed reference with a WATERMARK clause, and what the clause stands on.
+    """A streamed reference with a WATERMARK clause, and the expression of the clause.
 
     That is a column, or an expression that gives a column of its own: `alias` is its name where the text has none.
     """
@@ -64,7 +64,7 @@ def _watermarked(ref: Input, found: re.Match[str]) -> Watermarked:
 def with_ticks(
     rows: DataFrame, landed: DataFrame | None, found: Watermarked, sources: Iterable[str], clock: str
 ) -> DataFrame:
-    """Rows of a reference and, beside them, the ticks of its sources: null but for the watermarked column.
+    """Rows of a reference together with the ticks of its sources, which are null except for the watermarked column.
 
     A column named `landed_at` is the time of landing; of any other one, a tick says what its clock shows.
     """

@@ -11,7 +11,7 @@ from headrace.landing.broker_admin import BrokerAdmin
 from headrace.tables.positions import topic_made_again
 
 DESCRIBED_SECONDS = 5.0
-"""For how long the partitions of topics count as known, while nothing comes."""
+"""For how many seconds the partitions of topics count as known."""
 
 Partitions = Mapping[str, tuple[int, ...]]
 """The numbers of the partitions of each topic that exists."""

@@ -6,7 +6,7 @@ import shlex
 import sys
 
 from headrace.errors import UsageError
-from headrace.platforms.submission import PACKAGED_DOOR, Submission
+from headrace.platforms.submission import PACKAGED_ENTRY_POINT, Submission
 
 PROGRAM = "spark-submit"
 
@@ -42,4 +42,4 @@ def text(words: list[str]) -> str:
 
 def _local(submission: Submission, master: str) -> list[str]:
     """The command for a driver on this machine: this Python, and the door that is installed with it."""
-    return command(submission, master, sys.executable, str(PACKAGED_DOOR), str(submission.root))
+    return command(submission, master, sys.executable, str(PACKAGED_ENTRY_POINT), str(submission.root))

@@ -11,10 +11,10 @@ from headrace.errors import UsageError, did_you_mean
 from headrace.project.declarations import documents, manifest, target
 from headrace.project.files import read_text
 
-DOORS = ("run.py", "jobs/run.py")
+ENTRY_POINTS = ("run.py", "jobs/run.py")
 """Where a project keeps the script that spark-submit runs; `headrace init` writes the first."""
 
-PACKAGED_DOOR = Path(__file__).parents[1] / "template" / "run.py"
+PACKAGED_ENTRY_POINT = Path(__file__).parents[1] / "template" / "run.py"
 """The same script inside the installed package."""
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -35,7 +35,7 @@ class Submission:
     """The environment variables that the target refers to."""
     files: tuple[str, ...]
     """The files that the target refers to."""
-    door: str | None
+    entry_point: str | None
     """The project's own script for spark-submit, relative to its root."""
     options: tuple[str, ...] = ()
 
@@ -45,14 +45,16 @@ class Submission:
         return f"{self.project}-{self.target}".lower().replace("_", "-").replace(".", "-")
 
     def arguments(self, root: str) -> list[str]:
-        """The arguments of the door for a project that is at `root` on the driver's machine."""
+        """The arguments of the entry point for a project that is at `root` on the driver's machine."""
         return ["-C", root, "-t", self.target, *self.options]
 
     def script(self, root: str) -> str:
-        """The project's own door, for a project that is at `root` on the driver's machine."""
-        if self.door is None:
-            raise UsageError(f"the project has no {DOORS[0]} for spark-submit; copy {PACKAGED_DOOR} to its root")
-        return f"{root}/{self.door}"
+        """The project's own entry point, for a project that is at `root` on the driver's machine."""
+        if self.entry_point is None:
+            raise UsageError(
+                f"the project has no {ENTRY_POINTS[0]} for spark-submit; copy {PACKAGED_ENTRY_POINT} to its root"
+            )
+        return f"{root}/{self.entry_point}"
 
 
 def read(folder: Path, name: str, options: tuple[str, ...] = ()) -> Submission:
@@ -71,7 +73,7 @@ def read(folder: Path, name: str, options: tuple[str, ...] = ()) -> Submission:
         confs=confs,
         variables=tuple(each.removeprefix("env:") for each in found if each.startswith("env:")),
         files=tuple(each.removeprefix("file:") for each in found if each.startswith("file:")),
-        door=next((door for door in DOORS if (root / door).is_file()), None),
+        entry_point=next((name for name in ENTRY_POINTS if (root / name).is_file()), None),
         options=options,
     )
 
@@ -86,13 +88,7 @@ def _declared(root: Path, name: str) -> dict[str, Any]:
     if not isinstance(own, dict):
         return {}
     wider = _declared(root, own["like"]) if own.get("like") in {*names} - {name} else {}
-    return dict(_merged(wider, own))
-
-
-def _merged(wider: Any, nearer: Any) -> Any:
-    if not isinstance(wider, Mapping) or not isinstance(nearer, Mapping):
-        return nearer
-    return {**wider, **{key: _merged(wider.get(key), item) for key, item in nearer.items()}}
+    return dict(documents.merged(wider, own))
 
 
 def _mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Queries that are rebuilt beside the running ones: where they are stored, which they are, how far they have come."""
+"""Queries that are rebuilt next to the running ones: where they are stored, which they are, how far they have come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches that somebody has stepped over because they could not run: a note each, beside their query's progress."""
+"""Batches that were skipped because they could not run: a note for each, stored with its query's progress."""
 
 from __future__ import annotations
 

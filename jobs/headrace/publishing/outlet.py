@@ -19,10 +19,10 @@ from headrace.reading.topics import client_options
 
 TIMEOUT = 30.0
 LONGEST = 90.0
-"""Seconds within which the broker has ended any transaction: it does so after 60, and looks every ten."""
+"""Seconds within which the broker has ended any open transaction: it does so after 60, and checks every ten."""
 
 NEWEST = 5_000
-"""So many offsets of the topic of progress are read at first, and more only for a publisher that is not among them."""
+"""How many offsets of the progress topic are read at first; more only for a publisher that is not among them."""
 
 _FURTHER = 8
 
@@ -86,7 +86,7 @@ def is_fenced(error: KafkaException) -> bool:
 
 @contextmanager
 def client_errors() -> Iterator[None]:
-    """Let the client's own errors be seen: one that it raises while it calls back comes as the cause of another."""
+    """Raise the client's own error: one that occurs in a callback is only the cause of a SystemError."""
     try:
         yield
     except SystemError as error:

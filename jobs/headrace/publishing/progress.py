@@ -1,4 +1,4 @@
-"""How far a publisher has got, as recorded in Kafka beside what it has sent."""
+"""How far a publisher has got, as recorded in Kafka together with what it has sent."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class Progress:
         return self.version if self.position and not self.replaced else self.version - 1
 
     def passed(self, rows: int) -> Progress:
-        """After the next version, which has so many rows."""
+        """The progress after the next version, which has `rows` rows."""
         known = None if self.rows is None else self.rows + rows
         return replace(self, version=self.version + 1, position=0, rows=known)
 
     def skipped(self, rows: int) -> Progress:
-        """Before the next version, which has so many rows: behind those of them that count as sent."""
+        """The progress before the next version, which has `rows` rows, after those of them that count as sent."""
         if self.skip > rows:
             return replace(self.passed(rows), skip=self.skip - rows)
         return replace(self, position=max(self.position, self.skip), skip=0)

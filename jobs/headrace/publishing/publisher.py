@@ -133,7 +133,7 @@ class Publisher:
         return self.standing(found).finding(self._replaced)
 
     def standing(self, found: Recorded) -> Standing:
-        """A recorded progress beside the table."""
+        """A recorded progress together with the table that it is compared with."""
         table = Extent(self._table.newest_version(), self._table.id())
         return Standing(self.model, found, table, lambda: self._table.commits(-1))
 

@@ -10,7 +10,10 @@ from headrace.store import durable, json_files
 from headrace.store.paths import StorePath
 
 KEPT = 5_000
-"""The newest notes, which stay: those of a transaction at least, as a crash repeats one. At most twice as many do."""
+"""How many of the newest notes stay: at least those of a transaction, as a crash repeats one.
+
+The file is shortened once it has twice as many.
+"""
 
 Place = tuple[str, int, int]
 """Table id, version and position of a row."""

@@ -1,4 +1,4 @@
-"""Recorded inputs: what a micro-batch reads, written down before it runs so that a replay reads the same."""
+"""Recorded inputs: what a micro-batch reads, stored before it runs so that a replay reads the same."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ class InputLog:
         self._files: set[Recorded] = set()
 
     def record(self, inputs: Inputs) -> None:
-        """Write down the inputs of a new batch durably; Overtaken if another runner has recorded others for it."""
+        """Store the inputs of a new batch durably; Overtaken if another runner has recorded others for it."""
         self._write((inputs.batch, 0), inputs)
         for old in [each for each in self._files if each[0] <= inputs.batch - KEEP]:
             self._file(old).unlink(missing_ok=True)
             self._files.discard(old)
 
     def revise(self, inputs: Inputs) -> None:
-        """Write down other inputs for a batch that was recorded before."""
+        """Store other inputs for a batch that was recorded before."""
         revisions = [revision for batch, revision in self._files if batch == inputs.batch]
         self._write((inputs.batch, max(revisions, default=-1) + 1), inputs)
 

@@ -22,7 +22,7 @@ from headrace.project.statement import bind
 from headrace.spark.spark_errors import full_text, with_causes
 
 MOST = 500
-"""So many rows in one batch are no exception: the model must be fixed."""
+"""With this many failing rows in one batch, the model must be fixed."""
 
 Arrival = tuple[int, str, int, int]
 """Landing batch, topic, partition, offset."""
@@ -49,7 +49,7 @@ class Fault:
 
     @property
     def reason(self) -> str:
-        """What stands in place of a test in `bronze.failed_rows`."""
+        """The value of the column `test` in `bronze.failed_rows`."""
         return self.code.split(".")[0].lower()
 
 
@@ -92,7 +92,7 @@ def fault_of(error: BaseException) -> Fault | None:
 
 
 def place_of(fault: Fault, models: Iterable[Model], values: Mapping[str, Any]) -> Place | None:
-    """Where the clause of a fault stands, in the file of a model or of a view that it reads."""
+    """Where the clause of a fault is, in the file of a model or of a view that it reads."""
     for model in models if fault.clause else ():
         statement = bind(model, values=values)
         lines = statement.sql.split("\n")

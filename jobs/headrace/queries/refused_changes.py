@@ -29,7 +29,7 @@ from headrace.spark.small_batches import SmallBatches
 
 NULL_KEY = "null_unique_key"
 TOO_LARGE = "max_state_bytes"
-"""These two stand in place of a test in `bronze.failed_rows`."""
+"""These two are values of the column `test` in `bronze.failed_rows`."""
 
 MOST_LARGE_KEYS = 1_000
 """With more of them, something is wrong with the model, and not with some keys."""

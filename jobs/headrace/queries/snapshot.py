@@ -34,8 +34,8 @@ class SnapshotReport:
 class SnapshotQuery:
     """One snapshot model and its table.
 
-    A snapshot is written down before it is taken: its moment and the version of each table. What a previous run has
-    written down but not committed is taken first, from the same versions and with the same moment, so none is doubled.
+    A snapshot is recorded before it is taken: its moment and the version of each table. What a previous run has
+    recorded but not committed is taken first, from the same versions and with the same moment, so none is doubled.
     """
 
     def __init__(

@@ -134,7 +134,7 @@ class Source:
         return [self.table.commit(version) for version in range(after + 1, upto + 1)]
 
     def read(self, batches: SmallBatches, name: str, commits: list[Commit], cache: CommitCache) -> Materialized:
-        """The rows of these commits, held in memory; beside the table's columns there may be others."""
+        """The rows of these commits, held in memory; they may have more columns than the table."""
         cached = cache.take(batches, name, self.table, commits)
         if cached is not None:
             return cached

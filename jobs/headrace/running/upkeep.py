@@ -108,7 +108,7 @@ class TableUpkeep:
 
 
 class UpkeepThread(threading.Thread):
-    """Calls a round again and again until it is stopped."""
+    """Calls a round every minute until it is stopped."""
 
     def __init__(self, upkeep: TableUpkeep) -> None:
         super().__init__(name="maintenance", daemon=True)
@@ -120,7 +120,7 @@ class UpkeepThread(threading.Thread):
             self._upkeep.round()
 
     def stop(self) -> None:
-        """Ask for the end, and wait for a pass that is under way; it may be broken off, but need not be."""
+        """Ask for the end, and wait up to ten seconds for a pass that is under way; interrupting one does no harm."""
         self._over.set()
         if self.is_alive():
             self.join(timeout=10)

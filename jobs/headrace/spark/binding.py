@@ -19,9 +19,9 @@ Resolve = Callable[[Input], DataFrame]
 class Binder:
     """Binds each table once; `resolve` says which frame a stored table or bronze relation is.
 
-    `computed` are the rows of streamed views that are computed already, since more than one model reads them. With
-    `apart`, each read of a stream is resolved by itself; `through` are the views between the model and what is
-    resolved.
+    `computed` holds the rows of streamed views that several models read, so that each view is computed once. With
+    `apart`, each read of a stream is resolved separately; `through` are the views between the model and the table that
+    is being resolved.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ def reads_clock(project: Project, model: Model) -> bool:
 
 
 def arguments(project: Project, model: Model, text: str) -> dict[str, Any]:
-    """The values of those of a model's `:parameters` that its text still names: a long list takes a call per value."""
+    """The values of the `:parameters` that a text still names: passing a long list takes a call per value."""
     return {name: project.vars[name] for name in model.parameters if f":{name}" in text}
 
 
@@ -119,7 +119,7 @@ def seconds(project: Project, value: float | str) -> float:
 
 
 def at_moment(project: Project, moment: datetime) -> Project:
-    """The project with the parameter that snapshots have beside its variables."""
+    """The project with the moment of a snapshot as one more parameter."""
     return replace(project, vars={**project.vars, SNAPSHOT_AT: moment})
 
 

@@ -28,7 +28,7 @@ def landing_schema() -> StructType:
 @cache
 def type_of(ddl: str) -> DataType:
     """The type of a column from its DDL, which only the JVM can parse."""
-    found = StructType.fromDDL(f"c {ddl}")  # `DataType.fromDDL` would try two readings, of which one fails at length
+    found = StructType.fromDDL(f"c {ddl}")  # `DataType.fromDDL` tries two readings, and the one that fails is slow
     assert isinstance(found, StructType)
     return found.fields[0].dataType
 

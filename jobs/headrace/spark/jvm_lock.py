@@ -1,4 +1,4 @@
-"""The JVM's own hold on a data directory: a killed parent cannot leave a JVM behind that still commits."""
+"""The JVM's own lock on a data directory: the next runner waits for a JVM that outlives its killed parent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _POLL_SECONDS = 0.2
 
 
 def beside_lease(spark: SparkSession, folder: StorePath) -> AbstractContextManager[None]:
-    """Hold the lock beside the lease in a folder of a disk; on an object store a lease ends by itself."""
+    """Hold the lock next to the lease in a folder of a disk; on an object store a lease expires."""
     return held(spark, folder) if isinstance(folder, Path) else nullcontext()
 
 

@@ -1,8 +1,8 @@
 """The JVM of spark-submit, which is the parent of this Python: how it is asked to end, and that it has ended.
 
-A supervisor, `kill` and the agent of a pod know the process of spark-submit, which is that JVM. By itself it closes
-Spark under Python's hands. Here it passes SIGTERM on, leaves to Python the Ctrl-C that a terminal sends to both, and
-ends with Python's exit code. Where it is killed, this Python stays behind without anything to work with.
+A supervisor, `kill` and the agent of a pod know the process of spark-submit, which is that JVM. By default it shuts
+Spark down while Python still uses it. Here it passes SIGTERM on, leaves the Ctrl-C that a terminal sends to both to
+Python, and ends with Python's exit code. If it is killed, this Python is left without a JVM.
 
 Invariant: no other JVM's signals are touched, such as those of a notebook's driver.
 """
@@ -26,7 +26,7 @@ GATEWAY = "PYSPARK_GATEWAY_PORT"
 _SUBMIT = "org.apache.spark.deploy.SparkSubmit"
 
 
-class _Passed:
+class _TerminationHandler:
     """What Java calls when SIGTERM has come."""
 
     def handle(self, _: Any) -> None:
@@ -46,7 +46,7 @@ def pass_signals_on() -> None:
     if pid_of(jvm) is not None:
         listen(SparkContext._gateway)
         kind = java_class(jvm, "sun.misc.Signal")
-        kind.handle(kind("TERM"), _Passed())
+        kind.handle(kind("TERM"), _TerminationHandler())
         kind.handle(kind("INT"), java_class(jvm, "sun.misc.SignalHandler").SIG_IGN)
 
 

@@ -24,7 +24,7 @@ def called(session: SparkSession, query: str) -> frozenset[str]:
     """The functions that a query calls, in lower case, with the catalog where one is named.
 
     A text that is no query raises ParseException. `identifier` and `transform ... using` stand for their clauses. A
-    literal that looks like Spark's own notation of a call counts as one: what is unsure is seen.
+    literal that looks like Spark's own notation of a call counts as one: it is better to report too much.
     """
     return _seen(session, "parsePlan", query)
 

@@ -33,16 +33,16 @@ SMALL_BATCH_ROWS = 20_000
 """Up to here generating code costs more than it saves (see docs/speed.md)."""
 
 SMALL_BATCH_BYTES = 64 << 20
-"""What a small batch may hold: it lies on the driver's heap, and parts of it more than once."""
+"""How large a small batch may be: it is on the driver's heap, and parts of it more than once."""
 
 DELTA: Mapping[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
-"""What makes Spark know Delta, beside its jars."""
+"""The confs by which Spark knows Delta; it also needs the jars."""
 
 _EXTERNAL_DTD = "javax.xml.accessExternalDTD"
-"""From where Java fetches what an XML names as its type: from nowhere, as `xpath` reads the XML of records."""
+"""From where Java may fetch the document type of an XML: from nowhere, as `xpath` reads the XML of records."""
 
 _STATIC: Mapping[str, str] = {
     **DELTA,
@@ -87,7 +87,7 @@ _RUNTIME: Mapping[str, str] = {
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
     # Spark describes each execution for its pages, whether they are shown or not; this is the shortest.
     "spark.sql.ui.explainMode": "simple",
-    # What is known of every column is worked out again at each step of a plan, and no model's plan gains by it.
+    # Constraints of every column are computed again at each step of a plan, and no model's plan benefits.
     "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.optimizer.excludedRules": ",".join(_EXCLUDED),
     # Unset, Spark looks for it in the process's environment, for each value that an expression takes from a row.
@@ -113,12 +113,12 @@ _GUARD: Mapping[str, str] = {
 """Second fence behind the check of the text: sessions that run analysts' SQL read no files by path."""
 
 _PLAIN_TEXT: Mapping[str, str] = {"spark.sql.variable.substitute": "false"}
-"""The text of a model is what runs: Spark puts no `${env:NAME}` in place of it, whatever a target's conf says."""
+"""The text of a model is what runs: Spark substitutes no `${env:NAME}` in it, whatever a target's conf says."""
 
 _LOCAL: Mapping[str, str] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # Whoever is on this machine reaches Spark's ports too; they answer only who knows a secret of this process.
+    # Other users of this machine can reach Spark's ports; these answer only whoever knows a secret of this process.
     "spark.authenticate": "true",
     # A task whose stack overflows fails, and with it its query; by itself Spark would end the JVM. Full memory ends it.
     "spark.executor.killOnFatalError.depth": "0",
@@ -191,7 +191,7 @@ def start(target: Target, log_file: Path | None = None) -> SparkSession:
 
 
 def quieten() -> None:
-    """Say once what fails: PySpark repeats SQL errors as JSON on stderr, and Py4J the end of a JVM as a traceback."""
+    """Silence loggers that repeat errors: PySpark writes SQL errors as JSON, and Py4J a traceback when its JVM ends."""
     for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j"):
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
     logging.getLogger().addFilter(_is_not_of_py4j)
@@ -325,7 +325,8 @@ def tune(session: SparkSession, rows: int) -> None:
     session.conf.set("spark.sql.codegen.factoryMode", factory)
     # Spark describes each plan that runs, for its pages. With the columns of each step, those of large plans are long.
     session.conf.set("spark.sql.debug.maxToStringFields", "0")
-    # A plan that is run again (see `Plan`) is copied first, but not what it reuses: that would keep its first rows.
+    # A plan that is run again (see `CachedPlan`) is copied first, but not what it reuses, which would keep its first
+    # rows.
     session.conf.set("spark.sql.exchange.reuse", generates)
     # Tasks of a job that is no SQL execution of its own (see `materialize`) know only the thread's properties.
     for name in ("spark.sql.codegen.factoryMode", _TYPES):

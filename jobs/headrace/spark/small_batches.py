@@ -29,7 +29,7 @@ class SmallBatches(ABC):
         self._described = session.sparkContext.uiWebUrl is not None  # descriptions are for Spark's UI alone
 
     def begin(self, batch: int, rows: int) -> None:
-        """Prepare for a batch of about this many rows."""
+        """Prepare for a batch of about this many rows; it is small if they are at most `SMALL_BATCH_ROWS`."""
         self._batch = batch
         if self._described:
             self._describe(batch)
@@ -68,15 +68,15 @@ class SmallBatches(ABC):
 
     @abstractmethod
     def fill(self, name: str, values: Iterable[Sequence[Any]], schema: StructType) -> Materialized:
-        """Few rows from Python values; a time may be an integer in microseconds since 1970."""
+        """A few rows from Python values; a time may be an integer in microseconds since 1970."""
 
     @abstractmethod
     def put(self, name: str, found: Materialized) -> Materialized:
-        """Rows that come from elsewhere, in place of the last ones of this name if they are few."""
+        """Rows that were computed elsewhere; if they are few, they replace the last ones of this name."""
 
     @abstractmethod
     def take(self, name: str, parts: Sequence[Held], schema: StructType) -> Materialized:
-        """Rows that are held, in order."""
+        """The rows of several parts that are held, in order, under a name."""
 
     @abstractmethod
     def hold(self, frame: DataFrame) -> Held:
@@ -88,7 +88,7 @@ class SmallBatches(ABC):
 
     @abstractmethod
     def nothing(self, name: str, schema: StructType) -> Materialized:
-        """No rows, where there may be some in another batch."""
+        """No rows in this batch, where another batch may have some."""
 
     @abstractmethod
     def with_batch(self, rows: DataFrame) -> DataFrame:

@@ -21,7 +21,7 @@ def full_text(error: BaseException) -> str:
 
 
 def with_causes(error: BaseException) -> str:
-    """The whole message of an error, with the causes that Java tells as long as it answers."""
+    """The whole message of an error, with the causes that Java reports while it answers."""
     try:
         return str(error)
     except Py4JError:

@@ -4,7 +4,7 @@
   `connectors`: how Spark names and reaches it; `layout`.
 - `durable`, `trees`: files that are complete or not there; whole folders. `reaching`: a store's refusals in one line.
 - `json_files`: JSON files that are read whole, or refused by name; `damage`: data files of which a reader complains.
-- `lease`: one process at a time runs, rebuilds a query or sends letters; for clear words, as no row depends on it.
+- `lease`: one process at a time runs, rebuilds a query or sends letters; for clear messages, as no row depends on it.
 - `commits`, `history`: the commits of a table, from its log and from what stays of those that have left it.
 - `maintenance`, `parquet`: what keeps a table small however old it gets.
 - `removal`: data files that were replaced, and drafts of killed writers.

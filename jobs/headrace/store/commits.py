@@ -29,10 +29,10 @@ OF_VERSION = VERSION + ".*"
 """Names of the files of a log that are about a version; others may lie beside them."""
 
 _USUAL_ROW_BYTES = 1_024
-"""More than a row of some hundred bytes takes in a file."""
+"""More bytes than a usual row takes in a file."""
 
-_FOOT_BYTES = 16_384
-"""More than a file takes that has no rows."""
+_FOOTER_BYTES = 16_384
+"""More bytes than a file without rows takes."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,13 @@ class Commit:
 
     @property
     def weight(self) -> int:
-        """How many rows of usual size it amounts to: a large row counts as several."""
-        return max(self.records, (self.bytes - len(self.files) * _FOOT_BYTES) // _USUAL_ROW_BYTES)
+        """Its size as a number of usual rows: a large row counts as several."""
+        return max(self.records, (self.bytes - len(self.files) * _FOOTER_BYTES) // _USUAL_ROW_BYTES)
 
     @property
     def as_past(self) -> Commit:
-        """What stays of it: of its files only that there were some, and what they hold beside their feet."""
-        size = max(self.bytes - len(self.files) * _FOOT_BYTES, 1) if self.files else 0
+        """What the history keeps of it: of its files only whether there were any, and their bytes without footers."""
+        size = max(self.bytes - len(self.files) * _FOOTER_BYTES, 1) if self.files else 0
         return replace(self, files=(), bytes=size, is_past=True)
 
     @property

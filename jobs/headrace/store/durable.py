@@ -21,7 +21,7 @@ from headrace.store.buckets.bucket import Replaced, Version
 from headrace.store.paths import ObjectPath, StorePath
 
 _AT_ONCE = 16
-"""So many files are synced at once: a file system writes its journal once for all that wait."""
+"""How many files are synced at once: a file system writes its journal once for all that wait."""
 
 
 def write(file: StorePath, text: str) -> None:
@@ -72,7 +72,10 @@ def append(file: StorePath, lines: Iterable[str]) -> None:
 
 
 def note(file: StorePath, text: str) -> None:
-    """Write a file atomically, for what is known without it, too: after a power loss it may be old, empty or gone."""
+    """Write a file atomically but without a sync, for what can be found out without it.
+
+    After a power loss it may be old, empty or gone.
+    """
     if isinstance(file, Path):
         with _draft(file, text.encode()) as draft:
             draft.replace(file)
@@ -129,7 +132,7 @@ def _draft(file: Path, data: bytes) -> Iterator[Path]:
 
 
 def boot() -> str:
-    """What tells this run of the machine from others: what is not synced may be lost between two."""
+    """An id of this boot of the machine: what is not synced may be lost between two boots."""
     file = Path("/proc/sys/kernel/random/boot_id")
     if file.is_file():
         return file.read_text("ascii").strip()

@@ -13,7 +13,7 @@ HDFS have Hadoop's own names. Rules:
 - An option that is not known here is refused: one side would follow it and the other would not.
 - On HDFS, all is as Spark has it: what is written is renamed when it is whole.
 - On Azure and Google Cloud Storage, a file of a checkpoint is renamed when it is whole, in place of what is there.
-- A server of one's own, such as an emulator, is an endpoint with the account in its path; only Azure's Blob service
+- Your own server, such as an emulator, is an endpoint with the account in its path; only Azure's Blob service
   can be one, as Hadoop's connector for Google Cloud Storage knows no other address than Google's.
 
 Everything here is a pure function of its arguments.

@@ -1,7 +1,7 @@
 """The history of a table: what is to be known of commits whose entries may have left its log.
 
 It lies beside the log, in `_history/`, as a few Parquet files: a row for each commit, with its version, the bytes that
-it added beside the feet of its files, and its marker without what only a replay of the newest batch needs. A reader
+it added without the footers of its files, and its marker without what only a replay of the newest batch needs. A reader
 that is behind, or begins at the beginning, finds the old commits here, and their rows by the numbers of their batches.
 
 Each file, a segment, holds neighbouring commits. Small ones are made one until it is large; a large one stays as it is.
@@ -24,10 +24,10 @@ from headrace.store.commits import VERSION, Commit, actions_of, commit_of, newes
 from headrace.store.paths import StorePath
 
 SEGMENTS = 10
-"""From so many small segments on, they are made one."""
+"""With this many small segments, they are merged."""
 
 LARGE = 10_000
-"""A segment of so many commits stays as it is."""
+"""A segment of this many commits stays as it is."""
 
 _LEFT_OUT = frozenset(("inputs", "offsets", "ids", "seeded"))
 _SCHEMA = pa.schema([("version", pa.int64()), ("bytes", pa.int64()), ("marker", pa.string())])

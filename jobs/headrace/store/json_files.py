@@ -1,4 +1,4 @@
-"""JSON files of a store: read whole and as what they should be, or refused by name with the way out.
+"""JSON files of a store: read whole and in the expected form, or refused by name with a remedy.
 
 What `durable` writes is never a part of a file. A file that is one has come from a damaged disk or another hand.
 """
@@ -23,19 +23,19 @@ _T = TypeVar("_T")
 
 
 def read(file: StorePath, made: Callable[[Any], _T], remedy: str = RESTORE) -> _T:
-    """What is made of a file's content; FileNotFoundError without one, TornFile if nothing can be made of it."""
+    """What `made` makes of a file's content; FileNotFoundError without a file, TornFile if `made` fails."""
     return parsed(file, file.read_bytes(), made, remedy)
 
 
 def parsed(file: StorePath, data: bytes, made: Callable[[Any], _T], remedy: str = RESTORE) -> _T:
-    """What is made of content that was read from a file; as `read`."""
+    """The same for content that was already read from a file."""
     with whole(file, data, remedy):
         return made(json.loads(data))
 
 
 @contextmanager
 def whole(file: StorePath, data: bytes, remedy: str = RESTORE) -> Iterator[None]:
-    """Call a file torn if something cannot be made of its content."""
+    """TornFile if the block cannot make sense of a file's content."""
     try:
         yield
     except UNREADABLE as error:

@@ -64,7 +64,7 @@ class Layout:
 
     @property
     def rebuilds(self) -> StorePath:
-        """Queries being rebuilt beside the running ones; each folder is laid out like the data directory."""
+        """Queries being rebuilt next to the running ones; each folder is laid out like the data directory."""
         return self.root / "rebuild"
 
     @property

@@ -1,6 +1,6 @@
 """Leases of a store: one process at a time does a kind of work on it, and the others learn who does.
 
-They are for clear words and a quick take-over. No row depends on them: a commit or a recorded input never replaces
+They give clear messages and a quick takeover. No row depends on them: a commit or a recorded input never replaces
 what another process has written.
 
 - On a disk the lease is a file lock, which the system releases when its process ends (`leases.disk`).
@@ -64,7 +64,7 @@ class Work:
 
 
 def running(layout: Layout) -> Work:
-    """The work of a runner, and of every command that must not work beside one."""
+    """The work of a runner, and of every command that must not run at the same time."""
     return Work(layout.locks, str(layout.root), f"another runner holds {layout.root}", "stop it first")
 
 
@@ -111,7 +111,7 @@ def exclusive(work: Work, stop: threading.Event | None = None, standby: bool = F
 
 @contextmanager
 def _interrupts() -> Iterator[Callable[[], None]]:
-    """A call that raises KeyboardInterrupt in the main thread, also while that waits for an answer.
+    """A call that raises KeyboardInterrupt in the main thread, also while it waits for an answer.
 
     By SIGUSR1: a shell lets what it starts in the background ignore SIGINT.
     """

@@ -3,7 +3,7 @@
 A pass takes the commits that are neither among the newest `KEPT` nor wanted by a reader of the log itself, and
 
 1. notes them in the table's history, so their entries are not needed any more;
-2. makes one file of small neighbours of about the same size, by a commit that changes no rows (`dataChange: false`);
+2. compacts small neighbouring files of about the same size, by a commit that changes no rows (`dataChange: false`);
 3. writes a checkpoint of the log;
 4. removes what comes before the newest checkpoint that no reader of the log is behind;
 5. removes files that were replaced longer ago than `keep_history`, once no reader needs a version that has them.
@@ -13,7 +13,7 @@ reader has still to read them; they too are removed after `keep_history`.
 
 Once an hour, data files that killed writers have left uncommitted are removed (`removal/drafts`).
 
-Each step can be broken off: the next pass begins where the stored files say. It needs no lock: a batch that commits
+Each step can be interrupted: the next pass continues from what is stored. It needs no lock: a batch that commits
 at the same time takes the next version, and a foreign change in between ends the pass.
 """
 
@@ -57,19 +57,19 @@ KEPT = 100
 """The newest commits, which stay as they are: for readers that are a little behind, here and elsewhere."""
 
 WORTH = 80
-"""So many commits beyond those are worth a pass."""
+"""How many commits beyond those are worth a pass."""
 
 SMALL = 8 << 20
-"""Bytes: files below are made one, up to about this size."""
+"""Bytes: files below this size are compacted, up to about this size."""
 
 MANY = 500_000
-"""Rows: as many are in memory when files are made one, however few bytes they take on disk."""
+"""Rows: at most this many are in memory during a compaction, however few bytes they take on disk."""
 
 LARGE = 1 << 20
 """Bytes: commits that together leave more behind are worth a pass."""
 
 _JUMP = 10.0
-"""Seconds by which a clock does not go wrong by itself from one look to the next."""
+"""Seconds: a clock that differs by more from one look to the next was set."""
 
 _ATTEMPTS = 20
 _CHECKSUMS = 20
@@ -264,7 +264,7 @@ class Maintenance:
         return ((version, actions_of(self.path, version)) for version in range(first, upto + 1))
 
     def _compact(self, commits: Sequence[Commit]) -> int:
-        """Make one file of small ones that no later commit has added; the number of files that went.
+        """Compact small files that no later commit has added; return how many were replaced.
 
         Where rows leave by their age, those of an earlier period get no more neighbours, and are made one at once.
         """
@@ -294,7 +294,7 @@ class Maintenance:
         return 0
 
     def _commit(self, added: DataFile | None, removed: Sequence[ActiveFile], read: int, now: float) -> bool:
-        """Replace files by one, or by nothing; that they go is noted first, so that none is forgotten.
+        """Replace files by one, or by nothing; their removal is noted first, so that none is forgotten.
 
         `read` is the version as of which they were read.
         """
@@ -330,7 +330,7 @@ def _version(file: StorePath) -> int:
 
 
 def groups(small: Sequence[ActiveFile], most: float = 2.0) -> Iterator[Sequence[ActiveFile]]:
-    """Neighbouring files that are to be one, the newest first; a single one stays as it is.
+    """Neighbouring files to be compacted, the newest first; a single one stays as it is.
 
     A file joins those after it once it has no more than `most` times their size. So a row is written again a few times,
     not by every pass, and what was replaced and stays for its readers is little beside the rows.

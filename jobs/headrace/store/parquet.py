@@ -1,4 +1,4 @@
-"""Data files: which there are in a folder, how large they are, how many rows they have, and several made one."""
+"""Data files: which ones a folder has, their sizes and numbers of rows, and the rows of several as one table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BATCH_COLUMNS = ("_batch", "landing_batch")
 """The column with the number of the batch that a row came with: the first of these that a table has."""
 
 _GROUP_ROWS = 20_000
-"""So many rows lie together: a reader of some batches skips the others."""
+"""Rows of a row group: a reader of some batches skips the other groups."""
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from headrace.store import durable, json_files
 from headrace.store.paths import StorePath
 
 MARKS = 50
-"""So many marks lie within the time for which rows are kept."""
+"""How many marks there are within the time for which rows are kept."""
 
 SHORTEST = 60.0
-"""Seconds between two marks at least."""
+"""The least number of seconds between two marks."""
 
 
 @dataclass(frozen=True)

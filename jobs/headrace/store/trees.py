@@ -1,6 +1,6 @@
 """Whole folders of a store: removed, copied, moved.
 
-On an object store that is done object by object, several at a time, and may be broken off anywhere. A table then never
+On an object store that is done object by object, several at a time, and may be interrupted anywhere. A table then never
 looks whole unless it is: its data files are copied before its log, and the entries of the log before those by which a
 reader finds its beginning; they are removed in the opposite order.
 """
@@ -165,7 +165,7 @@ def _changed(folder: Path, since: float) -> Iterator[Path]:
 
 
 def move(folder: StorePath, to: StorePath) -> None:
-    """Move all files below a folder; on an object store, and on HDFS, a move that was broken off can be repeated."""
+    """Move all files below a folder; on an object store, and on HDFS, a move that was interrupted can be repeated."""
     if isinstance(folder, Path):
         assert isinstance(to, Path)
         folder.rename(to)

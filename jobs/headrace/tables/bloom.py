@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 BITS = 15
-"""Of each key; with so many hashes, one in 800 keys that are not there seems to be."""
+"""Bits per key; with six hashes, one in 800 keys that are not in the filter is a false positive."""
 
 _HASHES = 6
 _WORD = (1 << 64) - 1

@@ -72,11 +72,11 @@ class SharedRows(Materialized):
         return self.rows.count_where(condition)
 
     def hold(self) -> bool:
-        """Hold them, too; False if they are gone already."""
+        """Become another holder; False if the rows are released already."""
         return self._holders.acquire()
 
     def held_in(self, session: SparkSession) -> SharedRows | None:
-        """Hold them, too, as a frame of that session; None if they are gone already, or it cannot see them."""
+        """Become another holder, with a frame of that session; None if they are released, or it cannot see them."""
         frame = self.rows.seen_by(session)
         return replace(self, frame=frame) if frame is not None and self.hold() else None
 
@@ -100,7 +100,7 @@ class _Newest:
         self._count = self._bytes = 0
 
     def add(self, version: int, one: _Cached) -> None:
-        """Cache the next commit, and drop the oldest ones that are too many beside it."""
+        """Cache the next commit, and drop the oldest ones until all of them are within the limits."""
         self.commits[version] = one
         self._count += one.count
         self._bytes += one.bytes

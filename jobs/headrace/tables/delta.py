@@ -49,10 +49,10 @@ from headrace.tables.foreign import WRITER_VERSION
 
 CHECKPOINT_INTERVAL = 100
 _UNTOUCHED = 50
-"""So many of the newest commits maintenance leaves as they are, so a reader of them need not look into the history."""
+"""Maintenance leaves this many of the newest commits as they are, so their readers need not look into the history."""
 
 _SEEN_SECONDS = 5.0
-"""For so long the version that was seen last stays in the log: what leaves it is far behind the newest one."""
+"""How long the version that was seen last surely stays in the log: what leaves it is far behind the newest one."""
 
 _HISTORY_SECONDS = 60.0
 """How long a history that was read is taken for the newest: no file is removed before it is older than that."""
@@ -117,7 +117,10 @@ class CommitTable:
         return self._newest
 
     def note(self, marker: Mapping[str, Any], of_batch: bool = False) -> int:
-        """Make a commit that has a marker and no rows; return its version. It may be about a batch that is there."""
+        """Make a commit that has a marker and no rows; return its version.
+
+        With `of_batch` it is about a batch that may be committed already.
+        """
         self.checkpoint()
         self._commit([_info(marker, "Append")], marker, again=of_batch)
         return self._newest

@@ -1,4 +1,4 @@
-"""What others commit to a table of headrace: followed where only files change, else refused.
+"""What other tools commit to a table of headrace: followed where only files change, else refused.
 
 A writer asks before each of its commits about the versions since its last one, and at its start about those since the
 last commit of any writer of headrace: that one has judged all before it. So what is done to a table while no runner is

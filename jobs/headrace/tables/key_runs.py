@@ -1,4 +1,4 @@
-"""Keys stored in sorted Parquet files beside a table: a log-structured merge, of which a reader needs but small pieces.
+"""Keys stored in sorted Parquet files beside a table: a log-structured merge, read in small pieces.
 
 A key is two 64-bit fingerprints. A file is a run: its keys sorted by the first, with a Bloom filter for each of its
 row groups in a file beside it. A run that comes is merged with those before it that are at most twice its size, so
@@ -36,7 +36,7 @@ RUN_KEYS = 250_000
 """No merge makes a larger run, as a batch waits for it."""
 
 GROUP_KEYS = 4_096
-"""So many keys are read to look up one."""
+"""How many keys are read to look up one."""
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,10 @@ _NAMED_KEYS = 100
 
 _RECENT_KEYS = 20_000
 _RECENT_BATCHES = 1_000
-"""So many keys or batches wait until they are stored; a start reads the rows of so many batches."""
+"""How many keys or batches wait until they are stored; a start reads the rows of at most this many batches."""
 
 _DRIVER_KEYS = 1_000_000
-"""So many are in the driver at once when the index is made again from its table."""
+"""How many are in the driver at once when the index is rebuilt from its table."""
 
 _COLUMNS = StructType([StructField(name, LongType()) for name in ("h1", "h2")])
 
@@ -42,7 +42,7 @@ _Hashed = tuple[int, int, bool]
 
 
 class KeyIndex:
-    """Fingerprints of all closed keys, stored beside their table but for the most recent ones.
+    """Fingerprints of all closed keys, stored beside their table except for the most recent ones.
 
     A key is two independent 64-bit hashes, so that no two keys in 10^15 would collide. A small batch asks the stored
     runs by literal values, so the cost does not grow with the number of keys. Bloom filters in memory save that for
@@ -155,7 +155,7 @@ class KeyIndex:
         closed.release()
 
     def _runs(self) -> KeyRuns:
-        """What is stored beside the table, if it is of this table and made in the same way."""
+        """The stored runs, if they are of this table and of the same keys and conditions."""
         assert self._table is not None, "closed keys are stored before they are loaded"
         folder = self._table.path / "_keys" / re.sub(r"\W+", "_", self._name)
         made = {"keys": self._keys, "closes": self._closes, "called": self._called}

@@ -14,7 +14,7 @@ from headrace.tables.delta import CommitTable
 from headrace.tables.state import KeyedState, Stored
 
 _MOST_COMMITS = 100
-"""Over more new commits than these the rows are loaded anew."""
+"""With more new commits than this, all rows are loaded again."""
 
 
 class Lookup:
@@ -54,7 +54,7 @@ class Lookup:
         return self._state.read()
 
     def drop(self) -> None:
-        """Forget the rows; they are loaded anew when they are needed."""
+        """Forget the rows; they are loaded again when they are needed."""
         self._version = None
         self._state.drop()
 

@@ -80,7 +80,7 @@ class RecentOutput:
         self._note(commit, links)
 
     def _copy(self, commit: Commit) -> None:
-        """The rows of a commit whose files were made one with others."""
+        """Copy the rows of a commit whose files were compacted with others."""
         aside, copy = self.folder.parent / "copied", self.folder / f"{commit.version}-0.parquet"
         trees.remove(aside)
         write_files(self._table.rows(self._session, commit).coalesce(1), aside)

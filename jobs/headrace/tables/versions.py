@@ -1,4 +1,4 @@
-"""The two versions of a model while it stands beside: its rows as they run, and as they would be."""
+"""The two versions of a model that is being rebuilt: its live rows, and the rebuilt ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace.tables.state import newest_per_key
 
 
 def difference(spark: SparkSession, project: Project, rebuild: Rebuild, table: str, most: int) -> Difference:
-    """Compare the running rows, as of the batch that was caught up with, with those beside."""
+    """Compare the live rows, as of the batch that the rebuild has caught up with, with the rebuilt ones."""
     session, model, live = child(spark, "diff"), project.model(table), project.target.layout
     session.conf.set("spark.sql.shuffle.partitions", str(session.sparkContext.defaultParallelism))
     upto = rebuild.batches.get(model.query or model.name)

@@ -41,7 +41,7 @@ _RESULTS = pytest.StashKey[list[Result]]()
 _WORKERS = pytest.StashKey[ThreadPoolExecutor]()
 
 _AT_ONCE = 2
-"""How many cuts run beside each other, this one and the next: planning, as most of a batch is, keeps one core busy."""
+"""How many cuts run at the same time, this one and the next: planning, as most of a batch is, keeps one core busy."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

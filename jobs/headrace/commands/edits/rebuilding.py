@@ -1,4 +1,4 @@
-"""Rebuilding a query beside the running one: filling, comparing, swapping, dropping."""
+"""Rebuilding a query next to the running one: filling, comparing, swapping, dropping."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def fill(workspace: Workspace, name: str) -> int:
-    """Rebuild a model's query beside the running one, or resume that, until it has caught up."""
+    """Rebuild a model's query next to the running one, or resume that, until it has caught up."""
     project, layout = workspace.declared, workspace.layout
     rebuild = _wanted(project, layout, name)
     _refuse_unfit(project, layout, rebuild)

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from headrace.testing.upgrade import Batches, Upgrade, Verdict
 
 BATCHES = 20
-"""So many of the newest batches are tried, if no other number is given."""
+"""How many of the newest batches are tried by default."""
 
 EXAMPLES = 20
-"""At most so many rows that differ are shown, if no other number is given."""
+"""How many differing rows are shown at most by default."""
 
 
 @dataclass(frozen=True)

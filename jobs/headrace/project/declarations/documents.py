@@ -21,7 +21,7 @@ LONGEST = 2_000_000
 """How many characters a YAML text may have; those of a project have a few thousand."""
 
 MOST_VALUES = 100_000
-"""How many values a text may come to, each alias as often as it stands for them."""
+"""How many values a text may have, with each alias expanded."""
 
 Keys = tuple[str | int, ...]
 ShapeT = TypeVar("ShapeT", bound="Shape")
@@ -87,6 +87,13 @@ def validate(document: Document, shape: type[ShapeT], at: Keys = (), without: Co
     except ValidationError as error:
         details = error.errors(include_url=False)
         raise InvalidProject(_shape_finding(document, shape, at, detail) for detail in details) from None
+
+
+def merged(wider: Any, nearer: Any) -> Any:
+    """A value over another one: mappings are merged key by key, anything else is replaced."""
+    if not isinstance(wider, Mapping) or not isinstance(nearer, Mapping):
+        return nearer
+    return {**wider, **{key: merged(wider.get(key), item) for key, item in nearer.items()}}
 
 
 def refuse(code: str, message: str) -> PydanticCustomError:

@@ -1,4 +1,4 @@
-"""Spark types as text: what may stand in the schema of a topic."""
+"""Spark types as text: those that the schema of a topic may have."""
 
 from __future__ import annotations
 

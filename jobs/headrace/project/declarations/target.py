@@ -229,16 +229,10 @@ def _completed(document: Document, other: _Other | None) -> Document:
     wider = other.document
     return replace(
         document,
-        value=_merged({key: item for key, item in wider.value.items() if key != "data_dir"}, document.value),
+        value=documents.merged({key: item for key, item in wider.value.items() if key != "data_dir"}, document.value),
         key_places={**wider.key_places, **document.key_places},
         value_places={**wider.value_places, **document.value_places},
     )
-
-
-def _merged(wider: Any, nearer: Any) -> Any:
-    if not isinstance(wider, Mapping) or not isinstance(nearer, Mapping):
-        return nearer
-    return {**wider, **{key: _merged(wider.get(key), item) for key, item in nearer.items()}}
 
 
 @dataclass(frozen=True)
@@ -254,7 +248,7 @@ class _Folders:
 def _folders(
     root: Path, name: str, own: Document, file: FileShape, other: _Other | None, environ: Mapping[str, str]
 ) -> _Folders:
-    """A folder that a variable names, and a store that the other target has too, are the other's: ours is beside it."""
+    """A folder that a variable names, and a store of the other target, belong to the other: ours is next to it."""
     data_dir, store = _data_dir(root, name, file), _store_of(root, file)
     if other is None:
         return _Folders(data_dir, store)

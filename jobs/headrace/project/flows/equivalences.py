@@ -70,7 +70,7 @@ class Equivalences:
         groups: list[set[object]] = []
         for part in self._parts:
             for scope in part.flow.selects:
-                for left, right in _equalities(part.flow, scope):
+                for left, right in _equalities(scope):
                     both = {*self._ends(part, left), *self._ends(part, right)}
                     met = [group for group in groups if group & both]
                     groups = [each for each in groups if each not in met] + [both.union(*met)]
@@ -123,7 +123,7 @@ def _end(source: Stored | Made) -> object:
     return ("made", id(source.expression), source.fields)
 
 
-def _equalities(flow: Flow, scope: Scope) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+def _equalities(scope: Scope) -> Iterator[tuple[exp.Expr, exp.Expr]]:
     where = scope.expression.args.get("where")
     found = [join.args.get("on") for join in scope.expression.args.get("joins") or ()]
     for condition in [*found, where.this if where is not None else None]:

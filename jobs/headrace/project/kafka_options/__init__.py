@@ -1,4 +1,4 @@
-"""Kafka's client properties and topic names: which can be used, and what librdkafka is told of them.
+"""Kafka's client properties and topic names: which can be used, and how they are translated for librdkafka.
 
 A target gives them once, by the names of Kafka's Java client. Spark's consumers get them as they are; for the
 driver's own clients `client_properties` translates them, with `jaas` for credentials and `client_names` as the list of

@@ -10,7 +10,7 @@ from headrace.project.flows.draft import Draft
 
 
 def static_joins(draft: Draft) -> Iterator[Finding]:
-    """A table beside a stream is looked up; it cannot wait for the stream."""
+    """A table that is joined with a stream is looked up; it cannot wait for the stream."""
     for join in joins.of_streaming_models(draft):
         left, right = join.moves(*join.left), join.moves(join.right)
         waits = {"left": not left and right, "right": left and not right, "full": left != right}

@@ -39,7 +39,7 @@ LONGEST = 100_000
 
 MOST_TOKENS = 10_000
 DEEPEST = 200
-"""How many nodes may stand in each other, chains of `and` and `union all` included."""
+"""How deep nodes may be nested, chains of `and` and `union all` included."""
 
 _DEEP = "nested too deeply; split it into CTEs"
 _NOTHING = "there is no statement in this file, only space and comments"
@@ -230,7 +230,7 @@ def length_fault(text: str, tokens: int = 0) -> str | None:
 
 
 def deepest(tree: exp.Expr) -> exp.Expr | None:
-    """A part of a tree that stands in others too deeply for those who walk through it, if there is one."""
+    """A part of a tree that is nested too deeply for a recursive walk, if there is one."""
     waiting = [(tree, 1)]
     while waiting:
         node, depth = waiting.pop()
@@ -369,7 +369,7 @@ def _without_streams(tree: exp.Expr) -> tuple[exp.Expr, frozenset[str]]:
 
 
 def _late_watermarks(statement: Statement) -> Iterator[Finding]:
-    """Find each WATERMARK that stands after an alias: Spark reads it only before."""
+    """Find each WATERMARK after an alias: Spark reads it only before the alias."""
     aliases = [each.this for each in statement.find_all(exp.TableAlias)] if statement.has_watermark else []
     ends = {alias.meta.get("end") for alias in aliases if alias is not None}
     for clause in statement.left_out:

@@ -1,4 +1,4 @@
-"""Jinja in the text of a model: what stands in the file is what runs, so a template is a finding."""
+"""Jinja in the text of a model: the text of the file is what runs, so a template is a finding."""
 
 from __future__ import annotations
 

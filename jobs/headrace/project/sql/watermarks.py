@@ -1,4 +1,4 @@
-"""The WATERMARK clauses of a statement: which table each stands after, and which column is the event time."""
+"""The WATERMARK clauses of a statement: which table each belongs to, and which column is the event time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Watermark:
 
 
 def after(table: exp.Expr, statement: Statement) -> Watermark | None:
-    """Return the clause that stands directly after a table, or before the alias of a subquery."""
+    """Return the clause directly after a table, or before the alias of a subquery."""
     for clause in statement.left_out:
         if clause[0].text.upper() == "WATERMARK":
             before, following = _around(statement, clause)

@@ -325,18 +325,18 @@ class _Select:
         parent = outer if outer.sources or outer.outer else None
         if clause is None:
             return "", Scope(outer=parent)
-        sql, first = self._source(clause.this, outer)
+        sql, first = self._source(clause.this)
         scope = Scope((first,), outer=parent)
         joins = [*(clause.this.args.get("joins") or ()), *(node.args.get("joins") or ())]
         for join in joins:
-            more, scope = self._join(join, scope, outer)
+            more, scope = self._join(join, scope)
             sql += more
         return f" FROM {sql}", scope
 
-    def _join(self, join: exp.Join, scope: Scope, outer: Scope) -> tuple[str, Scope]:
+    def _join(self, join: exp.Join, scope: Scope) -> tuple[str, Scope]:
         self.to.checked(join, "this", "on", "using", "side", "kind")
         side, kind = (join.args.get("side") or "").upper(), (join.args.get("kind") or "").upper()
-        sql, right = self._source(join.this, outer)
+        sql, right = self._source(join.this)
         both = replace(scope, sources=(*scope.sources, right))
         on, using = join.args.get("on"), join.args.get("using") or ()
         if kind in ("SEMI", "ANTI"):
@@ -364,7 +364,7 @@ class _Select:
             merged[name.lower()] = Column(name, Value(value, one.type))
         return sql + f"({' AND '.join(conditions)})", replace(left, sources=(*left.sources, right), merged=merged)
 
-    def _source(self, node: Any, outer: Scope) -> tuple[str, Source]:
+    def _source(self, node: Any) -> tuple[str, Source]:
         if isinstance(node, exp.Subquery):
             self.to.checked(node, "this", "alias", "joins")
             found = self.queries.query(node.this, Scope(), self.ctes)

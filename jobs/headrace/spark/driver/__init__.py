@@ -4,5 +4,5 @@ Up to 20,000 rows, planning and scheduling cost ten times what the rows cost. He
 driver (`buffer`), plans over them are made once (`plan_cache`), run without a job (`one_partition`) and written
 without one (`parquet_writer`). `batches` puts these together. `java` loads the two Java classes that this takes.
 
-All of it is Spark's inside, and works on the builds in `mode.TESTED`. Invariant: the rows are those that `jobs` gives.
+All of it uses Spark's internals, and works on the builds in `mode.TESTED`. Invariant: the rows are those of `jobs`.
 """

@@ -81,7 +81,7 @@ class DriverBatches(SmallBatches):
         return self._filled(name, Rows.none(self.session), schema)
 
     def with_batch(self, rows: DataFrame) -> DataFrame:
-        """The number lies in a buffer of its own, so that plans stay the same from batch to batch."""
+        """The number is in a separate buffer, so that plans stay the same from batch to batch."""
         if not self.are_few:
             return with_batch(rows, self._batch)
         number = self._buffers["batch"].frame.select(F.col("batch").cast("bigint").alias("_batch"))

@@ -1,4 +1,4 @@
-"""Rows of any number, computed once and held by Spark's executors, and what Spark's planner knows of them."""
+"""Any number of rows, computed once and held by Spark's executors, with the statistics for Spark's planner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Java of ours: one call in the driver for what would be dozens from Python.
+"""headrace's own Java classes: one call in the driver for what would be dozens from Python.
 
 It is compiled by what Spark compiles with, once per user: to do so at each start costs 0.4 CPU-s.
 """

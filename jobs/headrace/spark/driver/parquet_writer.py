@@ -1,4 +1,4 @@
-"""Parquet files of rows that the driver holds, written on the calling thread: for a few rows a job costs five times."""
+"""Parquet files of rows that the driver holds, written on the calling thread: few rows cost a fifth of a job."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class CachedPlan:
         self._lasts: bool | None = None
 
     def _narrow(self) -> Any:
-        """The plan of a single partition, without an exchange where all rows lie in buffers."""
+        """The plan of a single partition, without an exchange where all rows are in buffers."""
         nodes, plan = plan_nodes(self._session), self._made.executedPlan()
         reads_buffers = nodes.readsBlocksOnly(self._made.optimizedPlan())
         return nodes.single(nodes.gathered(plan) if reads_buffers else plan)
@@ -68,7 +68,7 @@ class CachedPlan:
 
 
 def _planned(frame: DataFrame) -> Any:
-    """The plan of a frame. Rows that all lie in buffers are joined where they are: a broadcast is a job of its own."""
+    """The plan of a frame. Rows that are all in buffers are joined without a broadcast, which would be another job."""
     made: Any = frame._jdf.queryExecution()
     if plan_nodes(frame.sparkSession).readsBlocksOnly(made.optimizedPlan()):
         with _without_broadcasts(frame.sparkSession):

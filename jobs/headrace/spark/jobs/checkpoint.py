@@ -1,4 +1,4 @@
-"""Rows of any number, computed once and held by Spark's executors."""
+"""Any number of rows, computed once and held by Spark's executors."""
 
 from __future__ import annotations
 

@@ -22,13 +22,13 @@ Version = Mapping[str, str]
 """What a store calls a version of an object: its `e_tag` and, on some stores, its `version`."""
 
 Replaced = Version | Literal["create"]
-"""What a write puts its object in place of."""
+"""What a write replaces: a version, or nothing (`create`)."""
 
 _RETRIES: Any = {"max_retries": 6, "retry_timeout": timedelta(seconds=30)}
-"""Of one request; what lasts longer is tried again by whoever asked, and is reported until then."""
+"""Retries of one request; a longer outage is reported, and the caller tries again."""
 _FEW: Any = {"max_retries": 2, "retry_timeout": timedelta(seconds=10)}
 _DELTA_RETRIES = {"max_retries": "6", "retry_timeout": "30s"}
-"""The same for deltalake, which else tries for three minutes."""
+"""The same for deltalake, which tries for three minutes by default."""
 
 _FOLDER = "hdi_isfolder"
 """In the metadata of an object on Azure: it is a folder. Where there are real folders, none is listed."""
@@ -79,11 +79,11 @@ class Bucket:
             raise EnvironmentFault(explained(self.url, str(error))) from None
 
     def reached(self) -> AbstractContextManager[None]:
-        """A block in which the bucket is asked for something; what it refuses is reported in one line."""
+        """A block that makes requests to the bucket; EnvironmentFault, in one line, for what it refuses."""
         return reaching(self.url)
 
     def check(self) -> None:
-        """Refuse a store that cannot be used for a run, with few tries."""
+        """EnvironmentFault if the store cannot be used for a run; it retries only a few times."""
         probe(self._connected(_FEW), self.url)
 
     @property
@@ -102,7 +102,7 @@ class Bucket:
             return bytes(obstore.get(self.client, key).bytes())
 
     def get_range(self, key: str, start: int, length: int) -> bytes:
-        """A part of an object, which must have so many bytes."""
+        """`length` bytes of an object from `start` on, all of which must exist."""
         with self.reached():
             return bytes(obstore.get_range(self.client, key, start=start, length=length))
 

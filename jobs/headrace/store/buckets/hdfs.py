@@ -65,7 +65,7 @@ class HdfsFolder(Bucket):
         return reaching(self.url)
 
     def check(self) -> None:
-        """Refuse a folder that cannot be used for a run, with few tries."""
+        """EnvironmentFault if the folder cannot be used for a run; it retries only a few times."""
         folder, probe = HdfsFolder(self.url, {**self.options, _ATTEMPTS: "2"}), f"_probe-{_unique()}"
         folder.put(probe, b"", "create")
         try:

@@ -29,7 +29,7 @@ DEADLINE = 60.0
 """Seconds after which a request counts as unanswered."""
 
 _CHUNK = 8 << 20
-"""So many bytes are written or read by one request."""
+"""Bytes that are written or read by one request."""
 
 _SAID = re.compile(r'^\w*RPCError\("([\w.$]+)", "(.*)"\)$', re.DOTALL)
 _KERBEROS = re.compile(r"^(GSSAPIError|SASLError|NoSASLMechanism)|SIMPLE authentication is not enabled|Kerberos|GSS")
@@ -75,7 +75,7 @@ class NameNode:
         self._asked(writer.close)
 
     def rename(self, path: str, to: str, overwrite: bool = False) -> None:
-        """Give a file or a folder another name, in one step for whoever looks; FileExistsError if it is taken."""
+        """Rename a file or a folder atomically; FileExistsError if the name is taken."""
         self._asked(lambda: self._client.rename(path, to, overwrite))
 
     def make_folder(self, folder: str) -> None:

@@ -40,7 +40,7 @@ def place(url: str, options: Options) -> Place:
         raise EnvironmentFault(f"The store {url} does not say which account it is in: set azure_storage_account_name.")
     if named not in (None, account):
         raise EnvironmentFault(f"The store {url} is not in the account {named} that azure_storage_account_name says.")
-    endpoint = _endpoint(url, options, account)
+    endpoint = _endpoint(options, account)
     host = host or endpoint.host
     if host != endpoint.host:
         raise EnvironmentFault(f"The store {url} is not at {options['azure_storage_endpoint']}. Correct `store:`.")
@@ -63,7 +63,7 @@ class _Endpoint:
     of_all: Mapping[str, str] = field(default_factory=dict)
 
 
-def _endpoint(url: str, options: Options, account: str) -> _Endpoint:
+def _endpoint(options: Options, account: str) -> _Endpoint:
     """Translate the address of the Blob service; without one, it is Azure itself.
 
     A server that has its accounts as folders is no data lake: it is asked as Blob service, and not whether it is one.

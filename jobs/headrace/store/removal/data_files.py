@@ -85,7 +85,7 @@ class Removals:
         self.add([each["path"] for each in gone], at, version)
 
     def remove(self, table: StorePath, before: float, bound: int | None) -> int:
-        """Remove those that were replaced before a time and are in the table no more; return how many.
+        """Remove those that were replaced before a time and are no longer in the table; return how many.
 
         `bound` is the first version that a reader needs; None if nobody needs an older one than the newest.
         """

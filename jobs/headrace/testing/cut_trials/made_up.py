@@ -49,7 +49,7 @@ class Maker:
     positive: bool = False
 
     def batches(self, count: int) -> tuple[Batch, ...]:
-        """So many events and a few ticks, each landing by itself, and a last tick a day later."""
+        """This many events and a few ticks, each landing alone, and a last tick a day later."""
         at, made, found = EPOCH, list[tuple[str, Record]](), list[Batch]()
         for _ in range(count):
             at += timedelta(seconds=self.random.choice(PAUSES))

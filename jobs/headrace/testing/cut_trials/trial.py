@@ -184,7 +184,7 @@ def _numbers(landed: Landed, topics: Collection[str] | None = None) -> list[int]
 
 
 def _thinned(batches: Sequence[LandedBatch], count: int) -> Iterator[LandedBatch]:
-    """So many usable events and a few rejected ones, with the ticks and seeds among them."""
+    """This many usable events and a few rejected ones, with the ticks and seeds among them."""
     usable = rejected = 0
     for batch in batches:
         if batch.is_tick or any(row.partition == SEED_PARTITION for row in batch.rows):

@@ -1,4 +1,4 @@
-"""Between which numbers a value lies, as far as its text tells: constants, and values of rows that it bounds.
+"""The range of a value, as far as its text shows it: constants, and values of rows that it bounds.
 
 `least(n, 1000)`, `n % 100`, `cast(n as tinyint)`, `month(t)` and `case` with such branches are bounded; so is what
 tells how much a row holds, such as `length(t)` and `size(a)`. Nothing is known of a column by itself. Times count in
@@ -69,7 +69,7 @@ HOLDINGS = words(
     len length levenshtein locate octet_length position regexp_count regexp_instr size
     """
 )
-"""Functions that tell how much a text or an array holds, or where something stands in it."""
+"""Functions that give the size of a text or an array, or a position in it."""
 
 _NARROW = {"tinyint": Range(Decimal(-128), Decimal(127)), "smallint": Range(Decimal(-32_768), Decimal(32_767))}
 _CASTS = frozenset({"bigint", "decimal", "double", "float", "int", "string"})
@@ -97,7 +97,7 @@ _OVER_ELEMENTS = frozenset({"exists", "filter", "forall", "transform"})
 
 
 def range_of(node: exp.Expr) -> Range:
-    """The numbers between which a value lies, null aside."""
+    """The range of a value that is not null."""
     try:
         return _range(node)
     except (ArithmeticError, DecimalException, LookupError, ValueError):
@@ -110,7 +110,7 @@ def difference(one: Range, other: Range) -> Range:
 
 
 def times(value: Range, factor: Decimal) -> Range:
-    """So many times a value."""
+    """The range of a multiple of the value."""
     return _times(value, _point(factor))
 
 
@@ -285,7 +285,7 @@ _OPERATORS: dict[type[exp.Expr], Callable[[Range, Range], Range]] = {
 
 
 def _of_variable(name: exp.Identifier) -> Range:
-    """A variable of a lambda over a sequence lies between its ends."""
+    """The range of a lambda's variable over a sequence: that of the sequence's ends."""
     owner = name.find_ancestor(exp.Lambda)
     while owner is not None and name.name not in [each.name for each in owner.expressions]:
         owner = owner.find_ancestor(exp.Lambda)

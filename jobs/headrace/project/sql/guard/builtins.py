@@ -60,7 +60,7 @@ BARE = frozenset({"current_path", "current_user", "session_user"})
 TABLE_FUNCTIONS = frozenset(
     {"range", "explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack"}
 )
-"""Functions that may stand in FROM: they make rows of their arguments alone."""
+"""Functions that are allowed in FROM: they make rows of their arguments alone."""
 
 _SYNTAX = frozenset({"timediff", "timestampadd", "timestampdiff", "try_cast"})
 """Functions that Spark's grammar knows, and not its registry."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from headrace.project.sql.dialect import Statement
+from headrace.project.sql.guard.forms import offset
 
 QUERY: tuple[type[exp.Expr], ...] = (
     exp.CTE, exp.Cluster, exp.Cube, exp.Distribute, exp.Except, exp.From, exp.Group, exp.GroupingSets, exp.Having,
@@ -45,8 +46,4 @@ def unknown(statement: Statement) -> Iterator[tuple[int, str]]:
     for node in statement.tree.walk(prune=lambda node: type(node) in refused) if refused else ():
         if type(node) in refused:
             word = type(node).__name__
-            yield _offset(node), f"this ({word}) may not stand in a model; write it as a plain query"
-
-
-def _offset(node: exp.Expr) -> int:
-    return min((int(each.meta["start"]) for each in node.walk() if "start" in each.meta), default=0)
+            yield offset(node), f"this ({word}) may not stand in a model; write it as a plain query"

@@ -1,4 +1,4 @@
-"""Patterns that a text matches with: each is written out, and none may run for ever.
+"""Regular expressions and `like` patterns: each is written out, and none may run without end.
 
 Java's regular expressions backtrack, and nothing interrupts them. A pattern that comes from a row is code from a
 record.
@@ -40,7 +40,7 @@ _PLAIN = {
 
 
 def faults(tree: exp.Expr) -> Iterator[tuple[int, str]]:
-    """Find the patterns of a tree that come from rows, or that run for ever: offset, and what to do."""
+    """Find the patterns of a tree that come from rows, or that may run without end: offset, and what to do."""
     for node in tree.walk():
         name = name_of(node)
         if name in NAMES:

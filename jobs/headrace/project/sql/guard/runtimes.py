@@ -43,7 +43,7 @@ _UNROLLED = 64
 
 
 def is_endless(pattern: str) -> bool:
-    """Whether a pattern may run for ever; Unclear where it is not understood."""
+    """Whether a pattern may run without end; Unclear where it is not understood."""
     if len(pattern) > LONGEST:
         raise Unclear(pattern)
     return _is_endless(read(pattern))

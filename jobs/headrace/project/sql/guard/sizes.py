@@ -35,7 +35,7 @@ MOST_ROWS = 1_000
 
 _ONE = Decimal(1)
 _COLUMN = "."
-"""What stands before the names of aliases among those of macros and views."""
+"""The prefix of aliases among the names of macros and views."""
 
 NOTHING: Mapping[str, Decimal] = MappingProxyType({})
 _LARGEST = Decimal("1e30")

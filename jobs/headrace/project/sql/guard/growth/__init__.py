@@ -8,6 +8,6 @@ row has, is not known.
 
 - `folds`: what grows by a factor in each step of a fold or a recursion.
 - `queries`: how often the columns of a query hold a column of the tables that it reads, through all its subqueries.
-- `parts`: how often which part of what is known stands in a value.
+- `parts`: how often a value contains each part of what is known.
 - `lengths`: how much longer than its arguments the result of a function may be.
 """

@@ -1,4 +1,4 @@
-"""How often which part of what is known, such as a column or what a fold carries, stands in a value."""
+"""How often a value contains each part of what is known, such as a column or what a fold carries."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _JUDGES = (exp.Predicate, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mo
 _PICKS = frozenset({"element_at", "get", "try_element_at"})
 _MOST = 10**30
 COLUMN = "."
-"""What stands before the names of columns among those of the variables of lambdas."""
+"""The prefix of columns among the names of the variables of lambdas."""
 
 _ELEMENT, _KEY = "[]", "[key]"
 _ONE = exp.Literal.number(1)
 
 Path = tuple[str, ...]
 Parts = Counter[Path]
-"""How often which part of what is carried stands in a value, by the path to it."""
+"""How often a value contains a part, by the path to it."""
 
 
 def copies(value: exp.Expr, longer: frozenset[str] = frozenset()) -> int:
@@ -50,7 +50,7 @@ class Scope:
     peaks: list[int] = field(default_factory=lambda: [1])
 
     def parts(self, node: exp.Expr) -> Parts:
-        """How often which part of what is known stands in a value."""
+        """How often a value contains each part of what is known."""
         found = self._parts(node)
         self.peaks[0] = max(self.peaks[0], peak(found))
         return found
