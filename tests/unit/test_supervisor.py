@@ -110,6 +110,12 @@ def test_what_can_pass_is_tried_until_it_has(run: Callable[..., Run], passing: E
     assert member.status().restarts == 20
 
 
+def test_disk_that_is_full_at_the_end_of_an_attempt_too_is_tried_again(run: Callable[..., Run]) -> None:
+    task = Acted(fail=raising(*[DISK_FULL] * 3), fail_at_close=raising(*[DISK_FULL] * 2))
+    done = run(task)
+    assert (task.steps, done.supervisor.failures) == (4, ())
+
+
 @pytest.mark.parametrize("lasting", [REFUSED, DIVIDED, HeadraceError("the stored table does not fit")])
 def test_what_cannot_pass_ends_the_task_at_once(run: Callable[..., Run], lasting: Exception) -> None:
     task = Acted(fail=raising(lasting))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 
+from headrace.errors import EnvironmentFault
 from headrace.queries.scheduler import RANKS, Scheduler
 from headrace.reading.status import QueryKind, QueryState, QueryStatus
 from headrace.running.tasks.task import Log, Task
@@ -114,7 +115,8 @@ class Supervised:
             self.state = "backing_off"
         else:
             self._fail(cause)
-        self.task.close()
+        with suppress(OSError, EnvironmentFault):  # a disk that is full is so for the notes of an end, too
+            self.task.close()
         return again
 
     def _fail(self, cause: str) -> None:
