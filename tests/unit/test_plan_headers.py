@@ -45,6 +45,8 @@ def test_edited_header_has_its_verdict(tmp_path: Path, old: str, new: str, verdi
         ("total > 5 and total % 2 = 0", "total % 2 = 0 and total > 5", "SAME"),
         ("total between 1 and 5", "not (total > 5) and total >= 1", "SAME"),
         ("twice(total) > 9", "total * 2 > 9", "SAME"),
+        ("total > 9", "coalesce(total > 9, false)", "SAME"),
+        ("total > 9", "coalesce(total > 9, true)", "MIX"),
         ("id || total + 1 = 'a2'", "id||total + 1 = 'a2'", "SAME"),
         ("cast(id as timestamp) is null", "cast(id as timestamp without time zone) is null", "MIX"),
     ],
