@@ -378,3 +378,11 @@ def test_refusal_within_a_batch_of_the_streaming_engine_comes_in_its_own_words()
 @pytest.mark.parametrize("error", [Overtaken("done"), RuntimeError("...\nheadrace.errors.Overtaken: done")])
 def test_overtaken_query_starts_again_from_what_is_stored(error: Exception) -> None:
     assert is_transient(error)
+
+
+def test_full_disk_is_named_though_it_is_only_among_the_causes() -> None:
+    text = (
+        "org.apache.parquet.util.AutoCloseables$ParquetCloseResourceException: Unable to close resource\n\tat a.B.c\n"
+        "Caused by: java.io.IOException: No space left on device\n\t... 40 more"
+    )
+    assert message_of(PySparkException(text)) == "java.io.IOException: No space left on device"

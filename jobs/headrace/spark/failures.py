@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from headrace.errors import EnvironmentFault, HeadraceError, Overtaken, Unreadable
 from headrace.secrets import hidden
-from headrace.spark.spark_errors import with_causes
+from headrace.spark.spark_errors import SPARK_ERRORS, with_causes
 from headrace.store import damage
 
 WAITS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
@@ -50,6 +50,9 @@ _PERMANENT = (
 
 _OWN = re.compile(r"^headrace\.(?:\w+\.)+[A-Z]\w+: (.+)$", re.MULTILINE)
 """How a traceback of Python ends that Java quotes."""
+
+_FULL_DISK = re.compile(r"^.*No space left on device.*$", re.MULTILINE)
+"""Parquet and RocksDB report what they could not close, and this among its causes."""
 
 _PERMANENT_KAFKA = (
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -95,8 +98,11 @@ def message_of(error: BaseException) -> str:
 
 
 def _message(error: BaseException) -> str:
-    if torn := damage.found(with_causes(error)):
+    text = with_causes(error)
+    if torn := damage.found(text):
         return str(torn)
+    if isinstance(error, SPARK_ERRORS) and not _OWN.search(text) and (full := _FULL_DISK.search(text)):
+        return full[0].strip().removeprefix("Caused by:").strip()[:500]
     if isinstance(error, KafkaException):
         return str(error.args[0].str())
     if isinstance(error, Py4JJavaError):
