@@ -166,9 +166,10 @@ def test_character_that_the_terminal_lacks_is_written_as_in_json(monkeypatch: py
 def test_interrupt_while_modules_load_is_quiet() -> None:
     script = (
         "import builtins, signal, sys; from headrace import cli; load = builtins.__import__\n"
-        "def loading(name, *rest):\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background job ignores it
+        "def loading(name, *rest, **named):\n"
         "    if name == 'typer': signal.raise_signal(signal.SIGINT)\n"
-        "    return load(name, *rest)\n"
+        "    return load(name, *rest, **named)\n"
         "builtins.__import__ = loading; cli.main(['ls'])"
     )
     done = subprocess.run([sys.executable, "-c", script], env=ENVIRON, capture_output=True, text=True)
