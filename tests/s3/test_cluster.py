@@ -8,11 +8,10 @@ another, while records keep coming.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
 
 import psutil
 import pytest
@@ -22,24 +21,16 @@ from tests.kafka import oracle, outcome
 from tests.kafka.events import load, made, order, sale
 from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
 from tests.kafka.runner import Runner
-from tests.kafka.spark_cluster import COMPILER, HOST, Master, master
+from tests.kafka.spark_cluster import Master, master
 from tests.kafka.stage import PROJECT
-from tests.s3.project import Machine, Site, in_bucket, site
+from tests.s3.drivers import FAILED, OUTAGE, PATIENT, heard, kill, settings, submitted
+from tests.s3.project import Site, in_bucket, site
 from tests.s3.server import S3Server, serving
-from tests.waiting import PATIENCE, pause, wait_for
+from tests.waiting import pause, wait_for
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long]
 
 SECRET = "wJalrXUtnFEMI-K7MDENG"
-PATIENT = 3 * PATIENCE
-"""Seconds: each large batch takes the executors a minute on two cores that nobody else needs."""
-
-FAILED = "^[^ ]+ failed "
-"""A query that ended, in the log of a driver, which has Spark's own lines too."""
-
-OUTAGE = 30.0
-"""Seconds for which the S3 server answers nobody."""
-
 BACKLOG = 30_000
 """Records that wait for the first driver: batches of more than 20,000 rows are computed by the executors."""
 
@@ -55,21 +46,6 @@ class Spread:
     master: Master
     doomed: psutil.Process
     flow: ExitStack
-
-
-def settings(address: str) -> Mapping[str, Any]:
-    """What the target says beside where data are."""
-    confs = {
-        "spark.driver.host": HOST,
-        "spark.driver.extraJavaOptions": COMPILER,
-        "spark.executor.cores": 1,
-        "spark.executor.memory": "800m",
-        "spark.executor.extraJavaOptions": COMPILER,
-        "spark.eventLog.enabled": True,
-        "spark.eventLog.dir": "events",
-        "spark.eventLog.compress": False,
-    }
-    return {"spark": {"master": address, "conf": confs}, "trigger": {"max_rows": 100_000}}
 
 
 @pytest.fixture(scope="module")
@@ -95,36 +71,8 @@ def spread(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spread]:
 @pytest.fixture(scope="module")
 def driver(spread: Spread) -> Iterator[Runner]:
     """The first driver."""
-    with submitted(spread.site.machine("first")) as runner:
+    with submitted(spread.site.machine("first"), *RUN) as runner:
         yield runner
-
-
-def submitted(machine: Machine, *words: str) -> AbstractContextManager[Runner]:
-    """A driver on a machine, which keeps an event log."""
-    (machine.folder / "events").mkdir()
-    return machine.submitted(*RUN, *words)
-
-
-def kill(process: psutil.Process) -> None:
-    """End a process and all that it has started at once, as a machine that loses its power."""
-    family = [process, *process.children(recursive=True)]
-    for each in family:
-        each.suspend()  # none sees another one die
-    for each in family:
-        each.kill()
-    psutil.wait_procs(family, PATIENCE)
-
-
-def heard(runner: Runner, pattern: str, times: int = 1) -> None:
-    """Wait until a driver has logged something so many times."""
-    wait_for(
-        lambda: runner.count(pattern) >= times or runner.process.poll() is not None,
-        pattern,
-        PATIENT,
-        details=lambda: runner.output,
-        every=0.5,
-    )
-    assert runner.process.poll() is None, runner.output
 
 
 def ship(spread: Spread, runner: Runner, name: str) -> None:
@@ -153,7 +101,7 @@ def successor(spread: Spread, driver: Runner) -> Iterator[Runner]:
     heard(driver, " batch ", driver.count(" batch ") + 3)
     kill(psutil.Process(driver.process.pid))
     (spread.site.folder / "first").rename(spread.site.folder / "lost")
-    with spread.master.worker("third", cores=1), submitted(spread.site.machine("second")) as runner:
+    with spread.master.worker("third", cores=1), submitted(spread.site.machine("second"), *RUN) as runner:
         yield runner
 
 
@@ -185,7 +133,7 @@ def finished(spread: Spread, ended: Runner) -> Site:
     cluster = spread.site.cluster
     closing = int(time.time() * 1000) + 3 * oracle.MINUTE_MS
     cluster.send([sale("closing", 1)], timestamp=closing)
-    with submitted(spread.site.machine("last"), "--available-now") as runner:
+    with submitted(spread.site.machine("last"), *RUN, "--available-now") as runner:
         assert runner.process.wait(PATIENT) == 0, runner.output
     return spread.site
 
