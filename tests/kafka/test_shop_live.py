@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +14,7 @@ import pytest
 
 from tests.kafka.runner import Runner
 from tests.kafka.service import Instance, serving
-from tests.kafka.stage import PROJECT, Stage, command
+from tests.kafka.stage import Stage, checkout, command
 from tests.post_office import Office, open_office
 from tests.waiting import PATIENCE
 
@@ -73,16 +72,6 @@ def shop(stage: Stage) -> Iterator[Shop]:
                 yield Shop(stage, root, office, (one, other))
         finally:
             runner.close()
-
-
-def checkout(root: Path, conf: str) -> Path:
-    """A copy of the project with its own settings."""
-    for part in ("sql", "macros"):
-        shutil.copytree(PROJECT / part, root / part)
-    shutil.copy2(PROJECT / "manifest.yml", root)
-    (root / "conf").mkdir()
-    (root / "conf" / "test.yml").write_text(conf)
-    return root
 
 
 def test_eleventh_order_of_ten_pieces_fails(shop: Shop) -> None:

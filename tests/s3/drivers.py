@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import psutil
 
 from tests.kafka.runner import Runner
-from tests.kafka.spark_cluster import COMPILER, HOST
-from tests.s3.project import Machine
+from tests.kafka.spark_cluster import COMPILER, HOST, Master
+from tests.s3.project import Machine, Site
+from tests.s3.server import S3Server
 from tests.waiting import PATIENCE, wait_for
 
 PATIENT = 3 * PATIENCE
@@ -21,6 +23,17 @@ FAILED = "^[^ ]+ failed "
 
 OUTAGE = 30.0
 """Seconds for which the S3 server answers nobody."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A cluster of two workers, of which one is to be lost, and records that come until `flow` is closed."""
+
+    server: S3Server
+    site: Site
+    master: Master
+    doomed: psutil.Process
+    flow: ExitStack
 
 
 def settings(address: str) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 import psutil
@@ -21,11 +21,11 @@ from tests.kafka import oracle, outcome
 from tests.kafka.events import load, made, order, sale
 from tests.kafka.oracle import MANUFACTURED, ORDERS, SALES
 from tests.kafka.runner import Runner
-from tests.kafka.spark_cluster import Master, master
+from tests.kafka.spark_cluster import master
 from tests.kafka.stage import PROJECT
-from tests.s3.drivers import FAILED, OUTAGE, PATIENT, heard, kill, settings, submitted
+from tests.s3.drivers import FAILED, OUTAGE, PATIENT, Spread, heard, kill, settings, submitted
 from tests.s3.project import Site, in_bucket, site
-from tests.s3.server import S3Server, serving
+from tests.s3.server import serving
 from tests.waiting import pause, wait_for
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long]
@@ -35,17 +35,6 @@ BACKLOG = 30_000
 """Records that wait for the first driver: batches of more than 20,000 rows are computed by the executors."""
 
 RUN = ("--select", "shipping", "--select", "sales")
-
-
-@dataclass(frozen=True)
-class Spread:
-    """A cluster of two workers, of which one is to be lost, and records that come until `flow` is closed."""
-
-    server: S3Server
-    site: Site
-    master: Master
-    doomed: psutil.Process
-    flow: ExitStack
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 
 import psutil
@@ -16,12 +15,12 @@ import pytest
 
 from headrace.environment.jars import folder_of
 from tests.kafka.runner import Runner
-from tests.kafka.spark_cluster import Master, master
+from tests.kafka.spark_cluster import master
 from tests.kafka.stage import PROJECT
 from tests.kafka.systems import ALL, SHOP, VARS, System, alternated, close
-from tests.s3.drivers import FAILED, OUTAGE, PATIENT, heard, kill, settings, submitted
+from tests.s3.drivers import FAILED, OUTAGE, PATIENT, Spread, heard, kill, settings, submitted
 from tests.s3.project import Site, in_bucket, site
-from tests.s3.server import S3Server, serving
+from tests.s3.server import serving
 from tests.waiting import pause, wait_for
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long]
@@ -44,32 +43,24 @@ ROUNDS = 5
 """How often what was published comes back to be read, at most."""
 
 
-@dataclass(frozen=True)
-class Spread:
-    """A cluster of two workers, of which one is to be lost, and records that come until `flow` is closed."""
+def goes_on(spread: Spread, runner: Runner) -> None:
+    """Wait until every system that can has published something new."""
+    before = {topic: published(spread, topic) for topic in OUTPUTS}
+    for topic, count in before.items():
+        wait_for(
+            lambda topic=topic, count=count: published(spread, topic) > count or runner.process.poll() is not None,  # type: ignore[misc]
+            f"something new of {topic}",
+            PATIENT,
+            details=lambda: runner.output,
+            every=2,
+        )
+    assert (runner.process.poll(), runner.count(FAILED)) == (None, 0), runner.output
 
-    server: S3Server
-    site: Site
-    master: Master
-    doomed: psutil.Process
-    flow: ExitStack
 
-    def goes_on(self, runner: Runner) -> None:
-        """Wait until every system that can has published something new."""
-        before = {topic: self._published(topic) for topic in OUTPUTS}
-        for topic, count in before.items():
-            wait_for(
-                lambda topic=topic, count=count: self._published(topic) > count or runner.process.poll() is not None,  # type: ignore[misc]
-                f"something new of {topic}",
-                PATIENT,
-                details=lambda: runner.output,
-                every=2,
-            )
-        assert (runner.process.poll(), runner.count(FAILED)) == (None, 0), runner.output
-
-    def _published(self, topic: str) -> int:
-        known = self.site.cluster.admin.list_topics(timeout=PATIENT).topics
-        return len(self.site.committed(topic)) if topic in known else 0
+def published(spread: Spread, topic: str) -> int:
+    """How many records of a topic are committed, if it is there."""
+    known = spread.site.cluster.admin.list_topics(timeout=PATIENT).topics
+    return len(spread.site.committed(topic)) if topic in known else 0
 
 
 def declared(address: str) -> Mapping[str, Any]:
@@ -105,14 +96,14 @@ def spread(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spread]:
 def driver(spread: Spread) -> Iterator[Runner]:
     """The first driver, when every system has begun."""
     with submitted(spread.site.machine("first"), *RUN) as runner:
-        spread.goes_on(runner)
+        goes_on(spread, runner)
         heard(runner, STREAMED)
         yield runner
 
 
 def test_all_systems_go_on_without_a_worker(spread: Spread, driver: Runner) -> None:
     kill(spread.doomed)
-    spread.goes_on(driver)
+    goes_on(spread, driver)
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +116,7 @@ def successor(spread: Spread, driver: Runner) -> Iterator[Runner]:
 
 
 def test_all_systems_go_on_where_a_driver_was_lost(spread: Spread, successor: Runner) -> None:
-    spread.goes_on(successor)
+    goes_on(spread, successor)
 
 
 @pytest.fixture(scope="module")

@@ -119,12 +119,12 @@ def test_rows_of_an_edit_that_only_another_query_has_run_are_told(live: Live) ->
 
 @pytest.mark.parametrize(("field", "verdict"), [("Sum", "RESET"), ("sum", "SAME")])
 def test_field_that_is_spelled_otherwise_does_not_fit(live: Live, field: str, verdict: str) -> None:
-    told = {**FILES, NEWS_FILE: NEWS.replace("id, total,", "id, struct(total as sum) as total,")}
+    spelled = {**FILES, NEWS_FILE: NEWS.replace("id, total,", "id, struct(total as sum) as total,")}
     types = {"gold.news": {**SCHEMAS["gold.news"], "total": f"struct<{field}:bigint>"}}
     queries = [query.name for query in live.project.queries]
     stored = {"gold.news": {**SCHEMAS["gold.news"], "total": "struct<sum:bigint>"}}
-    declared.write(live.layout, Declared.of(live._load(told), stored), queries, {})
-    edited = live._load({**told, NEWS_FILE: told[NEWS_FILE].replace("total as sum", f"total as {field}")})
+    declared.write(live.layout, Declared.of(live._load(spelled), stored), queries, {})
+    edited = live._load({**spelled, NEWS_FILE: spelled[NEWS_FILE].replace("total as sum", f"total as {field}")})
     assert verdicts(live.plan(edited, **types))["gold.news"] == verdict
 
 

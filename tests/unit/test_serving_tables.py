@@ -236,10 +236,10 @@ def test_log_that_cannot_be_read_is_told_in_one_line(store: Store, harm: Callabl
     assert isinstance(table, Path)
     harm(table / "_delta_log")
     answer = get(store, "silver.open_orders")
-    told = answer.json()["detail"]
+    detail = answer.json()["detail"]
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
-    assert "cannot be read" in told or "No such file" in told
-    assert "\n" not in told
+    assert "cannot be read" in detail or "No such file" in detail
+    assert "\n" not in detail
 
 
 @pytest.mark.parametrize("parameters", [{}, {"where": "n = 1"}, {"limit": "1"}])
