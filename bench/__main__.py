@@ -30,6 +30,7 @@ def measurements(folder: Path, quick: bool) -> dict[str, Callable[[], Figures]]:
         "backlog": lambda: repeated(lambda: scenarios.backlog(folder, 100_000 // share, HEADRACE)),
         "backlog_handwritten": lambda: scenarios.backlog(folder, 100_000 // share, HANDWRITTEN),
         "idle": lambda: scenarios.idle(folder, 60 / share),
+        "start_five": lambda: five.start_five(folder),
         "five": lambda: five.five(folder, 180 / share),
         "idle_five": lambda: five.idle_five(folder, 60 / share, snapshots=False),
         "idle_five_snapshots": lambda: five.idle_five(folder, 60 / share, snapshots=True),
