@@ -27,7 +27,7 @@ from headrace.running import upkeep
 from headrace.running.factory import AnyQuery
 from headrace.running.runner import Options, Run
 from headrace.store import trees
-from headrace.store.maintenance import Maintenance, Policy
+from headrace.store.maintenance.passes import Maintenance, Policy
 from headrace.streaming.native import NativeQuery
 from headrace.streaming.offset_log import newest_begun
 from tests import power

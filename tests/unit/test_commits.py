@@ -20,7 +20,7 @@ from headrace.errors import HeadraceError, Overtaken
 from headrace.spark.failures import is_transient, message_of
 from headrace.store import durable, parquet
 from headrace.store.commits import UPKEEP, Commit, actions_of, entry_path, marker_of, put_entry
-from headrace.store.maintenance import Maintenance, Policy
+from headrace.store.maintenance.passes import Maintenance, Policy
 from headrace.store.paths import StorePath
 from headrace.tables import delta
 from headrace.tables.delta import CommitTable, ReplacedTable

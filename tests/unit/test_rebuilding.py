@@ -15,12 +15,13 @@ from headrace.project import rebuilds
 from headrace.project.declarations.target import DATA_DIR_VARIABLE
 from headrace.project.rebuilds import Rebuild
 from headrace.queries.inputs import InputLog, Inputs
-from headrace.store import lease, retention
+from headrace.store import lease
 from headrace.store.delta_tables import create_table
 from headrace.store.layout import Beside, Layout
 from headrace.store.leases import object_store as object_lease
+from headrace.store.maintenance import retention
+from headrace.store.maintenance.retention import Ages, Mark
 from headrace.store.paths import StorePath
-from headrace.store.retention import Ages, Mark
 from tests import buckets
 
 ROOT = Path(__file__).parents[2]
