@@ -19,9 +19,9 @@ from headrace.project.model import Project, Query
 from headrace.project.resets import read_note
 from headrace.queries import positions
 from headrace.queries.batch_tests import QueryTests
+from headrace.queries.failing.redelivery import NONE_YET, Redelivery, Requested, requests
 from headrace.queries.inputs import InputLog, Inputs
 from headrace.queries.outputs import Output, UpsertOutput, commit, output_for
-from headrace.queries.redelivery import NONE_YET, Redelivery, Requested, requests
 from headrace.queries.routine import Routine
 from headrace.queries.sources import Source, Tables, plain, records_in, source_name, weight_of
 from headrace.queries.storing import StoringTimes
@@ -265,7 +265,7 @@ class Group:
         consumed = [commit for found in commits.values() for commit in found]
         self.batches.begin(inputs.batch, weight_of(consumed))
         commit_cache = CommitCache() if replay else self.commit_cache  # what failed may have failed for what lay there
-        self._routine.commit_cache = commit_cache
+        self._routine.share(commit_cache)
         read = {
             name: self.sources[name].read(self.batches, name, found, commit_cache) for name, found in commits.items()
         }
