@@ -22,7 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from headrace.project.model import Project
 from headrace.spark import session
 from headrace.store import durable
-from headrace.tables import delta
+from headrace.tables import commit_log
 from tests.faults import report
 from tests.faults.compared import Balances, Part, Spans
 from tests.faults.fuse import Fuse
@@ -214,9 +214,9 @@ def around(stage: Stage, patch: pytest.MonkeyPatch, texts: Mapping[str, Project]
     """A broker, one JVM, and a process that can die in it."""
     if not PARTITIONS.keys() <= stage.admin.list_topics(timeout=PATIENCE).topics.keys():
         stage.create(PARTITIONS)
-    patch.setattr(delta, "_SEEN_SECONDS", 0)  # here logs are trimmed at once
-    patch.setattr(delta, "_UNTOUCHED", 0)
-    patch.setattr(delta, "_HISTORY_SECONDS", 0)  # and files that were replaced go at once
+    patch.setattr(commit_log, "_SEEN_SECONDS", 0)  # here logs are trimmed at once
+    patch.setattr(commit_log, "_UNTOUCHED", 0)
+    patch.setattr(commit_log, "_HISTORY_SECONDS", 0)  # and files that were replaced go at once
     patch.setattr(os, "sync", lambda: None)  # it waits for all disks
     patch.setattr(session, "start", lambda *_: nullcontext(stage.spark))
     fuse, clock, plans = (each().install(patch) for each in (Fuse, Clock, Plans))

@@ -17,7 +17,7 @@ from headrace.store.layout import Layout
 from headrace.store.maintenance.passes import KEPT, Maintenance, Policy
 from headrace.store.maintenance.superseded import ChangeKeys
 from headrace.streaming.streams import stream_of
-from headrace.tables import delta
+from headrace.tables import commit_log
 from headrace.tables.delta import CommitTable
 from headrace.testing.cases import case as cases
 from headrace.testing.cases.comparison import differences
@@ -149,8 +149,8 @@ def test_rows_that_leave_are_no_news(
 @pytest.fixture
 def by_history(monkeypatch: pytest.MonkeyPatch) -> None:
     """Readers look into the history for all but the newest commit."""
-    monkeypatch.setattr(delta, "_UNTOUCHED", 1)
-    monkeypatch.setattr(delta, "_HISTORY_SECONDS", 0.0)
+    monkeypatch.setattr(commit_log, "_UNTOUCHED", 1)
+    monkeypatch.setattr(commit_log, "_HISTORY_SECONDS", 0.0)
 
 
 def maintain(scope: Scope, layout: Layout) -> None:

@@ -17,7 +17,7 @@ from headrace.store import trees
 from headrace.store.commits import Commit
 from headrace.store.maintenance.passes import Maintenance, Policy
 from headrace.store.maintenance.superseded import ChangeKeys
-from headrace.tables import delta
+from headrace.tables import commit_log, delta
 from headrace.tables.delta import CommitTable
 from headrace.tables.state import KeyedState, Stored, changes_schema
 
@@ -105,7 +105,7 @@ def test_many_changes_since_are_read_at_once(upsert: Upsert, monkeypatch: pytest
 
 def test_maintained_tables_give_the_same(upsert: Upsert, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = upsert.state(BATCHES + 1, None)
-    monkeypatch.setattr(delta, "_UNTOUCHED", 0)
+    monkeypatch.setattr(commit_log, "_UNTOUCHED", 0)
     for table in (upsert.stored.table, upsert.log):
         Maintenance(table.path, Policy(keep_history=0.0, kept=1, worth=1)).step()
     upsert.read = []
@@ -118,7 +118,7 @@ def test_state_is_the_same_once_replaced_changes_have_left(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_stored: bool
 ) -> None:
     upsert, now = Upsert(spark, tmp_path), [time.time()]
-    monkeypatch.setattr(delta, "_UNTOUCHED", 0)
+    monkeypatch.setattr(commit_log, "_UNTOUCHED", 0)
     monkeypatch.setattr(time, "time", lambda: now[0])
     monkeypatch.setattr(trees.Instant, "now", lambda: trees.Instant(now[0], now[0]))
     policy = Policy(keep_history=0.0, keep=3600.0, keys=ChangeKeys(("id",)), kept=1, worth=1)

@@ -33,8 +33,8 @@ from headrace.store.maintenance import retention
 from headrace.store.maintenance.retention import Ages
 from headrace.store.removal.data_files import Removals
 from headrace.streaming import offset_log, positions, source_names
+from headrace.tables.closed_keys.runs import SCHEMA, KeyRuns
 from headrace.tables.current import is_whole
-from headrace.tables.key_runs import SCHEMA, KeyRuns
 from headrace.tables.positions import Position
 from tests import buckets
 
