@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from headrace.commands.edits import backups
+from headrace.commands.edits.rebuilding import rebuilding
 from headrace.commands.workspace import Workspace
 from headrace.environment import backup
-from headrace.errors import HeadraceError, UsageError
+from headrace.errors import HeadraceError, Locked, UsageError
 from headrace.faults import describe
 from headrace.project.declarations.target import DATA_DIR_VARIABLE
-from headrace.store import durable, trees
+from headrace.store import durable, lease, trees
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
 from tests import buckets
@@ -245,3 +246,20 @@ def test_backup_is_not_where_a_restore_removes_it(tmp_path: Path, name: str) -> 
         with pytest.raises(UsageError, match="in the data"):
             taken(layout, to)
         assert not to.exists()
+
+
+@pytest.mark.parametrize("query", ["sales", "a_query_of_before"])
+def test_query_is_not_rebuilt_while_its_data_are_copied_or_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    layout, to = Layout(tmp_path / "data"), tmp_path / "backup"
+    fill(layout.root)
+    backup.take(layout, to, ("headrace_demo", "test"), {})
+    durable_write(layout.root, f"rebuild/{query}/rebuild.json", "{}")
+    monkeypatch.setenv(DATA_DIR_VARIABLE, str(layout.root))
+    with lease.exclusive(rebuilding(layout, query)):
+        with pytest.raises(Locked, match=f"another process rebuilds {query}"):
+            backups.take(Workspace(ROOT, "test"), str(tmp_path / "other"))
+        with pytest.raises(Locked, match=f"another process rebuilds {query}"):
+            backups.put_back(Workspace(ROOT, "test"), str(to), True, None)
+    assert (layout.rebuilds / query / "rebuild.json").is_file()

@@ -15,7 +15,7 @@ from headrace.project import rebuilds
 from headrace.project.declarations.target import DATA_DIR_VARIABLE
 from headrace.project.rebuilds import Rebuild
 from headrace.queries.inputs import InputLog, Inputs
-from headrace.store import lease
+from headrace.store import lease, trees
 from headrace.store.delta_tables import create_table
 from headrace.store.layout import Beside, Layout
 from headrace.store.leases import object_store as object_lease
@@ -103,6 +103,20 @@ def test_dropped_rebuild_is_gone(layout: Layout, capsys: pytest.CaptureFixture[s
     Rebuild(("sales",), "2026-01-01T10:00:00+00:00").write(layout)
     assert run(capsys, "rebuild", "gold.sales_notifications", "--drop")[0] == ExitCode.OK
     assert rebuilds.known(layout) == ()
+
+
+def test_rebuild_that_was_half_dropped_counts_as_none(
+    layout: Layout, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process dies once a table is gone and the progress that says that it was filled is not."""
+    rebuild = Rebuild(("sales",), "2026-01-01T10:00:00+00:00")
+    rebuild.write(layout)
+    with monkeypatch.context() as patch:
+        patch.setattr(trees, "remove", lambda folder: pytest.fail(f"died at {folder}"))
+        with pytest.raises(pytest.fail.Exception):
+            rebuilds.remove(layout, rebuild)
+    code, said = run(capsys, "rebuild", "sales", "--swap")
+    assert (code, "does not stand beside yet" in said) == (ExitCode.USAGE, True), said
 
 
 def test_half_filled_rebuild_can_be_dropped(layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:

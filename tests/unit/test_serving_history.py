@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 from deltalake import QueryBuilder
 
+from headrace.errors import Unreadable
 from headrace.project.model import Model
 from headrace.serving.events import Event
 from headrace.serving.history import TABLE, History
+from headrace.store import trees
 from headrace.store.paths import StorePath
 from tests.unit.conftest import write_rows
 
@@ -108,3 +110,30 @@ def test_later_records_are_the_feeds(orders_store: Store) -> None:
         return found
 
     assert asyncio.run(ask()) == [1, 2]
+
+
+def test_orders_are_not_denied_while_their_table_is_made_again(orders_store: Store) -> None:
+    """An order that is not known would be placed a second time."""
+    path = orders_store.layout.changes(TABLE)
+    store_states(path, ("a", "CREATED", 0, 0, 0), ("b", "CREATED", 0, 0, 1))
+
+    async def ask() -> list[object]:
+        history, _ = await opened(orders_store)
+        trees.remove(path)
+        found: list[object] = [await asked(history, "a")]
+        store_states(path, ("a", "CREATED", 0, 0, 0))
+        found.append(await asked(history, "b"))
+        store_states(path, ("b", "CREATED", 1, 0, 1))
+        found.append(await asked(history, "b"))
+        history.close()
+        return found
+
+    assert asyncio.run(ask()) == [Unreadable, Unreadable, ["CREATED"]]
+
+
+async def asked(history: History, order_id: str) -> object:
+    """The states of an order, or the kind of error that is raised."""
+    try:
+        return [event.state for event in await history.of(order_id)]
+    except Unreadable as error:
+        return type(error)

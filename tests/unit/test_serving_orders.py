@@ -151,6 +151,22 @@ def test_placed_order_is_answered_with_its_location(world: World) -> None:
     assert (answer.status_code, answer.headers["location"]) == (201, "/v1/orders/a%2Fb")
 
 
+@pytest.mark.parametrize("path", ["/v1/orders/", "/v1/orders//validated", "/v1/orders//events"])
+def test_path_without_an_id_is_not_waited_for(world: World, path: str) -> None:
+    answer = play(world, lambda one: asyncio.wait_for(one.client.get(path, params={"timeout": 0}), 10))
+    assert (answer.status_code, "names no order" in answer.json()["detail"]) == (404, True)
+
+
+@pytest.mark.parametrize("order_id", ["a/validated", "a/events", "a/"])
+def test_location_leads_to_an_order_whose_id_ends_as_a_route(world: World, order_id: str) -> None:
+    async def read_back(one: Instance) -> Any:
+        placed = await one.client.post("/v1/orders", json={**BODY, "id": order_id})
+        return await asyncio.wait_for(one.client.get(placed.headers["location"], params={"timeout": 0}), 10)
+
+    answer = play(world, read_back)
+    assert (answer.status_code, answer.json()["id"]) == (200, order_id)
+
+
 def test_latest_state_is_answered(world: World) -> None:
     world.topic.write("a", "CREATED")
     world.topic.write("a", "VALIDATED")

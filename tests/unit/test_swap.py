@@ -167,6 +167,18 @@ def test_command_leaves_a_swap_under_way_to_its_process(store: Store, monkeypatc
         assert Workspace(ROOT, "test").layout.swap.exists()
 
 
+def test_removal_of_what_was_kept_is_completed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its note nobody would know what is left of it."""
+    folder = store.swap()
+    with monkeypatch.context() as patch:
+        patch.setattr(trees, "remove", _Steps(1, "before").around(trees.remove))
+        with pytest.raises(Died):
+            swap.remove(store.layout, folder)
+    assert [*swap.retired(store.layout)] == [folder]
+    swap.remove(store.layout, folder)
+    assert not folder.exists()
+
+
 class _Steps:
     """Lets the process die before or after the step with a number."""
 

@@ -112,7 +112,9 @@ def remove(layout: Layout, folder: StorePath) -> None:
     if isinstance(folder, Path):
         assert isinstance(layout.root, Path)
         _unlink_files(layout.root, folder)
-    trees.remove(folder)
+    for name in _KEPT:
+        trees.remove(folder / name)
+    trees.remove(folder)  # its note last: if the process dies before, the next one still knows what to remove
 
 
 def _unlink_files(root: Path, folder: Path) -> None:
@@ -215,3 +217,4 @@ def _swap(fields: Mapping[str, Any]) -> Swap:
 
 
 _NAME = "swap.json"
+_KEPT = ("tables", "checkpoints")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from headrace.project.model import Query
-from headrace.store import durable, json_files
+from headrace.store import durable, json_files, trees
 from headrace.store.layout import Beside, Layout
 from headrace.store.paths import StorePath
 
@@ -56,6 +57,15 @@ def known(layout: Layout) -> tuple[Rebuild, ...]:
 def find(layout: Layout, query: str) -> Rebuild | None:
     """The rebuild that a query belongs to."""
     return next((rebuild for rebuild in known(layout) if query in rebuild.queries), None)
+
+
+def remove(layout: Layout, rebuild: Rebuild) -> None:
+    """Remove a rebuild, its note first: without it nothing of what a killed process leaves counts as rebuilt."""
+    folder = rebuild.folder(layout)
+    (folder / _NAME).unlink(missing_ok=True)
+    if isinstance(folder, Path):
+        durable.sync([folder], missing_ok=True)
+    trees.remove(folder)
 
 
 def beside(layout: Layout, rebuild: Rebuild, queries: Iterable[Query]) -> Beside:

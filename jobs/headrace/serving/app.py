@@ -64,6 +64,10 @@ class TooLarge(Exception):
     """A body beyond what the topic takes."""
 
 
+class Nameless(Exception):
+    """A path that names no order: no order has an empty id, so none would ever come."""
+
+
 def application(service: Service) -> FastAPI:
     """All routes of the service."""
     app = FastAPI(title="headrace", version=__version__, docs_url=None, redoc_url=None)
@@ -104,11 +108,17 @@ def _order_routes(app: FastAPI, orders: Orders) -> None:
     @app.get("/v1/orders/{order_id:path}/validated", responses={**read, **late})
     async def validated_order(request: Request, order_id: str, timeout: Timeout = _DEFAULT_MS) -> Response:
         """The order once it is VALIDATED, FAILED or in a later state."""
+        if _is_of_id(request, "validated"):
+            return await order(request, f"{order_id}/validated", timeout)
+        _refuse_nameless(order_id)
         return await _latest(request, orders.until(order_id, decided, timeout / 1000), timeout)
 
     @app.get("/v1/orders/{order_id:path}/events", responses={200: {"content": {"text/event-stream": {}}}})
     async def order_events(request: Request, order_id: str) -> Response:
         """Server-sent events, one per state of the order, from its first; `Last-Event-ID` goes on from there."""
+        if _is_of_id(request, "events"):
+            return await order(request, f"{order_id}/events")
+        _refuse_nameless(order_id)
         after = _place(request.headers.get("last-event-id"))
         waiter = orders.waiter(order_id)  # from here on nothing may fail: the stream gives its place back
         return _Stream(_lines(orders.follow(waiter, after)), waiter)
@@ -116,6 +126,7 @@ def _order_routes(app: FastAPI, orders: Orders) -> None:
     @app.get("/v1/orders/{order_id:path}", responses={**read, **late})
     async def order(request: Request, order_id: str, timeout: Timeout = _DEFAULT_MS) -> Response:
         """The order in its latest state, once it exists."""
+        _refuse_nameless(order_id)
         return await _latest(request, orders.until(order_id, bool, timeout / 1000), timeout)
 
 
@@ -166,6 +177,10 @@ def _refusals(app: FastAPI) -> None:
     async def too_large(_: Request, error: TooLarge) -> Response:
         return JSONResponse({"detail": str(error)}, 413)
 
+    @app.exception_handler(Nameless)
+    async def nameless(_: Request, error: Nameless) -> Response:
+        return JSONResponse({"detail": str(error)}, 404)
+
     @app.exception_handler(ClientDisconnect)
     async def too_slow(_: Request, __: ClientDisconnect) -> Response:
         """It may not be gone: the gate reports a body that does not come in time in the same way."""
@@ -176,6 +191,16 @@ def _refusals(app: FastAPI) -> None:
 
     for kind in (NoRoom, Busy, Unreachable, HeadraceError):
         app.add_exception_handler(kind, unavailable)
+
+
+def _refuse_nameless(order_id: str) -> None:
+    if not order_id:
+        raise Nameless("the path names no order: /v1/orders/{id}")
+
+
+def _is_of_id(request: Request, word: str) -> bool:
+    """Whether the last word of a path belongs to the order's id: the slash before it came as %2F."""
+    return bytes(request.scope["raw_path"]).rpartition(b"/")[2] != word.encode()
 
 
 async def _body(request: Request) -> bytes:

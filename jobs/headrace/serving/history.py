@@ -10,7 +10,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from headrace.errors import TornFile, UsageError
+from headrace.errors import TornFile, Unreadable, UsageError
 from headrace.project.model import Project
 from headrace.reading.rows import BadQuery, Row, query
 from headrace.reading.stored import Relation, changes
@@ -40,6 +40,7 @@ class History:
         self._open = partial(_opened, project, layout)
         self._topic = topic
         self._table: Relation | None = None
+        self._reached: Mapping[int, int] = {}
         self._known: OrderedDict[str, Past] = OrderedDict()
         self._asked: dict[str, asyncio.Future[Past]] = {}
         self._answering: asyncio.Task[None] | None = None
@@ -48,6 +49,7 @@ class History:
     async def reopen(self) -> Mapping[int, int]:
         """Open the table's current version; return the positions, by partition, up to which it contains the topic."""
         positions = await asyncio.get_running_loop().run_in_executor(self._reader, self._newest)
+        self._reached = positions
         self._known.clear()
         return positions
 
@@ -88,15 +90,27 @@ class History:
             self._known.popitem(last=False)
 
     def _newest(self) -> Mapping[int, int]:
-        self._table = self._open()  # in the reader's thread, so that it is not replaced during a query
-        return {} if self._table is None else _positions(self._table, self._topic)
+        """Open the table in the reader's thread, so that it is not replaced during a query.
+
+        Unreadable if it contains less than `reopen` has returned, as after a reset: the caller has forgotten what comes
+        before that, and without an order's first record it would be placed again.
+        """
+        table = self._open()
+        positions = {} if table is None else _positions(table, self._topic)
+        if any(positions.get(partition, 0) < reached for partition, reached in self._reached.items()):
+            raise Unreadable(
+                f"{TABLE} was reset or restored, and does not hold again what it held: ask again once a run has "
+                "caught up, or start this service again"
+            )
+        self._table = table
+        return positions
 
     def _find(self, order_ids: Collection[str]) -> dict[str, Past]:
         found: dict[str, list[Event]] = {order_id: [] for order_id in order_ids}
         try:
             rows = _rows(self._table, order_ids)
         except (BadQuery, TornFile):  # its files are gone: the table was recreated
-            self._table = self._open()
+            self._newest()
             rows = _rows(self._table, order_ids)
         for row in rows:
             record = usable(row["body"].encode()) if row["body"] is not None else None

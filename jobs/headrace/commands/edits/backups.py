@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 
+from headrace.commands.edits.rebuilding import rebuilding
 from headrace.commands.workspace import Workspace
 from headrace.environment import backup, owner
 from headrace.errors import ExitCode, InvalidProject, UsageError
@@ -15,13 +16,14 @@ from headrace.publishing import settling
 from headrace.publishing.positions import Choice, Standing, counted
 from headrace.publishing.progress import Recorded
 from headrace.store import lease
+from headrace.store.layout import Layout
 from headrace.store.paths import ObjectPath, StorePath, path_of
 
 
 def take(workspace: Workspace, to: str) -> int:
-    """Copy what is stored to an empty folder or prefix; no runner may run."""
+    """Copy what is stored to an empty folder or prefix; no runner may run, and no query may be rebuilt."""
     layout, place = workspace.layout, _place(workspace, to)
-    with lease.held(layout), _connected(workspace) as project:
+    with _alone(workspace, layout), _connected(workspace) as project:
         found = settling.recorded(project)
         names = (project.name, project.target.identity)
         made = backup.take(layout, place, names, {table: _fields(each) for table, each in found.items()})
@@ -30,7 +32,7 @@ def take(workspace: Workspace, to: str) -> int:
 
 
 def put_back(workspace: Workspace, source: str | None, replace: bool, choice: Choice | None) -> int:
-    """Replace what is stored by a backup, and let publishers go on as chosen; no runner may run.
+    """Replace what is stored by a backup, and let publishers go on as chosen; no runner may run, nor a rebuild.
 
     Without a source, the data were put in place by other means, and only publishers are set.
     """
@@ -45,7 +47,7 @@ def put_back(workspace: Workspace, source: str | None, replace: bool, choice: Ch
         backup.refuse_half(layout)
     else:
         _refuse(workspace, place, replace)
-    with lease.held(layout), _connected(workspace) as project:
+    with _alone(workspace, layout), _connected(workspace) as project:
         standings = [
             *settling.unfit(project, layout if place is None else layout.within(place), settling.recorded(project))
         ]
@@ -69,6 +71,18 @@ def _refuse(workspace: Workspace, place: StorePath, replace: bool) -> None:
         raise UsageError(f"{place} is a backup of the project {found.project}, and this is {workspace.declared.name}")
     if not replace and (there := backup.stored(layout)):
         raise UsageError(f"{layout.root} is not empty: it has {', '.join(there)}; `--replace` removes them")
+
+
+@contextmanager
+def _alone(workspace: Workspace, layout: Layout) -> Iterator[None]:
+    """Hold the lease of the runner and those of all rebuilds, which write to what is copied or replaced, too."""
+    queries = {query.name for query in workspace.declared.queries}
+    queries |= {file.parent.name for file in layout.rebuilds.glob("*/rebuild.json")}
+    with ExitStack() as held:
+        held.enter_context(lease.held(layout))
+        for query in sorted(queries):
+            held.enter_context(lease.exclusive(rebuilding(layout, query)))
+        yield
 
 
 def _connected(workspace: Workspace) -> AbstractContextManager[Project]:

@@ -23,7 +23,7 @@ from headrace.project import graph, rebuilds, resets, selection
 from headrace.project.model import Project, Query
 from headrace.project.rebuilds import Rebuild
 from headrace.reading import printing
-from headrace.store import lease, trees
+from headrace.store import lease
 from headrace.store.delta_tables import is_table
 from headrace.store.layout import Layout
 from headrace.store.maintenance import retention
@@ -81,7 +81,7 @@ def drop(workspace: Workspace, name: str) -> int:
     project, layout = workspace.declared, workspace.layout
     rebuild = _found(project, layout, name, filled=False)
     with _held(layout, rebuild):
-        trees.remove(rebuild.folder(layout))
+        rebuilds.remove(layout, rebuild)
     _print(f"{rebuild.title} stands beside no more")
     return ExitCode.OK
 
@@ -221,9 +221,10 @@ def _is_current(project: Project, layout: Layout, rebuild: Rebuild, types: Schem
 
 
 def _begin(project: Project, layout: Layout, rebuild: Rebuild, types: Schemas) -> None:
-    """Resume the rebuild, or start from scratch where it was made from other files."""
-    if not _is_current(project, layout, rebuild, types):
-        trees.remove(rebuild.folder(layout))
+    """Resume the rebuild, or start from scratch where it was made from other files, or was being removed."""
+    is_there = rebuilds.find(layout, rebuild.queries[0]) is not None
+    if not is_there or not _is_current(project, layout, rebuild, types):
+        rebuilds.remove(layout, rebuild)
         rebuild = Rebuild(rebuild.queries)
         rebuild.write(layout)
         around = rebuilds.beside(layout, rebuild, project.queries)
