@@ -12,7 +12,7 @@ from headrace import cli
 from headrace.commands.edits.rebuilding import rebuilding
 from headrace.errors import ExitCode, Locked
 from headrace.project import rebuilds
-from headrace.project.declarations.target import DATA_DIR_VARIABLE
+from headrace.project.declarations.targets.references import DATA_DIR_VARIABLE
 from headrace.project.rebuilds import Rebuild
 from headrace.queries.inputs import InputLog, Inputs
 from headrace.store import lease, trees
