@@ -12,6 +12,8 @@ from itertools import islice
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions
 
 from headrace.demo import manufacturer, sales, shipping
 from headrace.demo.newest import newest_value
@@ -65,7 +67,7 @@ def test_reader_without_brokers_is_replaced_and_goes_on(
         return 2
 
     monkeypatch.setattr(tail, "IDLE_CHECK_SECONDS", 0.0)
-    monkeypatch.setattr(topics, "seen_by", seen)
+    monkeypatch.setattr(tail, "seen_by", seen)
     found: list[str] = []
 
     def has_come(count: int) -> bool:
@@ -80,6 +82,28 @@ def test_reader_without_brokers_is_replaced_and_goes_on(
             send(kafka, [Record(topic, f"{number}-{each}", "{}") for each in range(5)])
             wait_for(partial(has_come, 5 * number), "what was sent", details=lambda: str(found))
     assert sorted(found) == [f"{number}-{each}" for number in (1, 2, 3) for each in range(5)]
+
+
+def test_partitions_that_a_topic_gets_meanwhile_are_followed(
+    kafka: Kafka, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Letters go out as `headrace mail` follows a topic: those of new partitions waited for its next start."""
+    monkeypatch.setattr(tail, "IDLE_CHECK_SECONDS", 0.0)
+    with closing(TopicFollower(kafka, topic, "end")) as follower:
+        assert [*follower.poll()] == []
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+        admin.create_partitions([NewPartitions(topic, 3)])[topic].result(PATIENCE)
+        producer = Producer({"bootstrap.servers": kafka.bootstrap})
+        producer.produce(topic, "{}", "new", partition=2)
+        producer.flush()
+        found: list[Row] = []
+
+        def has_come() -> bool:
+            found.extend(follower.poll())
+            return bool(found)
+
+        wait_for(has_come, "the record of the new partition")
+    assert [(row["key"], row["partition"]) for row in found] == [("new", 2)]
 
 
 def test_record_arrives_as_it_was_made(kafka: Kafka, topic: str) -> None:

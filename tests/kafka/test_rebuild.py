@@ -51,6 +51,14 @@ def test_swap_sends_what_was_not_sent_and_nothing_twice(stage: Stage, tmp_path: 
     assert not swap.retired(Layout(stage.data_dir))
     assert [row["total"] for row in stage.rows("gold.sales_notifications")] == [1500, 2500, 1200, 2100, 2600, 1250]
 
+    before = sent(stage)  # what a reset has removed was sent, also if a rebuild takes its place before the next run
+    for words in (("rebuild", "sales"), ("reset", "sales", "--yes"), ("rebuild", "sales", "--swap")):
+        done = edited.call(*words)
+        assert done.returncode == 0, done.stderr
+    assert stage.failures("sales", project=edited.project) == ()
+    assert sent(stage) == before
+    assert [row["total"] for row in stage.rows("gold.sales_notifications")] == [1500, 2500, 1200, 2100, 2600, 1250]
+
 
 AT_ONCE = Policy(keep_history=0.0, kept=1, worth=1)
 REBUILT = {

@@ -7,6 +7,8 @@ import json
 import os
 import shutil
 import stat
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +142,22 @@ def test_restore_that_died_is_refused_until_it_is_repeated(tmp_path: Path, monke
     backup.put_back(layout, to)
     assert content(layout.root) == before
     assert Workspace(ROOT, "test").layout == layout
+
+
+def test_interrupted_restore_names_its_backup_wherever_it_was_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout, to = Layout(tmp_path / "data"), tmp_path / "backup"
+    fill(layout.root)
+    backup.take(layout, to, ("headrace_demo", "test"), {})
+    monkeypatch.setenv(DATA_DIR_VARIABLE, str(layout.root))
+    monkeypatch.setattr(backups, "_connected", lambda workspace: nullcontext(replace(workspace.declared, models=())))
+    die(monkeypatch, 2)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Died):
+        backups.put_back(Workspace(ROOT, "test"), "backup", True, None)
+    with pytest.raises(HeadraceError, match=f"headrace restore {to} --replace"):
+        backup.refuse_half(layout)
 
 
 def test_backup_that_was_changed_is_not_taken_for_whole(tmp_path: Path) -> None:

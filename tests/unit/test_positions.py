@@ -162,3 +162,18 @@ def test_table_older_than_its_checkpoint_is_refused(
 
 def test_extent_of_what_is_missing_is_empty(tmp_path: Path) -> None:
     assert Extent.of(tmp_path / "nothing") == Extent(-1, None)
+
+
+@pytest.mark.parametrize("query", ["shipping", "calls"])
+def test_query_has_read_another_table_once_its_source_is_reset_or_restored(
+    project: Project, layout: Layout, query: str
+) -> None:
+    """A rebuild of it cannot go on, and begins from scratch."""
+    landed = made(layout.landing(query))
+    record = group if query == "shipping" else checkpoint
+    record(layout, 3, landed)
+    before = [*positions.have_read_others(project, layout)]
+    trees.remove(layout.landing(query))
+    gone = [*positions.have_read_others(project, layout)]
+    made(layout.landing(query))
+    assert (before, gone, [*positions.have_read_others(project, layout)]) == ([], [query], [query])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,11 +10,13 @@ import pytest
 from deltalake import Schema
 
 from headrace import cli
+from headrace.commands.edits import rebuilding as rebuilding_commands
 from headrace.commands.edits.rebuilding import rebuilding
 from headrace.errors import ExitCode, Locked
 from headrace.project import rebuilds
 from headrace.project.declarations.targets.references import DATA_DIR_VARIABLE
 from headrace.project.rebuilds import Rebuild
+from headrace.project.resets import ResetNote, read_note
 from headrace.queries.inputs import InputLog, Inputs
 from headrace.store import lease, trees
 from headrace.store.delta_tables import create_table
@@ -117,6 +120,22 @@ def test_rebuild_that_was_half_dropped_counts_as_none(
             rebuilds.remove(layout, rebuild)
     code, said = run(capsys, "rebuild", "sales", "--swap")
     assert (code, "does not stand beside yet" in said) == (ExitCode.USAGE, True), said
+    assert (run(capsys, "rebuild", "sales", "--drop")[0], rebuild.folder(layout).exists()) == (ExitCode.OK, False)
+
+
+def test_reset_since_a_rebuild_was_filled_counts_after_the_swap(
+    layout: Layout, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else nobody would know that the table whose rows were sent is the one that the reset has removed."""
+    create_table(layout.landing("sales"), Schema.from_arrow(pa.schema([("topic", pa.string())])), {})
+    rebuild, note = Rebuild(("sales",), "2026-01-01T10:00:00+00:00"), ResetNote(None, {"_landing.sales": 0}, ("x",))
+    rebuild.write(layout)
+    note.write(layout.checkpoint("sales"))
+    monkeypatch.setattr(rebuilding_commands, "_spark", lambda *_, **__: nullcontext((None, {})))
+    monkeypatch.setattr(rebuilding_commands, "_is_current", lambda *_: True)
+    monkeypatch.setattr(rebuilding_commands, "_refill", lambda *_, **__: rebuild)
+    assert run(capsys, "rebuild", "sales", "--swap")[0] == ExitCode.OK
+    assert (read_note(layout.checkpoint("sales")), layout.retired.is_dir()) == (note, True)
 
 
 def test_half_filled_rebuild_can_be_dropped(layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:

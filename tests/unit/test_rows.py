@@ -1,7 +1,7 @@
 """Rows of a query, without a JVM."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from typing import Any
@@ -30,10 +30,49 @@ def test_time_beyond_python_stays_text() -> None:
     assert list(values(f"select {far} as t")) == ["+82269-12-29T00:00:00Z"]
 
 
-def test_times_beyond_any_calendar_are_numbers() -> None:
-    far = "arrow_cast(column1, 'Timestamp(Microsecond, Some(\"UTC\"))')"
-    numbers = [253402300800000000, 9223372036854775000]
-    assert list(values(f"select {far} as t from (values ({numbers[0]}), ({numbers[1]}))")) == numbers
+ENDS = {
+    -62135596800000001: "0000-12-31T23:59:59.999999Z",
+    -62167219200000001: "-0001-12-31T23:59:59.999999Z",
+    253402300800000000: "+10000-01-01T00:00:00Z",
+    8210266876800000000: "+262143-01-01T00:00:00Z",
+    2**63 - 1: "+294247-01-10T04:00:54.775807Z",
+    -(2**63): "-290308-12-21T19:59:05.224192Z",
+}
+"""Microseconds since 1970, and the time that they are."""
+
+NEAR = datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc)
+
+
+def moment(number: int) -> str:
+    return f"arrow_cast(cast('{number}' as bigint), 'Timestamp(Microsecond, Some(\"UTC\"))')"
+
+
+@pytest.mark.parametrize(("number", "text"), ENDS.items())
+def test_times_of_any_year_are_texts(number: int, text: str) -> None:
+    """Arrow's readers for Python know none beyond the year 262143, and took some of them for null."""
+    rows = f"select {moment(number)} as t union all select {moment(1_000_000)} union all select null"
+    assert sorted(values(rows), key=str) == sorted([text, NEAR, None], key=str)
+
+
+@pytest.mark.parametrize("number", [253402300800000000, 2**63 - 1])
+@pytest.mark.parametrize(
+    ("sql", "shape"),
+    [
+        ("named_struct('a', {0}, 'b', 1)", lambda time: {"a": time, "b": 1}),
+        ("make_array({0}, {1}, null)", lambda time: [time, NEAR, None]),
+        ("make_array(named_struct('a', make_array({0})))", lambda time: [{"a": [time]}]),
+        ("map(['k'], [{0}])", lambda time: {"k": time}),
+    ],
+)
+def test_times_within_others_are_texts(number: int, sql: str, shape: Callable[[str], Any]) -> None:
+    made = sql.format(moment(number), moment(1_000_000))
+    assert list(values(f"select {made} as t")) == [shape(ENDS[number])]
+
+
+def test_days_of_any_year_are_texts() -> None:
+    days = ", ".join(f"({number})" for number in (3_000_000, -800_000, 0))
+    found = list(values(f"select arrow_cast(arrow_cast(column1, 'Int32'), 'Date32') as d from (values {days})"))
+    assert found == ["+10183-09-21", "-0221-09-04", date(1970, 1, 1)]
 
 
 def test_decimals_are_exact_numbers() -> None:

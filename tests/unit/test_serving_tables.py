@@ -247,3 +247,21 @@ def test_column_that_others_have_renamed_is_no_fault_of_the_request(store: Store
     store.append("gold.order_checks", "'a' as renamed, 1 as n, 0 as _batch")
     answer = get(store, "gold.order_checks", **parameters)
     assert (answer.status_code, "No field named order_id" in answer.json()["detail"]) == (503, True)
+
+
+FAR = "arrow_cast(cast('{0}' as bigint), 'Timestamp(Microsecond, Some(\"UTC\"))')"
+
+
+@pytest.mark.parametrize("limit", [1, 2, 100])
+def test_times_of_far_years_are_read_in_pages(store: Store, limit: int) -> None:
+    """One such record kept all rows of its table from everybody."""
+    times = (2**63 - 1, -(2**63), 253402300800000000, 1_000_000)
+    store.append("gold.unkeyed", *(f"{FAR.format(time)} as t, make_array({FAR.format(time)}) as l" for time in times))
+    rows = [row for page in pages(store, "gold.unkeyed", limit) for row in page]
+    assert {row["t"] for row in rows} == {
+        "+294247-01-10T04:00:54.775807Z",
+        "-290308-12-21T19:59:05.224192Z",
+        "+10000-01-01T00:00:00Z",
+        "1970-01-01T00:00:01Z",
+    }
+    assert (len(rows), all(row["l"] == [row["t"]] for row in rows)) == (4, True)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+_TIMES = re.compile(r"Timestamp\(|Date32|Date64")
+"""Arrow's types of times, in the text of a type."""
+
 
 class BadQuery(UsageError):
     """The SQL of a command cannot be run; the message says why in one line."""
@@ -36,7 +39,7 @@ class Rows:
     """The answer of a query: its columns, its rows, which are read lazily, and notes for people.
 
     `brief` are the columns to print as text; empty means all but those that start with `_`. `flat` are the
-    columns of a query that hold no struct, list or map.
+    columns of a query that hold no struct, list or map, and `times` those that are timestamps or dates.
     """
 
     columns: tuple[str, ...]
@@ -44,6 +47,7 @@ class Rows:
     notes: tuple[str, ...] = ()
     brief: tuple[str, ...] = ()
     flat: tuple[str, ...] = ()
+    times: frozenset[str] = frozenset()
 
 
 def query(sql: str, tables: Mapping[str, DeltaTable], views: Mapping[str, str]) -> Rows:
@@ -67,7 +71,8 @@ def read(reader: RecordBatchReader, describe: Callable[[Exception], str]) -> Row
         raise BadQuery("an interval cannot be shown: cast it to string")
     names, types = reader.schema.names, reader.schema.types
     flat = tuple(name for name, kind in zip(names, types, strict=True) if not DataType.is_nested(kind))
-    return Rows(tuple(names), _rows(reader, describe), flat=flat)
+    times = frozenset(name for name, kind in zip(names, types, strict=True) if DataType.is_temporal(kind))
+    return Rows(tuple(names), _rows(reader, describe), flat=flat, times=times)
 
 
 def to_json(value: Any) -> str:
@@ -150,20 +155,28 @@ def _batches(reader: RecordBatchReader, describe: Callable[[Exception], str]) ->
 
 
 def _values(column: Array) -> list[Any]:
-    try:
-        values = column.to_pylist()
-    except ValueError:  # a time beyond the year 9999, which Python's datetime cannot hold
-        values = _beyond_python(column)
+    values = _known_to_python(column)
+    if values is None:
+        from headrace.reading import far_times  # pyarrow is slow to import
+
+        values = far_times.values(column)
     # A map arrives as a list of pairs.
     return [value and dict(value) for value in values] if DataType.is_map(column.type) else values
 
 
-def _beyond_python(column: Array) -> Any:
-    """Times as texts; of a column with one that has none, beyond the year 262143, as their numbers."""
+def _known_to_python(column: Array) -> list[Any] | None:
+    """The values; None if there is, or within others may be, a time that Python's datetime cannot hold.
+
+    arro3 raises for some of these and takes others, such as that of the year 294247, for null.
+    """
+    if DataType.is_nested(column.type) and _TIMES.search(str(column.type)):
+        return None
     try:
-        return column.cast(DataType.utf8()).to_pylist()
-    except Exception:  # arro3 raises no other
-        return column.cast(DataType.int64()).to_pylist()
+        values: list[Any] = [*column.to_pylist()]
+    except ValueError:
+        return None
+    is_told = not DataType.is_temporal(column.type) or values.count(None) == column.null_count
+    return values if is_told else None
 
 
 def _one_line(error: Exception) -> str:

@@ -28,10 +28,10 @@ from headrace.reading.stored import Relation, streams
 from headrace.reading.topics import (
     ANSWER_SECONDS,
     IDLE_CHECK_SECONDS,
-    can_reach,
     client_options,
     close_in_background,
     require,
+    seen_by,
 )
 from headrace.store.layout import Layout
 from headrace.terminal import printable
@@ -85,7 +85,7 @@ class TopicFollower:
         self._consumer = self._connected()
         if start == "end":
             self._offsets = {number: self._end(number) for number in self._offsets}
-        self._last_received = time.monotonic()
+        self._last_received = self._looked_at = time.monotonic()
         self._assign()
 
     def poll(self) -> Iterator[Row]:
@@ -98,21 +98,27 @@ class TopicFollower:
                 yield _record(message)
             elif error.fatal() or error.code() > 0:  # below 0: temporary client errors, from which it recovers
                 raise EnvironmentFault(f"cannot read {message.topic()}: {error.str()}")
-        if first is not None:
-            self._last_received = time.monotonic()
-        elif time.monotonic() > self._last_received + IDLE_CHECK_SECONDS:
-            self._check_connection()
+        now = time.monotonic()
+        self._last_received = now if first is not None else self._last_received
+        if now > self._looked_at + IDLE_CHECK_SECONDS:
+            self._look(is_idle=now > self._last_received + IDLE_CHECK_SECONDS)
+            self._looked_at = time.monotonic()
 
     def close(self) -> None:
         self._consumer.close()
 
-    def _check_connection(self) -> None:
-        """Make sure that no record means that there is none: replace a consumer that has lost its brokers."""
-        if not can_reach(self._consumer, self._topic):
-            close_in_background(self._consumer)
-            self._consumer = self._connected()
-            self._assign()
-        self._last_received = time.monotonic()
+    def _look(self, is_idle: bool) -> None:
+        """Follow partitions that the topic has got meanwhile; replace an idle consumer that has lost its brokers."""
+        try:
+            fresh = range(len(self._offsets), seen_by(self._consumer, self._topic))
+        except KafkaException:
+            if is_idle:  # else no record would be taken for none
+                close_in_background(self._consumer)
+                self._consumer = self._connected()
+                self._assign()
+            return
+        self._offsets |= dict.fromkeys(fresh, OFFSET_BEGINNING)
+        self._consumer.incremental_assign([TopicPartition(self._topic, number, OFFSET_BEGINNING) for number in fresh])
 
     def _assign(self) -> None:
         self._consumer.assign([TopicPartition(self._topic, *place) for place in self._offsets.items()])

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from headrace.errors import Finding, Place
 from headrace.project.model import Project, Query
 from headrace.queries import positions as batches
+from headrace.queries.inputs import InputLog
 from headrace.running.log_readers import paths_of
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
+from headrace.streaming import offset_log, source_names
 from headrace.streaming import positions as checkpoints
-from headrace.streaming import source_names
+from headrace.tables.positions import Extent
 
 CODE = "position-ahead"
 
@@ -21,6 +23,29 @@ def findings(project: Project, layout: Layout) -> Iterator[Finding]:
     for query in project.queries:
         for fault in _faults(project, layout, query):
             yield Finding(Place(query.models[0].path), CODE, fault)
+
+
+def have_read_others(project: Project, layout: Layout) -> Iterator[str]:
+    """The queries that have read a table of which another one, or an older copy, has taken the place."""
+    for query in project.queries:
+        is_ahead = next(_faults(project, layout, query), None) is not None
+        if is_ahead or any(read not in (None, Extent.of(path).id) for path, read in _read(project, layout, query)):
+            yield query.name
+
+
+def _read(project: Project, layout: Layout, query: Query) -> Iterator[tuple[StorePath, str | None]]:
+    """The tables that a query has read in its last batch, and the ids that they had."""
+    checkpoint = layout.checkpoint(query.name)
+    if query.engine != "streaming":
+        last = InputLog(checkpoint).newest()
+        for name in last.ranges if last else ():
+            if (path := batches.source_path(project, layout, name)) is not None:
+                yield path, last.ids.get(name) if last else None
+        return
+    begun, sources = offset_log.newest_begun(checkpoint), _sources(project, layout, checkpoint)
+    for name, (table_id, _) in (offset_log.read_of(checkpoint, begun) if begun >= 0 else {}).items():
+        if name in sources:
+            yield sources[name], table_id
 
 
 def _faults(project: Project, layout: Layout, query: Query) -> Iterator[str]:

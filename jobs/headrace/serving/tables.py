@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
@@ -153,11 +153,17 @@ def _asked(found: Relation, sql: str, order: Sequence[str], limits: str, where: 
 
 def _order(found: Relation) -> tuple[str, ...]:
     """A total order of the rows: the relation's own and, where that may leave ties, a digest of the row."""
+    shape = query(f"select * from {found.name} limit 0", found.tables, {found.name: found.sql})
+    order = tuple(_comparable(column, shape.times) for column in found.order)
     if set(found.order) <= set(found.key) and found.order:  # current rows, by key
-        return found.order
-    flat = query(f"select * from {found.name} limit 0", found.tables, {found.name: found.sql}).flat
-    texts = ", ".join(f"coalesce(cast(`{column}` as string), '')" for column in flat)
-    return (*found.order, f"md5(concat_ws('|', '', {texts}))" if texts else "1")
+        return order
+    texts = (f"coalesce(cast({_comparable(f'`{column}`', shape.times)} as string), '')" for column in shape.flat)
+    return (*order, f"md5(concat_ws('|', '', {', '.join(texts)}))" if shape.flat else "1")
+
+
+def _comparable(column: str, times: Container[str]) -> str:
+    """A column as rows are sorted and found again by it: a time as its number, as those of far years have no text."""
+    return f"cast(arrow_cast({column}, 'Int64') as bigint)" if column.strip("`") in times else column
 
 
 def _from(order: Sequence[str], cursor: _Cursor) -> str:

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from pathlib import Path
 
 from headrace.commands.edits.rebuilding import rebuilding
 from headrace.commands.workspace import Workspace
@@ -92,9 +93,13 @@ def _connected(workspace: Workspace) -> AbstractContextManager[Project]:
 
 
 def _place(workspace: Workspace, text: str) -> StorePath:
-    """The folder or prefix that is named; a bucket is reached by the options of the project's store."""
+    """The folder or prefix that is named; a bucket is reached by the options of the project's store.
+
+    It is absolute: a restore that is interrupted names it to commands that are called elsewhere.
+    """
     store = workspace.declared.target.store
-    return path_of(text, store.bucket.options if isinstance(store, ObjectPath) else None)
+    found = path_of(text, store.bucket.options if isinstance(store, ObjectPath) else None)
+    return found.absolute() if isinstance(found, Path) else found
 
 
 def _fields(record: Recorded) -> Mapping[str, object]:

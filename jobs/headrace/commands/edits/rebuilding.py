@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from headrace.commands.edits import differences
@@ -69,7 +69,13 @@ def swap(workspace: Workspace, name: str, days: float) -> int:
     ):
         if not _is_current(project, layout, rebuild, _types(schemas)):
             raise UsageError(f"files were edited since {name} was filled; run `headrace rebuild {name}` again")
+        if others := _have_read_others(project, layout, rebuild):
+            raise UsageError(
+                f"what {', '.join(others)} reads was reset or restored since {name} was filled; "
+                f"run `headrace rebuild {name}` again"
+            )
         _refuse_unfinished_readers(project, layout, rebuild)
+        _take_reset_notes(project, layout, rebuild)
         if _refill(spark, project, rebuild, schemas, stopped, everything=True) is not None:
             retired = _swap(project, layout, rebuild, days)
             _print(f"{rebuild.title} swapped; the old is kept in {retired} for {days:g} days")
@@ -79,7 +85,7 @@ def swap(workspace: Workspace, name: str, days: float) -> int:
 def drop(workspace: Workspace, name: str) -> int:
     """Remove a rebuild."""
     project, layout = workspace.declared, workspace.layout
-    rebuild = _found(project, layout, name, filled=False)
+    rebuild = _left(project, layout, name) or _found(project, layout, name, filled=False)
     with _held(layout, rebuild):
         rebuilds.remove(layout, rebuild)
     _print(f"{rebuild.title} stands beside no more")
@@ -119,6 +125,13 @@ def _found(project: Project, layout: Layout, name: str, filled: bool = True) -> 
     if found is None or (filled and found.filled_at is None):
         raise UsageError(f"{name} does not stand beside yet; run `headrace rebuild {name}` to its end first")
     return found
+
+
+def _left(project: Project, layout: Layout, name: str) -> Rebuild | None:
+    """What is left of a rebuild whose removal was interrupted: it has no note any more."""
+    left = Rebuild((_query(project, name).name,))
+    is_known = rebuilds.find(layout, left.queries[0]) is not None
+    return left if not is_known and left.folder(layout).is_dir() else None
 
 
 def _query(project: Project, name: str) -> Query:
@@ -220,17 +233,32 @@ def _is_current(project: Project, layout: Layout, rebuild: Rebuild, types: Schem
     return bool(entries) and all(entry.verdict == Verdict.SAME.name for entry in entries)
 
 
+def _take_reset_notes(project: Project, layout: Layout, rebuild: Rebuild) -> None:
+    """Records sent before a reset are still not sent again, also if it came after the rebuild was begun."""
+    around = rebuilds.beside(layout, rebuild, project.queries)
+    for query in rebuild.queries:
+        resets.read_note(layout.checkpoint(query)).write(around.checkpoint(query))
+
+
+def _have_read_others(project: Project, layout: Layout, rebuild: Rebuild) -> list[str]:
+    """The rebuilt queries whose sources have been replaced since: what they have stored is of other rows."""
+    from headrace.running import positions
+
+    members = replace(project, queries=_members(project, rebuild))
+    return [*positions.have_read_others(members, rebuilds.beside(layout, rebuild, project.queries))]
+
+
 def _begin(project: Project, layout: Layout, rebuild: Rebuild, types: Schemas) -> None:
-    """Resume the rebuild, or start from scratch where it was made from other files, or was being removed."""
+    """Resume the rebuild, or start from scratch where it was made from other files or tables, or was being removed."""
     is_there = rebuilds.find(layout, rebuild.queries[0]) is not None
-    if not is_there or not _is_current(project, layout, rebuild, types):
+    is_same = is_there and _is_current(project, layout, rebuild, types)
+    if not is_same or _have_read_others(project, layout, rebuild):
         rebuilds.remove(layout, rebuild)
         rebuild = Rebuild(rebuild.queries)
         rebuild.write(layout)
         around = rebuilds.beside(layout, rebuild, project.queries)
         declared.write(around, Declared.of(project, types), rebuild.queries, {})
-        for query in rebuild.queries:  # records sent before a reset are still not sent again
-            resets.read_note(layout.checkpoint(query)).write(around.checkpoint(query))
+    _take_reset_notes(project, layout, rebuild)
 
 
 def _refill(

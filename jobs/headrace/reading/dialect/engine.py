@@ -116,6 +116,10 @@ _MACROS = (
 )
 
 
+_OUT_OF_TIME = "Unable to convert TIMESTAMPTZ"
+_LAST_TIME = f"{AT_RUN_TIME}a time at the very end of what a timestamp holds is not known to give here what Spark gives"
+
+
 class Engine:
     """A database in memory, with streams of rows by name; those in `stored` can be read more than once."""
 
@@ -165,5 +169,5 @@ def one_line(error: Exception) -> str:
     text = str(error).split("\n\nLINE ")[0].split("\n")[0]
     for prefix in ("Invalid Input Error: ", "Binder Error: ", "Conversion Error: ", "Out of Range Error: "):
         text = text.replace(prefix, "")
-    text = " ".join(text.split())
+    text = _LAST_TIME if _OUT_OF_TIME in text else " ".join(text.split())
     return f"{text}: {_SHORT}" if text.startswith(AT_RUN_TIME) else text
