@@ -27,7 +27,7 @@ from headrace.spark.columns import landing_schema
 from headrace.spark.session import child, start
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
-from headrace.streaming.native import NativeQuery
+from headrace.streaming.query import StreamedQuery
 from headrace.tables.delta import CommitTable
 
 Contestant = Callable[["Arena", Layout], StorePath]
@@ -140,7 +140,7 @@ def _rounds(arena: Arena) -> list[tuple[float, int]]:
 def _headrace(arena: Arena, layout: Layout) -> StorePath:
     (query,) = (q for q in arena.project.queries if arena.table in {m.table for m in q.models})
     query_run = factory.make(arena.spark, arena.project, layout, query, arena.schemas)
-    assert isinstance(query_run, NativeQuery)
+    assert isinstance(query_run, StreamedQuery)
     query_run.start(available_now=True).awaitTermination()
     return layout.table(arena.table)
 

@@ -28,8 +28,8 @@ from headrace.running.factory import AnyQuery
 from headrace.running.runner import Options, Run
 from headrace.store import trees
 from headrace.store.maintenance.passes import Maintenance
-from headrace.streaming.native import NativeQuery
 from headrace.streaming.offset_log import newest_begun
+from headrace.streaming.query import StreamedQuery
 from tests import power
 from tests.faults import compared
 from tests.faults.compared import Part
@@ -389,7 +389,7 @@ class World:
 
     def _flow(self, query: AnyQuery) -> bool:
         """Let Spark's engine run all that is there, in batches as it sees fit."""
-        assert isinstance(query, NativeQuery)
+        assert isinstance(query, StreamedQuery)
         checkpoint = self.place.layout.checkpoint(query.model.name)
         before = newest_begun(checkpoint)
         query.start(available_now=True).awaitTermination()
@@ -419,13 +419,13 @@ class World:
                 each.forget()
         for query in run.queries:
             with suppress(Crash):
-                query.stop() if isinstance(query, NativeQuery) else query.drop()
+                query.stop() if isinstance(query, StreamedQuery) else query.drop()
         for publisher in run.publishers:
             publisher.close()
         self._fuse.is_blown = was
         self._around.plans.give_back(self._sessions.pop(run))
         self.place.stage.forget_tables()
-        if any(isinstance(query, NativeQuery) for query in run.queries):
+        if any(isinstance(query, StreamedQuery) for query in run.queries):
             self.place.stage.forget_state()
 
 

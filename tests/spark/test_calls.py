@@ -15,7 +15,8 @@ from pyspark.sql import DataFrame
 from headrace.project import loader
 from headrace.project.model import Project
 from headrace.store.layout import Layout
-from headrace.streaming import native, offset_log
+from headrace.streaming import offset_log
+from headrace.streaming import query as streamed
 from headrace.tables.delta import CommitTable
 from headrace.testing.cases import case
 from headrace.testing.cases.case import Batch
@@ -113,8 +114,8 @@ def test_checkpoint_of_an_older_form_goes_on(sandbox: Sandbox, monkeypatch: pyte
     landed = land(sandbox.judge, project, TypeAdapter(tuple[Batch, ...]).validate_python(given))
     layout, own = sandbox.layout(project), narrowed(project, ["gold.calls"])
     with monkeypatch.context() as older:
-        plain = {key: value for key, value in native._CONFS.items() if key not in SINCE}
-        older.setattr(native, "_CONFS", plain)
+        plain = {key: value for key, value in streamed._CONFS.items() if key not in SINCE}
+        older.setattr(streamed, "_CONFS", plain)
         older.setattr(offset_log, "state_format", lambda checkpoint: "1")
         advance(sandbox, own, layout, landed.batches[:2])
     checkpoint = layout.checkpoint(own.queries[0].name)

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from pyspark.sql import SparkSession
 
 from headrace.queries.group import Group
-from headrace.streaming.native import NativeQuery
+from headrace.streaming.query import StreamedQuery
 from headrace.testing.cases.case import Batch
 from headrace.testing.cases.landing import land
 from headrace.testing.runs.scope import narrowed
@@ -99,7 +99,7 @@ def test_join_forgets_what_can_meet_no_more(models: Models) -> None:
     sandbox, project = models.sandbox, narrowed(models.project, ["silver.payment_matches"])
     layout = sandbox.layout(project)
     group, native = (sandbox.query(project, layout, query) for query in project.queries)
-    assert isinstance(group, Group) and isinstance(native, NativeQuery)
+    assert isinstance(group, Group) and isinstance(native, StreamedQuery)
     hours = [START + timedelta(hours=hour) for hour in range(3)]
     given = [{"payments": [payment("p", "o", at)], "shop-orders": [order(f"o{at}", 1, at)]} for at in hours]
     running = None

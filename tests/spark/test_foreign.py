@@ -14,7 +14,7 @@ from headrace.running.factory import AnyQuery
 from headrace.spark.failures import is_transient, message_of
 from headrace.store.commits import newest_version
 from headrace.store.paths import StorePath
-from headrace.streaming.native import NativeQuery
+from headrace.streaming.query import StreamedQuery
 from headrace.testing.cases import case as cases
 from headrace.testing.cases.landing import land
 from headrace.testing.runs.disk import land_batch
@@ -43,9 +43,9 @@ def landed(models: Models, model: str) -> tuple[AnyQuery, StorePath]:
 
 def read(query: AnyQuery) -> None:
     """Read all that is new."""
-    if isinstance(query, NativeQuery):
+    if isinstance(query, StreamedQuery):
         query.start(available_now=True).awaitTermination()
-    assert isinstance(query, (Group, NativeQuery))
+    assert isinstance(query, (Group, StreamedQuery))
     if isinstance(query, Group):
         while query.step(1_000):
             pass

@@ -315,7 +315,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Query:
-    """What runs as one query: a group of micro-batch models in order, one native model, or one snapshot."""
+    """What runs as one query: a group of micro-batch models in order, one streamed model, or one snapshot."""
 
     name: str
     engine: Engine

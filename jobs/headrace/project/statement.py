@@ -83,6 +83,6 @@ def edited(model: Model, edits: Iterable[Edit]) -> Statement:
 def _reference(model: Model, ref: Input, name_of: Callable[[Input], str] | None) -> str:
     name = name_of(ref) if name_of else view_name(ref.name, ref.stream)
     lines = model.text[ref.start : ref.end].count("\n")
-    # The alias comes after a WATERMARK clause, so a native model writes its own.
+    # The alias comes after a WATERMARK clause, so a model of the streaming engine writes its own.
     alias = "" if ref.has_alias or model.run == "streaming" else f" as {ref.name.split('.')[1]}"
     return name + "\n" * lines + alias

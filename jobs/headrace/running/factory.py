@@ -12,9 +12,9 @@ from headrace.queries.group import Group
 from headrace.queries.snapshot import SnapshotQuery
 from headrace.spark.small_batches import SmallBatches
 from headrace.store.layout import Layout
-from headrace.streaming.native import NativeQuery
+from headrace.streaming.query import StreamedQuery
 
-AnyQuery = Group | NativeQuery | SnapshotQuery
+AnyQuery = Group | StreamedQuery | SnapshotQuery
 
 
 def make(
@@ -28,5 +28,5 @@ def make(
     """A query that starts from its stored state only; `batches` may come from an earlier run, if it runs in batches."""
     if query.engine == "micro_batch":
         return Group(spark, project, layout, query, schemas, batches)
-    kind = NativeQuery if query.engine == "streaming" else SnapshotQuery
+    kind = StreamedQuery if query.engine == "streaming" else SnapshotQuery
     return kind(spark, project, layout, query, schemas)

@@ -16,7 +16,7 @@ from headrace.queries.group import Group
 from headrace.queries.inputs import InputLog, Inputs
 from headrace.running import factory
 from headrace.running.tasks.task import Log
-from headrace.streaming.native import NativeQuery
+from headrace.streaming.query import StreamedQuery
 
 
 class Refill:
@@ -44,8 +44,8 @@ class Refill:
                 if isinstance(query_beside, Group):
                     _limit(query_beside, reached.get(query.name))
                     self._fill_group(query_beside, stop)
-                elif isinstance(query_beside, NativeQuery):
-                    self._fill_native(query_beside, stop)
+                elif isinstance(query_beside, StreamedQuery):
+                    self._fill_streamed(query_beside, stop)
         if stop.is_set():
             return None
         batches = {name: inputs.batch for name, inputs in reached.items()}
@@ -66,7 +66,7 @@ class Refill:
         finally:
             group.drop()
 
-    def _fill_native(self, query: NativeQuery, stop: threading.Event) -> None:
+    def _fill_streamed(self, query: StreamedQuery, stop: threading.Event) -> None:
         running = query.start(available_now=True)
         while not stop.is_set() and not running.awaitTermination(1):
             pass

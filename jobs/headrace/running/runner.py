@@ -37,9 +37,9 @@ from headrace.running import factory, log_readers, positions, publishers, upstre
 from headrace.running.supervisor import Failure, Supervised, Supervisor, wait_until
 from headrace.running.tasks.group import GroupTask
 from headrace.running.tasks.landing import LandingTask
-from headrace.running.tasks.native import NativeTask
 from headrace.running.tasks.publisher import PublisherTask
 from headrace.running.tasks.snapshot import SnapshotTask
+from headrace.running.tasks.streamed import StreamedTask
 from headrace.running.tasks.task import CommitSignals, Log, Task
 from headrace.running.tasks.unopened import UnopenedTask
 from headrace.running.upkeep import TableUpkeep, UpkeepThread
@@ -49,7 +49,7 @@ from headrace.spark.failures import is_transient, message_of
 from headrace.store import durable
 from headrace.store.layout import Layout
 from headrace.store.paths import ObjectPath, StorePath
-from headrace.streaming.native import NativeQuery
+from headrace.streaming.query import StreamedQuery
 from headrace.tables.commit_cache import CommitCache
 
 SHARED_SECONDS = 5.0
@@ -208,7 +208,7 @@ class Run:
             if model.publish is not None
         }
         for query in self.queries:
-            for path, version in query.pinned.items() if isinstance(query, NativeQuery) else ():
+            for path, version in query.pinned.items() if isinstance(query, StreamedQuery) else ():
                 known[path] = min(version, known.get(path, version))
         return log_readers.bounds(self.project, self.layout, known)
 
@@ -224,7 +224,7 @@ class Run:
         readers = [q for q in self.queries if not isinstance(q, SnapshotQuery) and task.table in q.sources]
         task.waiting = lambda: any(reader.waits for reader in readers)
         task.comparing = lambda: any(
-            reader.waits and reader.compares_times for reader in readers if isinstance(reader, NativeQuery)
+            reader.waits and reader.compares_times for reader in readers if isinstance(reader, StreamedQuery)
         )
         task.tick_after = float(self.project.vars.get(IDLE_TICK, 5))
         after = {topic.name: topic.idle_after for topic in query.landing.topics}
@@ -255,7 +255,7 @@ class Run:
         after = (lambda: all(member.finished.is_set() for member in upstream)) if self._options.available_now else None
         if isinstance(query, SnapshotQuery):
             return SnapshotTask(query, self._signals, self._log, after)
-        return NativeTask(query, self._signals, self._log, after)
+        return StreamedTask(query, self._signals, self._log, after)
 
     @contextmanager
     def _isolated(self, name: str, kind: QueryKind, tables: Sequence[str] = ()) -> Iterator[None]:
@@ -273,10 +273,10 @@ class Run:
     def _opened(self, query: factory.AnyQuery) -> factory.AnyQuery:
         """A query whose tables exist, set up with what the queries of a run share."""
         query.create_tables()
-        if not isinstance(query, SnapshotQuery):
+        if isinstance(query, Group):
             query.commit_cache = self._commit_cache
-        if isinstance(query, NativeQuery):
-            query.scheduler = self._scheduler
+        if isinstance(query, StreamedQuery):
+            query.share(self._commit_cache, self._scheduler)
             if query.model.publish:
                 query.catch_up()
         return query

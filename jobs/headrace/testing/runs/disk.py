@@ -19,7 +19,7 @@ from headrace.running.factory import AnyQuery
 from headrace.spark.materialized import Materialized
 from headrace.store.layout import Layout
 from headrace.streaming.late import LateRows
-from headrace.streaming.native import NativeQuery
+from headrace.streaming.query import StreamedQuery
 from headrace.tables.delta import CommitTable
 from headrace.testing.cases.landing import LandedBatch
 from headrace.testing.cases.outcome import Outcome
@@ -83,13 +83,13 @@ class Process:
     @property
     def watermarks(self) -> Mapping[str, datetime | None]:
         """The watermark of each streaming model."""
-        natives = [query for query in self._queries if isinstance(query, NativeQuery)]
+        natives = [query for query in self._queries if isinstance(query, StreamedQuery)]
         return {query.model.table: query.watermark for query in natives}
 
     @property
     def dropped(self) -> int:
         """How many rows came too late for a streaming model."""
-        return sum(query.late.count for query in self._queries if isinstance(query, NativeQuery))
+        return sum(query.output.late.count for query in self._queries if isinstance(query, StreamedQuery))
 
     def stop(self) -> None:
         """End all queries."""
@@ -100,7 +100,7 @@ class Process:
         while report := group.step(_EVERYTHING):
             self.lines[group.query.name, report.batch] = report.lines
 
-    def _flow(self, query: NativeQuery) -> None:
+    def _flow(self, query: StreamedQuery) -> None:
         running = query.running or query.start()
         try:
             running.processAllAvailable()
@@ -164,15 +164,16 @@ class _Fused(CommitTable):
 def _arm(query: AnyQuery, fuse: Fuse | None) -> None:
     if fuse is None:
         return
-    if not isinstance(query, SnapshotQuery) and query.tests.keeps_rows:
-        query.tests.table = _Fused(query.tests.table, fuse)
-    if not isinstance(query, Group):
+    if isinstance(query, SnapshotQuery):
         query.table = _Fused(query.table, fuse)
-        if isinstance(query, NativeQuery):
-            query.late.table = _Fused(query.late.table, fuse)
-    else:
-        for output in query.outputs.values():
-            output.table = _Fused(output.table, fuse)
+        return
+    tests = query.tests if isinstance(query, Group) else query.output.tests
+    if tests.keeps_rows:
+        tests.table = _Fused(tests.table, fuse)
+    for output in query.outputs.values() if isinstance(query, Group) else (query.output,):
+        output.table = _Fused(output.table, fuse)
+    if isinstance(query, StreamedQuery):
+        query.output.late.table = _Fused(query.output.late.table, fuse)
 
 
 def land_batch(sandbox: Sandbox, layout: Layout, batch: LandedBatch) -> None:

@@ -27,7 +27,7 @@ from headrace.spark.materialized import Files
 from headrace.spark.session import start
 from headrace.spark.small_batches import SmallBatches
 from headrace.store.layout import Layout
-from headrace.streaming.native import NativeQuery
+from headrace.streaming.query import StreamedQuery
 from headrace.tables.delta import CommitTable
 from headrace.testing.cases.landing import Judge, LandedBatch
 from headrace.testing.runs.plan_pool import PlanPool
@@ -118,7 +118,7 @@ class Sandbox:
 
     def release(self, query: AnyQuery) -> None:
         """End a query."""
-        if isinstance(query, NativeQuery):
+        if isinstance(query, StreamedQuery):
             query.stop()
         else:
             query.drop()

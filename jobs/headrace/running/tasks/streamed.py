@@ -9,17 +9,17 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from headrace.reading.status import QueryKind, QueryStatus
 from headrace.running.tasks.task import CommitSignals, Log
-from headrace.streaming.native import NativeQuery
+from headrace.streaming.query import StreamedQuery
 
 
-class NativeTask:
+class StreamedTask:
     """Watches over a query that Spark's streaming engine runs by itself."""
 
     kind: QueryKind = "streaming"
     poll = 0.5
 
     def __init__(
-        self, query: NativeQuery, signals: CommitSignals, log: Log, after: Callable[[], bool] | None = None
+        self, query: StreamedQuery, signals: CommitSignals, log: Log, after: Callable[[], bool] | None = None
     ) -> None:
         """With `after` it reads what is there once that holds, and ends; else it runs until stopped."""
         self.query = query
@@ -75,4 +75,5 @@ class NativeTask:
         status = QueryStatus(self.name, self.kind, batch=self._last, rows=self._rows, rows_per_second=rate)
         held_by, held_for = q.held_by or (None, None)
         status = replace(status, held_by=held_by, held_for=held_for)
-        return replace(status, watermark=q.watermark, state_rows=q.state_rows, late=q.late.count, failed=dict(q.failed))
+        status = replace(status, watermark=q.watermark, state_rows=q.state_rows)
+        return replace(status, late=q.output.late.count, failed=dict(q.output.failed))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any
 
 from pyspark.errors import StreamingQueryException
@@ -26,8 +25,8 @@ from headrace.queries.storing import StoringTimes
 from headrace.spark import error_names
 from headrace.spark.binding import stored_inputs
 from headrace.spark.implementations import small_batches
-from headrace.spark.materialized import Materialized, with_batch
-from headrace.spark.session import SMALL_BATCH_ROWS, child
+from headrace.spark.materialized import with_batch
+from headrace.spark.session import child
 from headrace.spark.streaming import reports
 from headrace.spark.streaming.batch_plan import BatchPlan, SourceTime
 from headrace.store import durable, trees
@@ -35,11 +34,10 @@ from headrace.store.layout import Layout
 from headrace.store.paths import StorePath, spark_uri
 from headrace.streaming import offset_log, positions
 from headrace.streaming.late import LateRows
+from headrace.streaming.output import StreamedOutput
 from headrace.streaming.streams import Streams
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.current import CurrentTable
-from headrace.tables.delta import CommitTable
-from headrace.tables.positions import Position
 
 _CONFS: Mapping[str, str] = {
     # Fixed by the first start: the number of state stores, and that sources go by name instead of by place.
@@ -58,8 +56,8 @@ _CONFS: Mapping[str, str] = {
 _START_SECONDS = 60.0
 
 
-class NativeQuery:
-    """One streaming-engine query and its table."""
+class StreamedQuery:
+    """One query of Spark's streaming engine: when it runs, and how far it is."""
 
     def __init__(
         self, spark: SparkSession, project: Project, layout: Layout, query: Query, schemas: Mapping[str, StructType]
@@ -72,18 +70,16 @@ class NativeQuery:
         self.sources = {source_name(project, ref) for ref in refs if ref.stream}
         self.looked_up = tuple(ref.table for ref in refs if not ref.stream)
         self.outputs = (self.model.table,)
-        self.commit_cache = CommitCache()  # a run puts the one there that all its queries share
         self._batches = small_batches(self.session)
-        self.table: CommitTable = stored(self.session, layout, self.model, schemas[self.model.table])
-        self.late = LateRows(self.session, layout, self.model.table)
+        table = stored(self.session, layout, self.model, schemas[self.model.table])
         is_upsert = self.model.materialized == "upsert"
-        self.current = CurrentTable(self.session, layout, self.model, self.table.schema) if is_upsert else None
-        self.tests = QueryTests(self._batches, layout, query)
-        self.failed: Counter[str] = Counter()
-        self._tested = False
+        self.current = CurrentTable(self.session, layout, self.model, table.schema) if is_upsert else None
         self._checkpoint = layout.checkpoint(query.name)
         tables = Tables(self.session, project, layout, schemas)
-        self._streams = Streams(self.session, project, self.model, self.table, tables, self._checkpoint)
+        self._streams = Streams(self.session, project, self.model, table, tables, self._checkpoint)
+        tests = QueryTests(self._batches, layout, query)
+        late = LateRows(self.session, layout, self.model.table)
+        self.output = StreamedOutput(self.model, self._batches, table, late, tests, self._streams, self._checkpoint)
         self._written = positions.written_by(layout, self.model)
         self._synced_at = trees.BEFORE_ALL
         self._idle_note = self._checkpoint / "idle"
@@ -91,11 +87,9 @@ class NativeQuery:
         """Of each stream the newest event time, in milliseconds, and when it came, on the monotonic clock."""
         self._views: dict[str, str] = {}
         """The view behind each watermark of Spark's plans, by the node's id (see `BatchPlan`)."""
-        self._id: str | None = None
-        self._replays = True
         self._stops = False
         self._started = threading.Event()
-        self.scheduler = Scheduler(at_once=1)  # a run puts the one there that all its queries share
+        self.scheduler = Scheduler(at_once=1)
         self._reported: Mapping[str, Any] = {}
         self.running: StreamingQuery | None = None
         for key, value in _CONFS.items():
@@ -103,23 +97,24 @@ class NativeQuery:
         self._reader = child(spark, query.name)
         self._reader.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
 
+    def share(self, commit_cache: CommitCache, scheduler: Scheduler) -> None:
+        """Use what all queries of a run have in common."""
+        self.output.commit_cache, self.scheduler = commit_cache, scheduler
+
     def create_tables(self) -> None:
         """Create what this query writes, so that readers find a table before the first row."""
-        self.table.create()
-        self.late.table.create()
-        self.tests.create()
-        self._id = self.table.id()
+        self.output.create()
         if self.current:
             self.current.create()
 
     def start(self, available_now: bool = False) -> StreamingQuery:
         """Start the query where its checkpoint says."""
-        self._replays, self._tested, self._stops = True, False, False
+        self._stops = False
         self._reported = {}
         self._started.clear()
-        self.late.load()
+        self.output.begin()
         self._idle_note.unlink(missing_ok=True)
-        offset_log.mend(self._checkpoint, _CONFS[offset_log.PARTITIONS], self._newest_written())
+        offset_log.mend(self._checkpoint, _CONFS[offset_log.PARTITIONS], self.output.newest_batch())
         self._note_synced()
         self.session.conf.set(offset_log.STATE_FORMAT, offset_log.state_format(self._checkpoint))
         frame = self._streams.frame()
@@ -220,7 +215,7 @@ class NativeQuery:
             raise
 
     def _write_now(self, frame: DataFrame, batch: int) -> None:
-        """Append a batch once: only the first after a start can be a repetition, so only then is it looked up."""
+        """Write a batch, of which Spark has recorded what it reads."""
         for table in self._streams.tables:
             table.sound_version()  # Spark reads whatever is committed there
         self._sync_checkpoint()
@@ -228,11 +223,7 @@ class NativeQuery:
         rows = self._batches.materialize(
             with_batch(changes, batch)
         )  # also when it is not written: state needs every row computed
-        plan = self._plan()
-        if not self._is_written(batch):
-            self._keep_late(plan, batch)
-            if rows.count:
-                self._append(self._accepted(rows, batch), plan, batch)
+        self.output.write(rows, self._plan(), batch)
         rows.release()
 
     def _sync_checkpoint(self) -> None:
@@ -242,12 +233,6 @@ class NativeQuery:
         """
         since, self._synced_at = self._synced_at, trees.Instant.now()
         trees.sync_changed(self._checkpoint, since)
-
-    def _newest_written(self) -> int:
-        """The newest batch of which anything is stored."""
-        tables = (self.table, self.late.table, self.tests.table)
-        found = (table.newest_marker(self.model.name) for table in tables)
-        return max((newest.batch for newest in found if newest), default=-1)
 
     def _note_synced(self) -> None:
         self._sync_checkpoint()
@@ -261,52 +246,9 @@ class NativeQuery:
         self._note_times(plan.source_times)
         return plan
 
-    def _keep_late(self, plan: BatchPlan, batch: int) -> None:
-        """Before the output: of a batch that is repeated because this was not done, the output is not there yet."""
-        recent = self._streams.recent_output
-        late = plan.late(recent.folder if recent and not recent.is_empty else None)
-        if late is not None:
-            self.late.add(late, batch)
-
     def _note_times(self, times: tuple[SourceTime, ...]) -> None:
         for each in times:
             stream = self._streams.table_of(each.stream)
             known = self._moved.get(stream)
             if known is None or (each.newest is not None and each.newest > known[0]):
                 self._moved[stream] = (each.newest or 0, time.monotonic())
-
-    def _append(self, accepted: Materialized, plan: BatchPlan, batch: int) -> None:
-        """Commit the rows of a batch that are to be stored."""
-        if accepted.count:
-            marker: dict[str, Any] = {"query": self.model.name, "batch": batch, "rows": accepted.count}
-            marker |= {"inputs": {"ranges": self._streams.ranges(batch)}}
-            marker["watermark"] = plan.closed_before
-            if accepted.count <= SMALL_BATCH_ROWS:
-                accepted = self._batches.put("rows", accepted)
-            version = self.table.append(accepted, marker)
-            positions.note_written(self._checkpoint, Position(self.model.table, version, self._id))
-            self.commit_cache.put(self.table.path, version, accepted)
-            if self._streams.recent_output:
-                self._streams.recent_output.add(version)
-        self.tests.settle({self.model.table: accepted}, batch)
-        accepted.release()
-
-    def _is_written(self, batch: int) -> bool:
-        if not self._replays:
-            return False
-        self._replays = False
-        newest = self.table.newest_marker(self.model.name)
-        return newest is not None and newest.batch >= batch
-
-    def _accepted(self, rows: Materialized, batch: int) -> Materialized:
-        """The rows whose keys are whole and that pass the model's data tests; the others are stored first."""
-        accepted, tests = self.tests.acceptable(self.model.table, rows), self.tests.models.get(self.model.table)
-        if tests is not None:
-            if not self._tested:
-                tests.load(self.table, batch)
-                self._tested = True
-            passed = tests.accepted(accepted.frame, self._streams.rows_of)
-            accepted = tests.unrepeated(self._batches.materialize(passed))
-        marker = {"query": self.model.name, "batch": batch}
-        self.failed.update(self.tests.commit(batch, datetime.now(timezone.utc).isoformat(), marker, replay=True))
-        return accepted
