@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from tests.faults.ledger import DELAY, FACTORS, SPAN, Span, accounts, begins, reject_reason, spans
+from tests.faults.ledger import DELAY, FACTORS, SPAN, Span, accounts, are_some, begins, reject_reason, spans
 from tests.faults.place import NOTICES, SPANS, STREAMED, Place
 
 Sent = list[tuple[str, dict[str, Any]]]
@@ -52,6 +52,9 @@ class Balances:
         due = accounts(place.acked)
         for account, rows in _by_account(place, "_changes/silver.balances", "balance", "amount").items():
             assert begins(rows, due[account].changes), f"balances of {account}: {rows}, {due[account].changes}"
+        for account, rows in _by_account(place, "_changes/silver.last_payments", "amount").items():
+            amounts = [(amount,) for _, amount in due[account].changes]
+            assert are_some(rows, amounts), f"last payments of {account}: {rows}, {amounts}"
         for account, rows in _by_account(place, "gold/notices", "balance", "amount").items():
             assert begins(rows, due[account].notices), f"notices of {account}: {rows}, {due[account].notices}"
         for account, rows in _by_account(place, "gold/first_notices", "balance").items():
@@ -70,6 +73,13 @@ class Balances:
         }
         assert _by_account(place, "silver/balances", "balance") == {
             name: [(each.balance,)] for name, each in due.items() if each.balance is not None
+        }
+        assert _by_account(place, "silver/last_payments", "amount") == {
+            name: [(each.changes[-1][1],)] for name, each in due.items() if each.balance is not None
+        }
+        left = _by_account(place, "_changes/silver.last_payments", "amount", "is_closing")
+        assert {name: rows[-1][:1] for name, rows in left.items() if not rows[-1][1]} == {
+            name: each.changes[-1][1:] for name, each in due.items() if each.balance is not None
         }
         noticed = {name: each for name, each in due.items() if each.notices}
         assert _by_account(place, "gold/notices", "balance", "amount") == {

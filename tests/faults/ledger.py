@@ -77,3 +77,9 @@ def spans(records: Iterable[Acked]) -> dict[Span, list[int]]:
 def begins(found: Sequence[object], due: Sequence[object]) -> bool:
     """Whether what was found is the beginning of what is due."""
     return list(found) == list(due[: len(found)])
+
+
+def are_some(found: Iterable[object], due: Iterable[object]) -> bool:
+    """Whether what was found is some of what is due, in its order."""
+    rest = iter(due)
+    return all(each in rest for each in found)

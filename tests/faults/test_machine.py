@@ -62,7 +62,7 @@ _COMMON = (
 SITUATIONS = (
     *_COMMON,
     *("died in store", "died in rebuild", *(f"another one met in {action}" for action in _WORK)),
-    *("edit taken", "edit refused", "swap completed by a start", "clock put back", "changes left a log"),
+    *("edit taken", "edit refused", "swap completed by a start", "clock put back"),
 )
 """What must have come up, or the test has not tried what it says."""
 

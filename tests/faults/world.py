@@ -27,7 +27,12 @@ from headrace.running import log_readers, upkeep
 from headrace.running.factory import AnyQuery
 from headrace.running.runner import Options, Run
 from headrace.store import trees
+from headrace.store.commits import newest_version
+from headrace.store.history import batch_before
+from headrace.store.maintenance import retention
 from headrace.store.maintenance.passes import Maintenance
+from headrace.store.maintenance.retention import Mark
+from headrace.store.paths import StorePath
 from headrace.streaming.offset_log import newest_begun
 from headrace.streaming.query import StreamedQuery
 from tests import power
@@ -188,6 +193,8 @@ class World:
             keep = None if policy.keep is None else 0.0
             at_once = replace(policy, keep_history=0.0, keep=keep, kept=1, worth=1, is_replaced=False)
             for _ in range(1 if keep is None else 2):  # what leaves by the second must have left the log by the first
+                if keep is not None:
+                    _age(path)
                 done = Maintenance(path, at_once).step(bounds.get(path), None, unread.get(path))
                 self.seen["maintained"] += done is not None
                 self.seen["changes left a log"] += done is not None and done.retired > 0
@@ -438,3 +445,10 @@ class _Here(Workspace):
     @property
     def declared(self) -> Project:  # type: ignore[override]
         return self.project
+
+
+def _age(table: StorePath) -> None:
+    """Let every batch of a table be as old as its rows may become."""
+    newest, ages = batch_before(table, newest_version(table) + 1), retention.read(table)
+    marks = tuple(Mark(0.0, batch) for batch in range(ages.gone.batch + 1, newest + 1))
+    retention.write(table, replace(ages, marks=marks))

@@ -20,9 +20,11 @@ from headrace.store.commits import newest_version
 from headrace.store.delta_tables import create_table
 from headrace.store.maintenance import compaction, retention, retiring
 from headrace.store.maintenance.passes import Maintenance, Policy
+from headrace.store.maintenance.rewriting import Rewrite
 from headrace.store.maintenance.superseded import ChangeKeys, Step, next_step
-from headrace.store.removal.data_files import ActiveFile
+from headrace.store.removal.data_files import ActiveFile, Removals
 from headrace.store.trees import Instant
+from tests.long import one_of
 from tests.unit.synthetic_table import SyntheticTable
 
 DAY = 86_400.0
@@ -50,6 +52,10 @@ class ChangeLog:
     def __post_init__(self) -> None:
         create_table(self.folder, Schema.from_arrow(COLUMNS), {"delta.appendOnly": "true"})
         self.table = SyntheticTable(self.folder)
+        self.reopen()
+
+    def reopen(self) -> None:
+        """Maintenance of another process."""
         keys = ChangeKeys(("id",), keeps_deleted=self.closes)
         self.work = Maintenance(self.folder, Policy(0.0, KEEP, keys, kept=2, worth=3))
 
@@ -193,7 +199,7 @@ CHANGES = st.lists(
 )
 
 
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=6, deadline=None, derandomize=True)
 @given(
     days=CHANGES, closes=st.booleans(), most=st.sampled_from([1, 4, 1000]), small=st.sampled_from([0, 3_000, 1 << 20])
 )
@@ -211,3 +217,34 @@ def test_current_rows_are_those_of_all_changes(days: list[list[Change]], closes:
         assert [row for row in log.stored if row[0] >= gone] == [row for row in log.changes if row[0] >= gone]
         newest = {(key, number) for key, (number, deleted) in log.newest_before(gone).items() if closes or not deleted}
         assert {(key, number) for batch, key, number, _ in log.stored if batch < gone} <= newest
+
+
+class Died(BaseException):
+    """The process ends."""
+
+
+STEPS = [(parquet, "write"), (Removals, "add"), (Rewrite, "commit"), (Removals, "made"), (retention, "write")]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(("where", "step"), one_of(3, STEPS), ids=[step for _, step in STEPS])
+def test_step_that_was_broken_off_is_made_good(log: ChangeLog, where: object, step: str, when: str) -> None:
+    for day in range(13):
+        log.pass_day([("a", False), (f"{day}", False), (f"{day - 1}", True)])
+    work = getattr(where, step)
+
+    def dying(*words: object, **named: object) -> object:
+        if when == "after":
+            work(*words, **named)
+        raise Died
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(where, step, dying)
+        with pytest.raises(Died):
+            log.work.step(None, worth=1)
+    assert rows_of(log.stored) == rows_of(log.changes)
+    log.reopen()
+    for _ in range(4):
+        log.pass_day([("a", False)])
+        assert rows_of(log.stored) == rows_of(log.changes)
+    assert log.stored[0][0] > 1 and len({*log.stored}) == len(log.stored)
