@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from headrace.errors import HeadraceError
+from headrace.project import skips
 from headrace.project.model import Project, Query
 from headrace.project.resets import read_note
 from headrace.queries import positions
@@ -166,7 +167,10 @@ class Group:
         self._waits = self._has_waiting()
         self._take_requests(last.requested if last else NONE_YET)
         self._ready = True
-        return None if last is None or is_finished else self._fitted(last)
+        if last is None or is_finished:
+            return None
+        skips.forget(self._layout, self.query.name, last.batch)
+        return self._fitted(last)
 
     def _take_requests(self, done: Requested) -> None:
         """Learn what is to be delivered again: it is asked for while no runner is running."""
