@@ -14,7 +14,7 @@ from pathlib import Path
 from headrace.planning import declared
 from headrace.planning.declared import Declared
 from headrace.project import loader
-from headrace.project.declarations.target import DATA_DIR_VARIABLE
+from headrace.project.declarations.targets.references import DATA_DIR_VARIABLE
 from headrace.store.layout import Layout
 
 ROOT = Path(__file__).parents[1]

@@ -20,7 +20,7 @@ from bench.scenarios import Figures
 from headrace.queries.storing import StoringTimes
 from headrace.running.upkeep import CURRENT_ROWS, ROUND_SECONDS
 from headrace.store.delta_tables import create_table
-from headrace.store.maintenance import Policy
+from headrace.store.maintenance.passes import Policy
 
 _KEEP_HISTORY = 600.0
 _ROWS = 100

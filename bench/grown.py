@@ -14,7 +14,7 @@ from pyarrow import parquet as files
 
 from headrace.store.commits import MARKER, actions_of, entry_path, marker_of, newest_version
 from headrace.store.delta_tables import open_table
-from headrace.store.maintenance import Maintenance, Policy, Upkeep
+from headrace.store.maintenance.passes import Maintenance, Policy, Upkeep
 from headrace.store.parquet import BATCH_COLUMNS, DataFile
 
 

@@ -19,7 +19,7 @@ from headrace.spark.implementations import small_batches
 from headrace.store import parquet
 from headrace.store.commits import MARKER, entry_path, newest_version
 from headrace.store.delta_tables import create_table
-from headrace.store.maintenance import WORTH, Maintenance, Policy
+from headrace.store.maintenance.passes import WORTH, Maintenance, Policy
 from headrace.tables.delta import CommitTable
 
 _COLUMNS = pa.schema([("id", pa.string()), ("_batch", pa.int64())])

@@ -27,8 +27,8 @@ from headrace.store.commits import UPKEEP, Commit, actions_of, commit_of, entry_
 from headrace.store.delta_tables import create_checkpoint, id_of, open_table
 from headrace.store.history import History
 from headrace.store.layout import Layout
-from headrace.store.maintenance import KEPT, WORTH, Policy
-from headrace.tables.key_runs import SCHEMA, KeyRuns
+from headrace.store.maintenance.passes import KEPT, WORTH, Policy
+from headrace.tables.closed_keys.runs import SCHEMA, KeyRuns
 from headrace.tables.positions import Position
 
 _LANDING, _STATE, _SHIPPED = "_landing.shipping", "silver.open_orders", "gold.shipment_ready"

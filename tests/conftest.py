@@ -12,7 +12,7 @@ import pytest
 from _pytest.terminal import TerminalReporter
 from xdist.remote import Producer
 
-from headrace.project.declarations.target import SMALL_BATCHES_VARIABLE
+from headrace.project.declarations.targets.references import SMALL_BATCHES_VARIABLE
 from tests.lanes import Lanes
 
 pytest_plugins = ["headrace.testing.plugin"]

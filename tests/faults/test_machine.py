@@ -22,7 +22,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from headrace.project.model import Project
 from headrace.spark import session
 from headrace.store import durable
-from headrace.tables import delta
+from headrace.store.maintenance import retention
+from headrace.tables import commit_log
 from tests.faults import report
 from tests.faults.compared import Balances, Part, Spans
 from tests.faults.fuse import Fuse
@@ -61,7 +62,7 @@ _COMMON = (
 SITUATIONS = (
     *_COMMON,
     *("died in store", "died in rebuild", *(f"another one met in {action}" for action in _WORK)),
-    *("edit taken", "edit refused", "swap completed by a start", "clock put back"),
+    *("edit taken", "edit refused", "swap completed by a start", "clock put back", "changes left a log"),
 )
 """What must have come up, or the test has not tried what it says."""
 
@@ -214,9 +215,10 @@ def around(stage: Stage, patch: pytest.MonkeyPatch, texts: Mapping[str, Project]
     """A broker, one JVM, and a process that can die in it."""
     if not PARTITIONS.keys() <= stage.admin.list_topics(timeout=PATIENCE).topics.keys():
         stage.create(PARTITIONS)
-    patch.setattr(delta, "_SEEN_SECONDS", 0)  # here logs are trimmed at once
-    patch.setattr(delta, "_UNTOUCHED", 0)
-    patch.setattr(delta, "_HISTORY_SECONDS", 0)  # and files that were replaced go at once
+    patch.setattr(commit_log, "_SEEN_SECONDS", 0)  # here logs are trimmed at once
+    patch.setattr(commit_log, "_UNTOUCHED", 0)
+    patch.setattr(commit_log, "_HISTORY_SECONDS", 0)  # and files that were replaced go at once
+    patch.setattr(retention, "SHORTEST", 0.0)  # and rows that are as old as they need be
     patch.setattr(os, "sync", lambda: None)  # it waits for all disks
     patch.setattr(session, "start", lambda *_: nullcontext(stage.spark))
     fuse, clock, plans = (each().install(patch) for each in (Fuse, Clock, Plans))

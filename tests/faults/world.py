@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Literal
@@ -23,11 +23,11 @@ from headrace.landing.landing_time import LandingTime
 from headrace.project import resets
 from headrace.project.model import Project
 from headrace.queries.group import Group
-from headrace.running import upkeep
+from headrace.running import log_readers, upkeep
 from headrace.running.factory import AnyQuery
 from headrace.running.runner import Options, Run
 from headrace.store import trees
-from headrace.store.maintenance import Maintenance, Policy
+from headrace.store.maintenance.passes import Maintenance
 from headrace.streaming.native import NativeQuery
 from headrace.streaming.offset_log import newest_begun
 from tests import power
@@ -180,12 +180,17 @@ class World:
             self._do(self.stale, action, number, EVERYTHING)
 
     def maintain(self) -> None:
-        """Sum up the logs and compact the tables, as far as their readers let it."""
+        """Sum up the logs and compact the tables, as far as their readers let it; replaced changes leave at once."""
         self._doing = "maintain"
-        bounds = self.run.log_bounds()
-        for _, path, _ in upkeep.tables(self.run.project, self.place.layout):
-            done = Maintenance(path, Policy(keep_history=0.0, kept=1, worth=1)).step(bounds.get(path))
-            self.seen["maintained"] += done is not None
+        bounds, project, layout = self.run.log_bounds(), self.run.project, self.place.layout
+        unread = log_readers.unread(project, layout)
+        for _, path, policy in upkeep.tables(project, layout):
+            keep = None if policy.keep is None else 0.0
+            at_once = replace(policy, keep_history=0.0, keep=keep, kept=1, worth=1, is_replaced=False)
+            for _ in range(1 if keep is None else 2):  # what leaves by the second must have left the log by the first
+                done = Maintenance(path, at_once).step(bounds.get(path), None, unread.get(path))
+                self.seen["maintained"] += done is not None
+                self.seen["changes left a log"] += done is not None and done.retired > 0
 
     def put_the_clock_back(self, seconds: float) -> None:
         """Landing time goes on from where it was."""

@@ -12,7 +12,7 @@ import pytest
 from headrace.environment import swap
 from headrace.running import log_readers
 from headrace.store.layout import Layout
-from headrace.store.maintenance import Maintenance, Policy
+from headrace.store.maintenance.passes import Maintenance, Policy
 from tests.kafka.events import load, sale
 from tests.kafka.oracle import MANUFACTURED, MINUTE_MS, ORDERS, SALES
 from tests.kafka.sales import sales, sent

@@ -167,6 +167,7 @@ ALIKE = (
     ("i > 60 * 60", "i > 3600"),
     ("n + (1 + 2) * 3", "n + 9"),
     ("concat(60, ' seconds')", "'60 seconds'"),
+    ("concat(0, ' seconds')", "'0 seconds'"),
     ("greatest(i, j)", "greatest(j, i)"),
     ("least(s, '3')", "least('3', s)"),
     ("t > timestamp '2026-01-01 10:00:00'", "timestamp '2026-01-01 10:00:00' < t"),
@@ -302,6 +303,27 @@ QUERIES_ALIKE = (
         "left join (select k, count(*) as n from r group by k) as b on p.x = b.k "
         "left join (select k, count(*) as n from q group by k) as a on p.k = a.k",
     ),
+    # what is null beside an outer join
+    (
+        "select p.x, f.y, f.s from p left join (select k, -y + 1 as y, substr(upper(y), 1, 1) as s from q) as f "
+        "on p.k = f.k",
+        "select p.x, -q.y + 1 as y, substr(upper(q.y), 1, 1) as s from p left join q on p.k = q.k",
+    ),
+    (
+        "select q.y, f.x from q right join (select k, coalesce(x, 0) as x from p) as f on q.k = f.k",
+        "select q.y, coalesce(p.x, 0) as x from p left join q on q.k = p.k",
+    ),
+    (
+        "select p.x, f.y, r.z from p left join (select k, coalesce(y, 0) as y from q) as f on p.k = f.k "
+        "left join r on p.x = r.k",
+        "select p.x, f.y, r.z from p left join r on p.x = r.k "
+        "left join (select k, coalesce(y, 0) as y from q) as f on p.k = f.k",
+    ),
+    (
+        "select p.x, f.y from p left join (select k, coalesce(y, 0) as y from q) as f on p.k = f.k and f.y > 0",
+        "select p.x, f.y from p left join (select k, coalesce(y, 0) as y from q where coalesce(y, 0) > 0) as f "
+        "on p.k = f.k",
+    ),
     # keys of a window in another order
     (
         "select x, sum(x) over (partition by k, s, k order by x) as n from p",
@@ -323,6 +345,47 @@ QUERIES_ALIKE = (
     ),
 )
 QUERIES_OTHER = (
+    # made before an outer join, or behind it
+    (
+        "select p.x, f.y from p left join (select k, coalesce(y, 0) as y from q) as f on p.k = f.k",
+        "select p.x, coalesce(q.y, 0) as y from p left join q on p.k = q.k",
+    ),
+    (
+        "select p.x from p left join (select k, y is null as n from q) as f on p.k = f.k where f.n",
+        "select p.x from p left join q on p.k = q.k where q.y is null",
+    ),
+    (
+        "select p.k, count(f.one) as n from p left join (select k, 1 as one from q) as f on p.k = f.k group by p.k",
+        "select p.k, count(*) as n from p left join q on p.k = q.k group by p.k",
+    ),
+    (
+        "select p.x, coalesce(f.one, 0) as n from p left join (select k, 1 as one from q) as f on p.k = f.k",
+        "select p.x, f.one as n from p left join (select k, 1 as one from q) as f on p.k = f.k",
+    ),
+    (
+        "select p.x, f.y from (select k, if(y > 1, 'b', 's') as y from q) as f right join p on p.k = f.k",
+        "select p.x, if(q.y > 1, 'b', 's') as y from q right join p on p.k = q.k",
+    ),
+    (
+        "select q.y, f.x from q full join (select k, coalesce(x, 0) as x from p) as f on q.k = f.k",
+        "select q.y, coalesce(p.x, 0) as x from q full join p on q.k = p.k",
+    ),
+    (
+        "select p.x, f.n from p left join (select k, (select max(z) from r) as n from q) as f on p.k = f.k",
+        "select p.x, (select max(z) from r) as n from p left join q on p.k = q.k",
+    ),
+    (
+        "select p.x, f.z from p left join (select q.k, coalesce(r.z, 0) as z from q left join r on q.k = r.k) as f "
+        "on p.k = f.k",
+        "select p.x, coalesce(f.z, 0) as z from p left join (select q.k, r.z from q left join r on q.k = r.k) as f "
+        "on p.k = f.k",
+    ),
+    (
+        "select p.x, coalesce(f.of, 'c') as of from p "
+        "left join (select k, 'a' as of from q union all select k, 'b' from r) as f on p.k = f.k",
+        "select p.x, f.of from p left join (select k, 'a' as of from q union all select k, 'b' from r) as f "
+        "on p.k = f.k",
+    ),
     ("select k from p where not coalesce(x > 1, false)", "select k from p where not x > 1"),
     ("select k from p where coalesce(x > 1, true)", "select k from p where x > 1"),
     ("select distinct k from p", "select k from p group by k, x"),
@@ -656,6 +719,7 @@ OTHERS = (
     ("extract(second from t)", "second(t)"),
     ("extract(day from t - t)", "day(t)"),
     ("2147483647 + 1", "2147483648"),
+    ("concat(007, ' seconds')", "'007 seconds'"),
     ("first(i, false) over (order by j, n)", "first(i) ignore nulls over (order by j, n)"),
     ("date_trunc('day', t)", "date_trunc('hour', t)"),
     ("b and date(t) = date '2026-02-30'", "date(t) = date '2026-02-30' and b"),

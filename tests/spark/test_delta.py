@@ -16,7 +16,7 @@ from headrace.errors import MissingFile
 from headrace.spark.implementations import materialize, small_batches
 from headrace.spark.jvm import scala_object
 from headrace.spark.small_batches import SmallBatches
-from headrace.store.maintenance import Maintenance, Policy
+from headrace.store.maintenance.passes import Maintenance, Policy
 from headrace.tables import delta
 from headrace.tables.delta import CommitTable, ReplacedTable
 

@@ -13,9 +13,9 @@ from pyspark.sql.types import StructType
 from headrace.spark.implementations import materialize, small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.session import child
-from headrace.tables import keys
+from headrace.tables.closed_keys import index as closed_keys
+from headrace.tables.closed_keys.index import KeyIndex
 from headrace.tables.delta import CommitTable
-from headrace.tables.keys import KeyIndex
 from tests.long import one_of
 
 pytestmark = pytest.mark.spark
@@ -58,7 +58,7 @@ def index(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[KeyIndex]:
     """An index of the even numbers below ten thousand: half of them loaded, the others added."""
-    monkeypatch.setattr(keys, "_RECENT_KEYS", request.param)
+    monkeypatch.setattr(closed_keys, "_RECENT_KEYS", request.param)
     closed = Closed(spark, tmp_path)
     closed.append(0, CLOSED)
     made = closed.index(1)
@@ -95,7 +95,7 @@ def test_no_closed_key_gets_through_one_by_one(index: KeyIndex, spark: SparkSess
 @pytest.fixture
 def closed(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Closed:
     """Three batches; the keys of the first two are stored, those of the third wait."""
-    monkeypatch.setattr(keys, "_RECENT_KEYS", 150)
+    monkeypatch.setattr(closed_keys, "_RECENT_KEYS", 150)
     made = Closed(spark, tmp_path)
     index = made.index(0)
     for first in (0, 200, 400):
@@ -178,7 +178,7 @@ def test_keys_of_later_batches_are_not_closed_yet(closed: Closed) -> None:
 
 
 def test_keys_that_wait_long_are_stored(closed: Closed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "_RECENT_BATCHES", 2)
+    monkeypatch.setattr(closed_keys, "_RECENT_BATCHES", 2)
     index = closed.index(3)
     index.add(closed.append(600, 610), 3)
     monkeypatch.setattr(CommitTable, "before", None)

@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 
 from headrace.spark.implementations import small_batches
 from headrace.spark.session import child
-from headrace.store.maintenance import Maintenance, Policy
+from headrace.store.maintenance.passes import Maintenance, Policy
 from headrace.tables import lookup
 from headrace.tables.commit_cache import CommitCache
 from headrace.tables.delta import CommitTable

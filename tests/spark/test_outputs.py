@@ -15,7 +15,7 @@ from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS, child
 from headrace.store.layout import Layout
-from headrace.tables import keys
+from headrace.tables.closed_keys import index as closed_keys
 from headrace.tables.delta import CommitTable
 
 pytestmark = pytest.mark.spark
@@ -69,7 +69,7 @@ def added(spark: SparkSession, folder: Path, size: int, *changes: Change, **head
 def test_restart_goes_on_from_what_is_stored(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keys, "_RECENT_BATCHES", 1)
+    monkeypatch.setattr(closed_keys, "_RECENT_BATCHES", 1)
     former = Upsert(spark, tmp_path, close_when="n = 2")
     former.run(0, ("a", 1, 0), ("b", 1, 1))
     former.run(1, ("a", 2, 0))

@@ -11,12 +11,13 @@ from pyspark.sql import SparkSession
 from headrace.queries.sources import Source, records_in
 from headrace.running import log_readers
 from headrace.spark.implementations import small_batches
-from headrace.store import maintenance, trees
+from headrace.store import trees
 from headrace.store.commits import entry_path, newest_version
 from headrace.store.layout import Layout
-from headrace.store.maintenance import KEPT, Maintenance, Policy
+from headrace.store.maintenance.passes import KEPT, Maintenance, Policy
+from headrace.store.maintenance.superseded import ChangeKeys
 from headrace.streaming.streams import stream_of
-from headrace.tables import delta
+from headrace.tables import commit_log
 from headrace.tables.delta import CommitTable
 from headrace.testing.cases import case as cases
 from headrace.testing.cases.comparison import differences
@@ -113,13 +114,14 @@ def test_stream_that_begins_late_reads_every_row_once(
     assert sorted(seen) == ids(BATCHES + 300)
 
 
+@pytest.mark.parametrize("keys", [None, ChangeKeys(("at",), keeps_deleted=True)], ids=["rows", "changes"])
 def test_rows_that_leave_are_no_news(
-    spark: SparkSession, tmp_path: Path, by_history: None, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, by_history: None, monkeypatch: pytest.MonkeyPatch, keys: ChangeKeys | None
 ) -> None:
     table, seen, now = SyntheticTable.at(tmp_path / "t"), list[str](), [time.time()]
-    monkeypatch.setattr(maintenance.time, "time", lambda: now[0])
-    monkeypatch.setattr(maintenance.Instant, "now", lambda: trees.Instant(now[0], now[0]))
-    work = Maintenance(table.path, Policy(keep_history=0.0, keep=3600.0, kept=1, worth=1))
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    monkeypatch.setattr(trees.Instant, "now", lambda: trees.Instant(now[0], now[0]))
+    work = Maintenance(table.path, Policy(keep_history=0.0, keep=3600.0, keys=keys, kept=1, worth=1))
 
     def run() -> None:
         writer = stream_of(spark, opened(spark, table)).load(str(table.path)).writeStream
@@ -147,8 +149,8 @@ def test_rows_that_leave_are_no_news(
 @pytest.fixture
 def by_history(monkeypatch: pytest.MonkeyPatch) -> None:
     """Readers look into the history for all but the newest commit."""
-    monkeypatch.setattr(delta, "_UNTOUCHED", 1)
-    monkeypatch.setattr(delta, "_HISTORY_SECONDS", 0.0)
+    monkeypatch.setattr(commit_log, "_UNTOUCHED", 1)
+    monkeypatch.setattr(commit_log, "_HISTORY_SECONDS", 0.0)
 
 
 def maintain(scope: Scope, layout: Layout) -> None:

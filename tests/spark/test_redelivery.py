@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from headrace.project import loader
 from headrace.project.model import Project
-from headrace.queries.replaying_rows import request
+from headrace.queries.failing.replaying_rows import request
 from headrace.reading.dead_letters import Chosen, refused
 from headrace.store.layout import Layout
 from headrace.testing.cases.case import Batch

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,8 +15,9 @@ from headrace.spark.implementations import small_batches
 from headrace.spark.session import child
 from headrace.store import trees
 from headrace.store.commits import Commit
-from headrace.store.maintenance import Maintenance, Policy
-from headrace.tables import delta
+from headrace.store.maintenance.passes import Maintenance, Policy
+from headrace.store.maintenance.superseded import ChangeKeys
+from headrace.tables import commit_log, delta
 from headrace.tables.delta import CommitTable
 from headrace.tables.state import KeyedState, Stored, changes_schema
 
@@ -102,12 +105,34 @@ def test_many_changes_since_are_read_at_once(upsert: Upsert, monkeypatch: pytest
 
 def test_maintained_tables_give_the_same(upsert: Upsert, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = upsert.state(BATCHES + 1, None)
-    monkeypatch.setattr(delta, "_UNTOUCHED", 0)
+    monkeypatch.setattr(commit_log, "_UNTOUCHED", 0)
     for table in (upsert.stored.table, upsert.log):
         Maintenance(table.path, Policy(keep_history=0.0, kept=1, worth=1)).step()
     upsert.read = []
     assert upsert.state(BATCHES + 1, upsert.stored, upsert.log) == whole
     assert min(upsert.read) > STORED
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_state_is_the_same_once_replaced_changes_have_left(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_stored: bool
+) -> None:
+    upsert, now = Upsert(spark, tmp_path), [time.time()]
+    monkeypatch.setattr(commit_log, "_UNTOUCHED", 0)
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    monkeypatch.setattr(trees.Instant, "now", lambda: trees.Instant(now[0], now[0]))
+    policy = Policy(keep_history=0.0, keep=3600.0, keys=ChangeKeys(("id",)), kept=1, worth=1)
+    work = Maintenance(upsert.log.path, policy)
+    for batch in range(BATCHES + 1):
+        upsert.run(batch, batch)
+        if batch == STORED:
+            upsert.store()
+        work.step(unread=STORED + 2 if is_stored else None)  # behind the stored rows
+        now[0] += 3600
+    left = Counter(row["_batch"] for row in upsert.log.snapshot(upsert.batches.session).select("_batch").collect())
+    assert left[0] == 0 and (left[STORED + 1] == 3) is is_stored
+    rows = {row[:2] for row in upsert.state(BATCHES + 1, upsert.stored if is_stored else None)}
+    assert rows == {("common", BATCHES), (f"k{BATCHES}", BATCHES), (f"k{BATCHES - 1}", BATCHES - 1)}
 
 
 def test_column_that_is_new_is_null_in_stored_rows(upsert: Upsert) -> None:

@@ -13,7 +13,11 @@ from deltalake import CommitProperties, QueryBuilder, write_deltalake
 
 from headrace import secrets, usercache
 from headrace.errors import InvalidProject, Place
-from headrace.project.declarations.target import BOOTSTRAP_VARIABLE, DATA_DIR_VARIABLE, SMALL_BATCHES_VARIABLE
+from headrace.project.declarations.targets.references import (
+    BOOTSTRAP_VARIABLE,
+    DATA_DIR_VARIABLE,
+    SMALL_BATCHES_VARIABLE,
+)
 from headrace.project.loader import load
 from headrace.project.model import Kind, Landing, Layer, Model, Project, Target, Topic
 from headrace.store.layout import Layout

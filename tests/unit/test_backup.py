@@ -20,7 +20,7 @@ from headrace.commands.workspace import Workspace
 from headrace.environment import backup
 from headrace.errors import HeadraceError, Locked, UsageError
 from headrace.faults import describe
-from headrace.project.declarations.target import DATA_DIR_VARIABLE
+from headrace.project.declarations.targets.references import DATA_DIR_VARIABLE
 from headrace.store import durable, lease, trees
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath

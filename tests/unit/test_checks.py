@@ -171,7 +171,7 @@ def test_duration_of_a_target_is_reported_there(project_files):
         (ROWS, "every: 5", ["append-needs-no-every"]),
         (ROWS, "keep: 30 days", []),
         (SNAPSHOT, "materialized: snapshot\nevery: 5\nkeep: 1.5d\nkeep_history: 7 days", []),
-        (ROWS, f"{UPSERT}\nkeep: 30 days", ["upsert-needs-no-keep"]),
+        (ROWS, f"{UPSERT}\nkeep: 30 days", []),
         (ROWS, "materialized: view\nkeep: 30 days", ["view-needs-no-keep"]),
         (ROWS.replace("_arrival", ":snapshot_at as at"), "tags: x", ["missing-parameter"]),
         (WATERMARKED, "output_mode: update", []),

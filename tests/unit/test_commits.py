@@ -20,9 +20,9 @@ from headrace.errors import HeadraceError, Overtaken
 from headrace.spark.failures import is_transient, message_of
 from headrace.store import durable, parquet
 from headrace.store.commits import UPKEEP, Commit, actions_of, entry_path, marker_of, put_entry
-from headrace.store.maintenance import Maintenance, Policy
+from headrace.store.maintenance.passes import Maintenance, Policy
 from headrace.store.paths import StorePath
-from headrace.tables import delta
+from headrace.tables import commit_log, delta
 from headrace.tables.delta import CommitTable, ReplacedTable
 
 SCHEMA = StructType().add("n", "integer")
@@ -75,7 +75,7 @@ def test_runner_that_was_stopped_is_refused(opened: Opened) -> None:
 @pytest.fixture
 def trimmed(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> CommitTable:
     """A table as it was seen before others wrote on, and the log was trimmed beyond that."""
-    monkeypatch.setattr(delta, "_SEEN_SECONDS", 0)
+    monkeypatch.setattr(commit_log, "_SEEN_SECONDS", 0)
     seen, writer = opened(), opened()
     for first in (0, 5):  # the second pass removes what the checkpoint of the first one sums up
         for batch in range(first, first + 5):
@@ -151,7 +151,8 @@ def test_of_many_runners_one_commits(opened: Opened) -> None:
 def test_own_commits_are_not_read_again(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     table = opened()
     table.note(marked(0))
-    monkeypatch.setattr(delta, "actions_of", None)
+    for module in (delta, commit_log):
+        monkeypatch.setattr(module, "actions_of", None)
     for batch in (1, 2, 3):
         table.note(marked(batch))
         newest = table.newest_marker("q")
@@ -265,7 +266,8 @@ def test_start_reads_what_has_changed_since_the_last_commit(
         return actions_of(table, version)
 
     DeltaTable(written.path).optimize.compact()
-    monkeypatch.setattr(delta, "actions_of", noted)
+    for module in (delta, commit_log):
+        monkeypatch.setattr(module, "actions_of", noted)
     next_run(written).create()
     assert read == [3, 2]
 

@@ -17,7 +17,7 @@ from headrace.spark.materialized import Materialized
 from headrace.store import durable, parquet, trees
 from headrace.store.delta_tables import create_checkpoint
 from headrace.store.history import commits_of
-from headrace.store.maintenance import Maintenance, Policy
+from headrace.store.maintenance.passes import Maintenance, Policy
 from headrace.store.paths import StorePath
 from headrace.store.removal import drafts
 from headrace.tables.delta import CommitTable

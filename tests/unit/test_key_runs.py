@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 from headrace.store.paths import StorePath, path_of
-from headrace.tables import bloom, key_runs
-from headrace.tables.key_runs import SCHEMA, Key, KeyRuns
+from headrace.tables.closed_keys import bloom
+from headrace.tables.closed_keys import runs as key_files
+from headrace.tables.closed_keys.runs import SCHEMA, Key, KeyRuns
 
 
 @pytest.fixture(params=["disk", "bucket"])
@@ -45,7 +46,7 @@ def test_stored_keys_are_found_and_no_others(folder: StorePath) -> None:
 
 
 def test_keys_with_one_fingerprint_alike_are_told_apart(folder: StorePath, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_runs, "GROUP_KEYS", 2)
+    monkeypatch.setattr(key_files, "GROUP_KEYS", 2)
     stored = [(7, second) for second in range(9)] + [(first, 7) for first in range(-9, 9) if first != 7]
     runs = KeyRuns(folder, {})
     runs.add([table(stored)], 1)
@@ -62,7 +63,7 @@ def test_files_that_were_merged_are_gone(folder: StorePath) -> None:
 
 
 def test_runs_are_not_merged_beyond_a_size(folder: StorePath, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_runs, "RUN_KEYS", 100)
+    monkeypatch.setattr(key_files, "RUN_KEYS", 100)
     runs = KeyRuns(folder, {})
     runs.replace([table(keys(60, seed=seed)) for seed in range(3)], 1)
     assert (len(runs.files), runs.count) == (3, 180)

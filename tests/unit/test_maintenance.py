@@ -10,10 +10,13 @@ from typing import Any, cast
 import pytest
 from deltalake import DeltaTable
 
-from headrace.store import delta_tables, durable, maintenance, parquet
+from headrace.store import delta_tables, durable, parquet
 from headrace.store.commits import entry_path
 from headrace.store.history import History
-from headrace.store.maintenance import MANY, SMALL, Maintenance, Policy, groups
+from headrace.store.maintenance import passes
+from headrace.store.maintenance.compaction import MANY, SMALL, groups
+from headrace.store.maintenance.passes import Maintenance, Policy
+from headrace.store.maintenance.rewriting import Rewrite
 from headrace.store.removal import data_files
 from headrace.store.removal.data_files import ActiveFile, Removals
 from headrace.tables.delta import ReplacedTable
@@ -137,11 +140,11 @@ def test_notes_of_an_older_version_are_taken_over(tmp_path: Path) -> None:
 
 STEPS = [
     (History, "add"),
-    (maintenance.Removals, "add"),
-    (maintenance.parquet, "write"),
-    (maintenance, "_commit"),
-    (maintenance.Maintenance, "_trim"),
-    (maintenance.Removals, "remove"),
+    (passes.Removals, "add"),
+    (parquet, "write"),
+    (Rewrite, "commit"),
+    (passes.Maintenance, "_trim"),
+    (passes.Removals, "remove"),
     (data_files, "_delete"),
 ]
 
@@ -281,7 +284,7 @@ def test_files_of_a_version_that_is_read_stay(table: SyntheticTable) -> None:
 def test_few_copies_of_large_rows_that_are_replaced_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int, copies: int
 ) -> None:
-    monkeypatch.setattr(maintenance, "LARGE", large)
+    monkeypatch.setattr(passes, "LARGE", large)
     table = ReplacedTable(cast(Any, None), tmp_path / "t", ROWS)
     table.create()
     work = Maintenance(tmp_path / "t", Policy(keep_history=0.0, kept=20, worth=20, is_replaced=True))

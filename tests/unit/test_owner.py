@@ -13,7 +13,7 @@ from headrace.commands.edits import backups, resetting
 from headrace.commands.workspace import Workspace
 from headrace.environment import owner
 from headrace.errors import EnvironmentFault
-from headrace.project.declarations.target import DATA_DIR_VARIABLE
+from headrace.project.declarations.targets.references import DATA_DIR_VARIABLE
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
 from tests import buckets

@@ -18,7 +18,7 @@ from headrace.planning import comparison, declared, known, plan
 from headrace.planning.declared import Declared, Schemas
 from headrace.planning.plan import Plan
 from headrace.planning.settings import edited_topic_columns, topic_reasons
-from headrace.project.declarations.target import DATA_DIR_VARIABLE
+from headrace.project.declarations.targets.references import DATA_DIR_VARIABLE
 from headrace.project.model import Macro, Project, Seed, Topic
 from tests.plan import corpus
 from tests.plan.live import FILES, NEWS, NEWS_FILE, SCHEMAS, TOTALS, TOTALS_FILE, Live

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.queries import poison
+from headrace.queries.failing.culprits import culprits
+from headrace.queries.failing.faults import fault_of
+from headrace.queries.failing.poison import Poison
 
 BAD = st.sets(st.integers(0, 30))
 
@@ -19,8 +21,8 @@ def test_every_bad_row_is_found_and_no_other(count: int, bad: set[int]) -> None:
 
     due = sorted(each for each in bad if each < count)
     if due:
-        assert poison.culprits(count, fails, by_row=True, most=100) == due
-    assert poison.culprits(count, fails, by_row=False, most=100) == due
+        assert culprits(count, fails, by_row=True, most=100) == due
+    assert culprits(count, fails, by_row=False, most=100) == due
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=20), st.integers(1, 12))
@@ -34,11 +36,11 @@ def test_row_that_breaks_a_sum_is_the_one_with_which_it_breaks(values: list[int]
             due.append(at)
         else:
             total += value
-    assert poison.culprits(len(values), fails, by_row=False, most=100) == due
+    assert culprits(len(values), fails, by_row=False, most=100) == due
 
 
 def test_no_more_than_asked_for_are_sought() -> None:
-    assert poison.culprits(100, lambda start, end, _: end > start, by_row=True, most=3) == [0, 1, 2]
+    assert culprits(100, lambda start, end, _: end > start, by_row=True, most=3) == [0, 1, 2]
 
 
 def test_rows_that_all_fail_are_found_by_short_runs() -> None:
@@ -48,7 +50,7 @@ def test_rows_that_all_fail_are_found_by_short_runs() -> None:
         lengths.append(end - start)
         return end - start > len(without)
 
-    assert poison.culprits(200_000, fails, by_row=False, most=500) == [*range(500)]
+    assert culprits(200_000, fails, by_row=False, most=500) == [*range(500)]
     short = [length for length in lengths if length < 200_000]
     assert len(lengths) - len(short) == 500 and max(short) <= 1_000 and len(short) <= 3 * 500
 
@@ -61,12 +63,12 @@ select order_id, total / quantity as unit_price
 
 
 def test_clause_of_a_fault_is_what_spark_marks() -> None:
-    fault = poison.fault_of(RuntimeError(f"Job aborted: ... {MESSAGE}"))
+    fault = fault_of(RuntimeError(f"Job aborted: ... {MESSAGE}"))
     assert fault is not None
     assert (fault.reason, fault.clause, fault.line, fault.column) == ("divide_by_zero", "total / quantity", 9, 18)
-    assert poison.fault_of(RuntimeError("[UNRESOLVED_COLUMN] x SQLSTATE: 42703")) is None
+    assert fault_of(RuntimeError("[UNRESOLVED_COLUMN] x SQLSTATE: 42703")) is None
 
 
 def test_poison_is_written_down_and_read_again() -> None:
-    found = poison.Poison("gold.x", "r", "e", None, "x.sql:1:1", ((1, "t", 0, 7), (2, "t", 0, 8)))
-    assert poison.Poison.from_json(found.to_json()) == found
+    found = Poison("gold.x", "r", "e", None, "x.sql:1:1", ((1, "t", 0, 7), (2, "t", 0, 8)))
+    assert Poison.from_json(found.to_json()) == found

@@ -23,10 +23,10 @@ from headrace.queries.inputs import InputLog, Inputs
 from headrace.store.delta_tables import is_table, open_table
 from headrace.store.history import commits_of
 from headrace.store.layout import Layout
-from headrace.store.maintenance import Maintenance, Policy
+from headrace.store.maintenance.passes import Maintenance, Policy
 from headrace.store.paths import StorePath
+from headrace.tables.closed_keys.runs import SCHEMA, KeyRuns
 from headrace.tables.delta import CommitTable
-from headrace.tables.key_runs import SCHEMA, KeyRuns
 from tests import power
 from tests.power import State, Step
 from tests.unit.plain_rows import ROWS, Plain

@@ -14,16 +14,17 @@ from headrace.commands.edits import rebuilding as rebuilding_commands
 from headrace.commands.edits.rebuilding import rebuilding
 from headrace.errors import ExitCode, Locked
 from headrace.project import rebuilds
-from headrace.project.declarations.target import DATA_DIR_VARIABLE
+from headrace.project.declarations.targets.references import DATA_DIR_VARIABLE
 from headrace.project.rebuilds import Rebuild
 from headrace.project.resets import ResetNote, read_note
 from headrace.queries.inputs import InputLog, Inputs
-from headrace.store import lease, retention, trees
+from headrace.store import lease, trees
 from headrace.store.delta_tables import create_table
 from headrace.store.layout import Beside, Layout
 from headrace.store.leases import object_store as object_lease
+from headrace.store.maintenance import retention
+from headrace.store.maintenance.retention import Ages, Mark
 from headrace.store.paths import StorePath
-from headrace.store.retention import Ages, Mark
 from tests import buckets
 
 ROOT = Path(__file__).parents[2]

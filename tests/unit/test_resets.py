@@ -10,7 +10,7 @@ import pytest
 
 from headrace.commands.workspace import Workspace
 from headrace.project import resets
-from headrace.project.declarations.target import DATA_DIR_VARIABLE
+from headrace.project.declarations.targets.references import DATA_DIR_VARIABLE
 from headrace.project.resets import ResetNote, read_note
 from headrace.store import trees
 from headrace.store.layout import Layout

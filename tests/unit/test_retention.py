@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -10,16 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from headrace.project import graph
 from headrace.project.model import Project
 from headrace.queries.inputs import InputLog, Inputs
 from headrace.running import log_readers
 from headrace.running.upkeep import TableUpkeep, tables
-from headrace.store import maintenance, retention
 from headrace.store.commits import UPKEEP, actions_of, commit_of, newest_version
 from headrace.store.delta_tables import open_table
-from headrace.store.maintenance import Maintenance, Policy, Upkeep
+from headrace.store.maintenance import retention
+from headrace.store.maintenance.passes import Maintenance, Policy, Upkeep
+from headrace.store.maintenance.retention import MARKS, Ages, Mark
+from headrace.store.maintenance.superseded import ChangeKeys
 from headrace.store.removal.data_files import active_files
-from headrace.store.retention import MARKS, Ages, Mark
 from headrace.store.trees import Instant
 from tests.unit.conftest import Store
 from tests.unit.synthetic_table import SyntheticTable, ids
@@ -62,8 +65,8 @@ class World:
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(os, "fsync", lambda file: None)
     found = World(SyntheticTable.at(tmp_path / "t"), Maintenance(tmp_path / "t", POLICY))
-    monkeypatch.setattr(maintenance.time, "time", lambda: found.now + found.ahead)
-    monkeypatch.setattr(maintenance.Instant, "now", lambda: Instant(found.now + found.ahead, found.now))
+    monkeypatch.setattr(time, "time", lambda: found.now + found.ahead)
+    monkeypatch.setattr(Instant, "now", lambda: Instant(found.now + found.ahead, found.now))
     return found
 
 
@@ -214,3 +217,44 @@ def test_group_that_is_behind_holds_the_rows_of_its_landing(
     assert {path: unread for path, unread in asked.items() if unread is not None} == {
         str(store.layout.landing("shipping")): 4
     }
+
+
+@dataclass
+class Upserts:
+    """A model's change log with a batch a version, and the current rows that were stored after one of them."""
+
+    project: Project
+    changes: SyntheticTable
+    rows: SyntheticTable
+
+
+@pytest.fixture
+def upserts(store: Store) -> Upserts:
+    grouped = of_query(store.project).models
+    models = [replace(each, keep=KEEP) if each.materialized == "upsert" else each for each in grouped]
+    model = next(each for each in models if each.materialized == "upsert")
+    paths = store.layout.changes(model.table), store.layout.table(model.table)
+    changes, rows = (SyntheticTable.at(Path(str(path))) for path in paths)
+    changes.append(5)
+    rows.commit([], {"query": model.query, "batch": 2})
+    project = replace(store.project, models=tuple(models), queries=graph.queries(models))
+    return Upserts(project, changes, rows)
+
+
+def test_changes_behind_the_stored_rows_are_needed(upserts: Upserts, store: Store) -> None:
+    needed = {str(path): version for path, version in log_readers.unread(upserts.project, store.layout).items()}
+    assert needed == {str(upserts.changes.path): 4}  # batch 2 is version 3
+
+
+def test_upsert_keeps_the_newest_change_of_each_key(upserts: Upserts, store: Store) -> None:
+    found = {path: policy for _, path, policy in tables(upserts.project, store.layout)}
+    policy = found[upserts.changes.path]
+    assert (policy.keep, policy.keys) == (KEEP, ChangeKeys(("order_id",)))
+    assert found[upserts.rows.path].keep is None
+
+
+def test_change_that_closes_a_key_stays(upserts: Upserts, store: Store) -> None:
+    models = tuple(replace(each, close_when="n > 1") for each in upserts.project.models)
+    closing = replace(upserts.project, queries=graph.queries(models))
+    found = {path: policy for _, path, policy in tables(closing, store.layout)}
+    assert found[upserts.changes.path].keys == ChangeKeys(("order_id",), keeps_deleted=True)

@@ -13,7 +13,7 @@ import pytest
 from headrace import cli
 from headrace.commands import running
 from headrace.errors import ExitCode
-from headrace.project.declarations.target import BOOTSTRAP_VARIABLE
+from headrace.project.declarations.targets.references import BOOTSTRAP_VARIABLE
 from headrace.store.layout import Layout
 from tests.unit.conftest import ProjectFiles
 from tests.waiting import wait_for

@@ -13,7 +13,7 @@ from headrace.queries.inputs import InputLog, Inputs
 from headrace.store.commits import entry_path
 from headrace.store.history import History
 from headrace.store.layout import Layout
-from headrace.store.maintenance import Maintenance, Policy
+from headrace.store.maintenance.passes import Maintenance, Policy
 from headrace.store.paths import StorePath
 from tests import buckets
 from tests.unit.synthetic_table import SyntheticTable, ids

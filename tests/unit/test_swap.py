@@ -11,7 +11,7 @@ import pytest
 from headrace.commands.workspace import Workspace
 from headrace.environment import swap
 from headrace.errors import UsageError
-from headrace.project.declarations.target import DATA_DIR_VARIABLE
+from headrace.project.declarations.targets.references import DATA_DIR_VARIABLE
 from headrace.store import lease, trees
 from headrace.store.layout import Layout
 

@@ -23,17 +23,18 @@ from headrace.project.resets import ResetNote
 from headrace.publishing.set_aside import Notes
 from headrace.queries.inputs import InputLog, Inputs
 from headrace.reading import status
-from headrace.store import durable, parquet, retention, trees
+from headrace.store import durable, parquet, trees
 from headrace.store.commits import Commit, actions_of, put_entry
 from headrace.store.delta_tables import create_checkpoint, create_table, open_table
 from headrace.store.history import History
 from headrace.store.layout import Layout
 from headrace.store.leases.object_store import ObjectLease
+from headrace.store.maintenance import retention
+from headrace.store.maintenance.retention import Ages
 from headrace.store.removal.data_files import Removals
-from headrace.store.retention import Ages
 from headrace.streaming import offset_log, positions, source_names
+from headrace.tables.closed_keys.runs import SCHEMA, KeyRuns
 from headrace.tables.current import is_whole
-from headrace.tables.key_runs import SCHEMA, KeyRuns
 from headrace.tables.positions import Position
 from tests import buckets
 

@@ -108,3 +108,17 @@ STATE = (
 def test_past_is_read_unless_joined_as_of_the_batch(project_files, query, keys, expected):
     written(project_files, query, keys)
     assert [ref.past for ref in project_files.load().model("gold.a_new").inputs if ref.versions] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (f"o._arrival > v._valid_from and {NOW}", []),  # the row that holds when an order lands
+        ("o._arrival > v._valid_from", ["keep-needs-rows"]),
+    ],
+)
+def test_old_versions_of_which_somebody_asks_do_not_leave(project_files, condition, expected):
+    path, upsert = "sql/silver/shipping/open_orders.sql", "materialized: upsert"
+    project_files.edit(path, upsert, f"{upsert}\nkeep: 30 days")
+    written(project_files, as_of(condition))
+    assert [finding.split()[1] for finding in project_files.findings()] == expected

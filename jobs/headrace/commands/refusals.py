@@ -39,7 +39,7 @@ def replay(workspace: Workspace, chosen: Chosen, as_json: bool) -> int:
     refuse_unknown(project, chosen)
     with lease.held(layout), naming(layout.data_dir):
         from headrace.landing import replaying
-        from headrace.queries import replaying_rows
+        from headrace.queries.failing import replaying_rows
         from headrace.spark import jvm_lock, session
 
         with session.start(project.target, layout.spark_log()) as spark, jvm_lock.beside_lease(spark, layout.locks):

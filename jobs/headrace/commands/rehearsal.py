@@ -17,7 +17,7 @@ from headrace.demo.sending import send
 from headrace.environment import classes
 from headrace.environment.broker import Broker
 from headrace.errors import HeadraceError
-from headrace.project.declarations.target import BOOTSTRAP_VARIABLE, DATA_DIR_VARIABLE
+from headrace.project.declarations.targets.references import BOOTSTRAP_VARIABLE, DATA_DIR_VARIABLE
 from headrace.project.model import Kafka
 from headrace.reading.topics import ensure
 from headrace.store.layout import Layout

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from headrace.errors import ExitCode
-from headrace.project.declarations import landings, manifest, target
+from headrace.project.declarations import landings, manifest
 from headrace.project.declarations.documents import Shape
 from headrace.project.declarations.header import HeaderKeys
 from headrace.project.declarations.settings import FolderSettings
+from headrace.project.declarations.targets import shape
 from headrace.testing.cases import case
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -30,7 +31,7 @@ def texts() -> dict[str, str]:
     """The text of each schema, by the name of its file."""
     schemas = {
         "manifest.json": _manifest(),
-        "target.json": _schema(target.FileShape, "conf/<target>.yml"),
+        "target.json": _schema(shape.FileShape, "conf/<target>.yml"),
         "bronze.json": _bronze(),
         "header.json": _schema(HeaderKeys, "the header of a model"),
         "case.json": _case(),

@@ -23,7 +23,7 @@ from headrace.project.model import Project
 from headrace.reading import printing
 from headrace.store import lease
 from headrace.store.layout import Layout
-from headrace.store.maintenance import Upkeep
+from headrace.store.maintenance.passes import Upkeep
 from headrace.store.paths import StorePath
 
 

@@ -99,7 +99,7 @@ def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bo
         sizes = (_text(old.max_state_bytes), _text(new.max_state_bytes))
         yield _header(Verdict.FORWARD, new, "max_state_bytes", message, *sizes)
     if old.keep != new.keep:
-        message = _leaving(new.keep, "whoever looks them up later finds none")
+        message = _leaving(new.keep, "whoever looks them up later finds none", new.materialized == "upsert")
         yield _header(Verdict.KEEP, new, "keep", message, _text(old.keep), _text(new.keep))
     yield from _publish_reasons(before, now, table, rule)
     yield from _test_reasons(before, now, table, rule)
@@ -129,9 +129,14 @@ def landing_reasons(old: Landing, new: Landing) -> Iterator[Reason]:
         yield Reason(Verdict.KEEP, place, message, _text(old.keep), _text(new.keep), evidence=Evidence(key="keep"))
 
 
-def _leaving(keep: float | None, cost: str) -> str:
+def _leaving(keep: float | None, cost: str, is_upsert: bool = False) -> str:
     if keep is None:
         return "rows stay from now on; those that have left do not come back"
+    if is_upsert:
+        return (
+            f"changes leave {_days(keep)} after a later one replaced them or their row was deleted; current rows stay; "
+            "a rebuild, or a new model that streams the changes, begins with those that are left"
+        )
     return f"rows leave {_days(keep)} after they arrived, and do not come back: {cost}"
 
 

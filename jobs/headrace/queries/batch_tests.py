@@ -22,8 +22,8 @@ from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.small_batches import SmallBatches
 from headrace.store.layout import Layout
+from headrace.tables.closed_keys.index import KeyIndex
 from headrace.tables.delta import CommitTable
-from headrace.tables.keys import KeyIndex
 
 _ERRORS = StructType([StructField(name, StringType()) for name in ("model", "test", "row")])
 

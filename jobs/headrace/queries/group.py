@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
@@ -17,16 +16,15 @@ from pyspark.sql.types import StructType
 from headrace.errors import HeadraceError
 from headrace.project import skips
 from headrace.project.model import Project, Query
-from headrace.project.resets import read_note
 from headrace.queries import positions
 from headrace.queries.batch_tests import QueryTests
 from headrace.queries.inputs import InputLog, Inputs
+from headrace.queries.intake import Intake
 from headrace.queries.outputs import Output, UpsertOutput, commit, output_for
-from headrace.queries.redelivery import NONE_YET, Redelivery, Requested, requests
 from headrace.queries.routine import Routine
-from headrace.queries.sources import Source, Tables, plain, records_in, source_name, weight_of
+from headrace.queries.sources import Source, Tables, records_in, weight_of
 from headrace.queries.storing import StoringTimes
-from headrace.spark.binding import reads_clock, stored_inputs
+from headrace.spark.binding import reads_clock
 from headrace.spark.implementations import small_batches
 from headrace.spark.materialized import Materialized
 from headrace.spark.session import SMALL_BATCH_ROWS, child
@@ -87,21 +85,9 @@ class Group:
         self._inputs = InputLog(self._checkpoint)
         self._clocked = [model for model in query.models if reads_clock(project, model)]
         self._waits = False
-        self._tables = Tables(self.session, project, layout, schemas)
-        refs = list(stored_inputs(project, query))
-        streamed = [r for r in refs if r.stream and r.table not in self.outputs]
-        self.sources = {source_name(project, r): Source(self._tables.of(r)) for r in streamed}
-        for name, version in read_note(self._checkpoint).barrier.items():
-            if name in self.sources:
-                self.sources[name].barrier = version
-        self._looked_up = {r.table: r for r in refs if not r.stream and r.table not in self.outputs}
-        for table in self.tests.looked_up:
-            if table not in self.outputs:
-                self._looked_up.setdefault(table, plain(table))
-        self._lookups = {table: self._tables.of(ref) for table, ref in self._looked_up.items()}
-        self._requests: list[tuple[Requested, Redelivery]] = []
-        self._requested = NONE_YET
-        self._routine = Routine(project, query, self.batches, self._tables, self.outputs, self.tests)
+        tables = Tables(self.session, project, layout, schemas)
+        self._intake = Intake(project, query, tables, self._checkpoint, self.tests.looked_up)
+        self._routine = Routine(project, query, self.batches, tables, self.outputs, self.tests)
         self._next = 0
         self._ready = False
         self._storing = StoringTimes.of(project, query)
@@ -119,7 +105,7 @@ class Group:
                 last = self.recover()
                 if last:
                     return self._run(last, replay=True)
-            inputs = self._plan(max_rows)
+            inputs = self._intake.next(self._next, max_rows, self.takes_ticks)
             report = self._run(inputs, replay=False) if inputs else None
             if self._storing.is_due:
                 self.store_current()
@@ -160,23 +146,13 @@ class Group:
         for output in self.outputs.values():
             output.load(self._next)
         self.tests.load({table: output.table for table, output in self.outputs.items()}, self._next)
-        for name, (after, upto) in (last.ranges if last else {}).items():
-            if name in self.sources:  # else no model of the group streams it any more
-                self._refuse_another(name, last.ids.get(name) if last else None)
-                self.sources[name].done = upto if is_finished else after
+        self._intake.resume(last, is_finished, self.tests.table, self._routine.steps)
         self._waits = self._has_waiting()
-        self._take_requests(last.requested if last else NONE_YET)
         self._ready = True
         if last is None or is_finished:
             return None
         skips.forget(self._layout, self.query.name, last.batch)
         return self._fitted(last)
-
-    def _take_requests(self, done: Requested) -> None:
-        """Learn what is to be delivered again: it is asked for while no runner is running."""
-        table = self.tests.table
-        self._requests = [(at, found) for at, found in requests(table, done) if found.table in self._routine.steps]
-        self._requested = done if self._requests else max(done, (table.newest_version(), 0))
 
     def _rows_before(self, batch: int) -> int:
         """An upper bound of the usual rows of an output before a batch; many where its log is too long to read here."""
@@ -185,10 +161,7 @@ class Group:
 
     def _fitted(self, last: Inputs) -> Inputs:
         """The inputs of a batch to be run again, with what the models read since they were edited."""
-        ranges = {name: last.ranges.get(name, (source.done, source.done)) for name, source in self.sources.items()}
-        known = {name: version for name, version in last.snapshots.items() if name in self._lookups}
-        versions = {**self._versions(), **known}
-        fitted = replace(last, ranges=ranges, snapshots=versions)
+        fitted = self._intake.fitted(last)
         if (fitted.ranges, fitted.snapshots) != (last.ranges, last.snapshots):
             self._inputs.revise(fitted)
         return fitted
@@ -202,6 +175,11 @@ class Group:
                 output.drop()
         with suppress(Exception):
             self.tests.drop()
+
+    @property
+    def sources(self) -> Mapping[str, Source]:
+        """The tables of others that it streams."""
+        return self._intake.sources
 
     @property
     def state_rows(self) -> int:
@@ -228,13 +206,12 @@ class Group:
     @property
     def looked_up(self) -> tuple[str, ...]:
         """The tables of other queries that its models look up."""
-        return tuple(self._looked_up)
+        return tuple(self._intake.lookups)
 
     @property
     def behind(self) -> int:
         """How many commits of its sources and requests this group has not taken yet, as far as this process knows."""
-        behind = sum(max(source.table.version() - source.done, 0) for source in self.sources.values())
-        return behind + len(self._requests)
+        return self._intake.behind
 
     def decide(
         self, read: Mapping[str, DataFrame], inputs: Inputs, done: Mapping[str, Commit] | None = None
@@ -265,14 +242,12 @@ class Group:
         started = time.monotonic()
         if not replay:
             self._inputs.record(inputs)
-        commits = {name: self.sources[name].commits(a, b) for name, (a, b) in inputs.ranges.items() if a < b}
+        commits = self._intake.commits(inputs)
         consumed = [commit for found in commits.values() for commit in found]
         self.batches.begin(inputs.batch, weight_of(consumed))
         commit_cache = CommitCache() if replay else self.commit_cache  # what failed may have failed for what lay there
-        self._routine.commit_cache = commit_cache
-        read = {
-            name: self.sources[name].read(self.batches, name, found, commit_cache) for name, found in commits.items()
-        }
+        self._routine.share(commit_cache)
+        read = self._intake.read(self.batches, commits, commit_cache)
         done = self._already_committed(inputs.batch) if replay else {}
         added = self.decide({name: rows.frame for name, rows in read.items()}, inputs, done)
         if self._routine.poison != inputs.poison:
@@ -283,55 +258,17 @@ class Group:
         lines = tuple(self.lines(added))  # others wait for rows, but not for lines
         self._inputs.finish(inputs.batch, self._written())
         self.settle(added)
-        for name, (_, upto) in inputs.ranges.items():
-            self.sources[name].done = upto
+        self._intake.take(inputs)
         for rows in read.values():
             rows.release()
-        self._requested = inputs.requested
         again = len(inputs.redelivery.poison.arrivals) if inputs.redelivery else 0
         return BatchReport(
             inputs.batch, records_in(consumed) + again, counts, time.monotonic() - started, lines, failed
         )
 
-    def _plan(self, max_rows: int) -> Inputs | None:
-        if self._requests:
-            return self._plan_redelivery()
-        ranges = {}
-        for name, source in self.sources.items():
-            upto, empty = source.next_range(max_rows, self.takes_ticks)
-            if empty:
-                source.done = upto
-            ranges[name] = (source.done, upto)  # also where there is nothing: a restart begins where these say
-        if all(after == upto for after, upto in ranges.values()):
-            return None
-        return self._inputs_now(ranges)
-
-    def _plan_redelivery(self) -> Inputs:
-        requested, again = self._requests.pop(0)
-        for name, id_read in again.ids.items():
-            if name in self.sources:
-                self._refuse_another(name, id_read)
-        nothing = {name: (source.done, source.done) for name, source in self.sources.items()}
-        return replace(self._inputs_now(nothing), redelivery=again, requested=requested)
-
-    def _inputs_now(self, ranges: Mapping[str, tuple[int, int]]) -> Inputs:
-        ids = {name: source.table.id() for name, source in self.sources.items()}
-        now = datetime.now(timezone.utc).isoformat()
-        return Inputs(self._next, ranges, self._versions(), now, ids, requested=self._requested)
-
-    def _versions(self) -> dict[str, int]:
-        """The newest versions of the tables that are looked up."""
-        return {name: table.sound_version() for name, table in self._lookups.items()}
-
     def _has_waiting(self) -> bool:
         lists = [self.outputs[model.table] for model in self._clocked]
         return any(isinstance(output, UpsertOutput) and not output.state.is_empty for output in lists)
-
-    def _refuse_another(self, name: str, id_read: str | None) -> None:
-        if id_read is not None and id_read != self.sources[name].table.id():
-            raise HeadraceError(
-                f"{name} was reset since {self.query.name} last read it; run `headrace reset {self.query.name} --yes`"
-            )
 
     def _commit(
         self, added: Mapping[str, Materialized], inputs: Inputs, done: Mapping[str, Commit], replay: bool

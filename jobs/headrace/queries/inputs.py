@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from headrace.errors import Overtaken, TornFile
-from headrace.queries.poison import Poison
-from headrace.queries.redelivery import NONE_YET, Redelivery, Requested
+from headrace.queries.failing.poison import Poison
+from headrace.queries.failing.redelivery import NONE_YET, Redelivery, Requested
 from headrace.store import durable, json_files
 from headrace.store.paths import StorePath
 from headrace.tables.positions import Position

@@ -19,8 +19,8 @@ from headrace.spark.small_batches import SmallBatches
 from headrace.store.commits import Commit
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
+from headrace.tables.closed_keys.index import KeyIndex
 from headrace.tables.delta import CommitTable
-from headrace.tables.keys import KeyIndex
 from headrace.tables.state import KeyedState, Stored
 
 

@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from headrace.errors import HeadraceError, Place
+from headrace.errors import HeadraceError
 from headrace.project.model import Input, Model, Project, Query
 from headrace.project.sql import emptiness
+from headrace.queries.batch import Batch
 from headrace.queries.batch_tests import QueryTests
+from headrace.queries.failing.faults import Fault, fault_of
+from headrace.queries.failing.poison import MOST, Arrival, Poison, RowFailed, among
+from headrace.queries.failing.search import Search
 from headrace.queries.inputs import Inputs
 from headrace.queries.outputs import Output, UpsertOutput, committed_rows
-from headrace.queries.poison import (
-    MOST,
-    Arrival,
-    Fault,
-    Poison,
-    RowFailed,
-    among,
-    culprits,
-    fault_of,
-    from_to,
-    is_by_row,
-    place_of,
-    without,
-)
-from headrace.queries.redelivery import Redelivery
-from headrace.queries.sources import Tables, plain, source_name
+from headrace.queries.references import References
+from headrace.queries.sources import Tables, source_name
 from headrace.spark.binding import Binder, shared_views, streams_of, view_of
 from headrace.spark.columns import AS_JSON
 from headrace.spark.failures import ModelFailed
@@ -39,33 +29,6 @@ from headrace.spark.materialized import Materialized
 from headrace.spark.small_batches import SmallBatches
 from headrace.store.commits import Commit
 from headrace.tables.commit_cache import CommitCache
-from headrace.tables.lookup import Lookup
-from headrace.tables.validity import all_versions, newest_versions
-
-
-@dataclass(frozen=True)
-class Batch:
-    """What a batch reads, and what it has computed so far: rows of models and of views that several models read."""
-
-    inputs: Inputs
-    read: Mapping[str, DataFrame]
-    done: Mapping[str, Commit]
-    silent: frozenset[str]
-    """Sources without any row."""
-    added: dict[str, Materialized] = field(default_factory=dict)
-    views: dict[str, Materialized] = field(default_factory=dict)
-    poison: list[Poison] = field(default_factory=list)
-    """Rows that steps are run without: those recorded before, and those found on the way."""
-    only: str = "true"
-    """The condition of the rows of its streams that a step is run or tried over."""
-    again: Redelivery | None = None
-    """What a step reads in place of its streams."""
-
-    def left(self, step: Model) -> str | None:
-        """The condition of the rows of its streams that a step is run over; None for all."""
-        arrivals = [arrival for each in self.poison if each.table == step.table for arrival in each.arrivals]
-        conditions = [*([without(arrivals)] if arrivals else []), *([self.only] if self.only != "true" else [])]
-        return " and ".join(conditions) or None
 
 
 class Routine:
@@ -89,9 +52,7 @@ class Routine:
         self._models = query.models
         self._steps = tuple(dict.fromkeys(step for model in query.models for step in self._steps_to(model)))
         self._last_reader = {view: step.table for step in self._steps for view in self._shared_by(step)}
-        self._looked_up: dict[str, tuple[int, DataFrame]] = {}
-        self._lookups: dict[str, Lookup | None] = {}
-        self.commit_cache = CommitCache()
+        self._references = References(project, batches, tables, outputs)
         self.poison: tuple[Poison, ...] = ()
 
     def decide(
@@ -112,6 +73,10 @@ class Routine:
         self._tests.note_errors([row for each in batch.poison for row in self._rows_of(each, batch)])
         return batch.added
 
+    def share(self, commit_cache: CommitCache) -> None:
+        """Take the newest commits of the tables that it reads from where others put them."""
+        self._references.commit_cache = commit_cache
+
     @property
     def steps(self) -> frozenset[str]:
         """The models and shared views that it computes."""
@@ -119,9 +84,7 @@ class Routine:
 
     def forget(self) -> None:
         """Forget what is cached."""
-        for lookup in filter(None, self._lookups.values()):
-            lookup.drop()
-        self._looked_up, self._lookups = {}, {}
+        self._references.forget()
         self._batches.drop()
 
     def _scoped(self, step: Model, batch: Batch) -> Batch:
@@ -158,41 +121,14 @@ class Routine:
     def _poison(self, step: Model, batch: Batch, fault: Fault) -> Poison | None:
         """The rows that make a step fail; None if they cannot be found."""
         arrivals = self._arrivals(step, batch)
-        if not arrivals:
-            return None
-        parts = [step, *self._views_of(step)]
-        faults: list[Fault] = []
 
-        def fails(start: int, end: int, excluded: Sequence[int]) -> bool:
-            return self._fails(step, batch, arrivals[start:end], [arrivals[at] for at in excluded], faults)
-
-        most = MOST if self._sets_aside(step) else 1
-        if not fails(0, len(arrivals), ()):
-            return None
-        numbers = culprits(len(arrivals), fails, is_by_row(parts), most)
-        fault = faults[-1] if len(numbers) == 1 else fault
-        place = place_of(fault, parts, self._project.vars) or Place(step.path)
-        rows = tuple(arrivals[number] for number in numbers)
-        return Poison(step.table, fault.reason, fault.text, fault.clause, str(place), rows)
-
-    def _fails(
-        self, step: Model, batch: Batch, some: Sequence[Arrival], excluded: Sequence[Arrival], faults: list[Fault]
-    ) -> bool:
-        """Whether a step fails over some rows; notes how."""
-        if not some:
-            return False
-        only = f"{batch.only} and {from_to(some[0], some[-1])} and {without(excluded)}"
-        trial = replace(batch, only=only)
-        try:
-            rows = self._run(step, trial)
-            output = self._outputs.get(step.table)
+        def run(condition: str) -> None:
+            trial = replace(batch, only=f"{batch.only} and {condition}")
+            rows, output = self._run(step, trial), self._outputs.get(step.table)
             self._batches.materialize(output.shaped(rows) if output else rows).release()
-        except Exception as error:
-            if (fault := fault_of(error)) is None:
-                raise
-            faults.append(fault)
-            return True
-        return False
+
+        search = Search([step, *self._views_of(step)], arrivals, run)
+        return search.poison(fault, MOST if self._sets_aside(step) else 1, self._project.vars)
 
     def _arrivals(self, step: Model, batch: Batch) -> list[Arrival]:
         """The arrivals of all rows that a step streams, in order; none if some stream has no arrivals."""
@@ -206,7 +142,7 @@ class Routine:
 
     def _streams(self, step: Model, batch: Batch) -> Iterator[DataFrame]:
         for _, ref in streams_of(self._project, step):
-            yield self._relation(ref, batch)
+            yield self._references.relation(ref, batch)
 
     def _views_of(self, model: Model) -> Iterator[Model]:
         for view in filter(None, (view_of(self._project, ref) for ref in model.inputs)):
@@ -268,16 +204,16 @@ class Routine:
     def _viewed(self, view: Model, batch: Batch) -> Materialized:
         if self._gives_nothing(view, batch):
             return self._batches.nothing(view.table, self._tables.schema(view.table))
-        return self._computed(view, batch, lambda: self._run(view, batch), *self._leaves(view, batch))
+        return self._computed(view, batch, lambda: self._run(view, batch), *self._references.leaves(view, batch))
 
     def _added(self, model: Model, batch: Batch) -> Materialized:
         tests = self._tests.models.get(model.table)
         if tests is None and self._gives_nothing(model, batch):
             return self._batches.nothing(model.table, self._outputs[model.table].table.schema)
-        leaves = self._leaves(model, batch)
+        leaves = self._references.leaves(model, batch)
         if tests is None:
             return self._fitted(model, batch, leaves, lambda: self._run(model, batch))
-        accepted = tests.accepted(self._run(model, batch), lambda table: self._known(table, batch))
+        accepted = tests.accepted(self._run(model, batch), lambda table: self._references.known(table, batch))
         return tests.unrepeated(self._fitted(model, batch, (accepted,), lambda: accepted))
 
     def _fitted(
@@ -300,7 +236,7 @@ class Routine:
             return rows.where(condition) if condition and "_arrival" in rows.columns else rows
 
         def resolve(ref: Input) -> DataFrame:
-            rows = self._relation(ref, batch)
+            rows = self._references.relation(ref, batch)
             if ref.stream and batch.again:
                 return batch.again.as_new(left(rows), ref.table.startswith("bronze."))
             return left(rows) if ref.stream else rows
@@ -323,86 +259,3 @@ class Routine:
     def _streamed_views(self, model: Model) -> Iterator[Model]:
         found = (view_of(self._project, ref) for ref in model.inputs if ref.stream)
         yield from filter(None, found)
-
-    def _leaves(self, model: Model, batch: Batch) -> tuple[DataFrame, ...]:
-        """The frames that a model is planned over; each is the same object as long as plans over it stay valid."""
-        return tuple(frame for ref in model.inputs for frame in self._leaves_of(ref, batch))
-
-    def _leaves_of(self, ref: Input, batch: Batch) -> tuple[DataFrame, ...]:
-        view = view_of(self._project, ref)
-        if view is None:
-            return self._leaves_of_stored(ref, batch)
-        return (
-            (batch.views[view.table].frame,) if ref.stream and view.table in batch.views else self._leaves(view, batch)
-        )
-
-    def _leaves_of_stored(self, ref: Input, batch: Batch) -> tuple[DataFrame, ...]:
-        if ref.stream and ref.table in batch.added:
-            return (batch.added[ref.table].frame,)
-        if ref.table in self._outputs:
-            known = self._outputs[ref.table].leaves
-            return (*self._past(ref), *known, batch.added[ref.table].frame) if ref.versions else known
-        if ref.stream:
-            return (batch.read[source_name(self._project, ref)],)
-        rows = self._as_of(ref, batch.inputs.snapshots[ref.table])
-        lookup = self._lookup(ref)
-        return lookup.leaves if lookup else (rows,)
-
-    def _relation(self, ref: Input, batch: Batch) -> DataFrame:
-        if ref.stream and batch.again:
-            return self._as_it_was(ref, batch.again)
-        if ref.stream and ref.table in batch.added:
-            return batch.added[ref.table].frame.drop("_batch")
-        if ref.table in self._outputs:
-            output = self._outputs[ref.table]
-            return self._versions(ref, batch) if ref.versions else output.before()
-        if ref.stream:
-            return self._tables.relation(ref, batch.read[source_name(self._project, ref)])
-        return self._as_of(ref, batch.inputs.snapshots[ref.table])
-
-    def _as_it_was(self, ref: Input, again: Redelivery) -> DataFrame:
-        """What a stream gave in the batch of which rows are delivered again."""
-        if ref.table in self._outputs:
-            rows = self._outputs[ref.table].table.snapshot(self._batches.session)
-            return rows.where(F.col("_batch") == again.batch).drop("_batch")
-        after, upto = again.ranges.get(source_name(self._project, ref), (0, 0))
-        table = self._tables.of(ref)
-        commits = [table.commit(version) for version in range(after + 1, upto + 1)]
-        return self._tables.relation(ref, table.rows(self._batches.session, *commits))
-
-    def _versions(self, ref: Input, batch: Batch) -> DataFrame:
-        """The versions of an upsert of this query, those that the batch adds too."""
-        output, changes = self._upsert(ref), batch.added[ref.table].frame
-        keys = output.model.unique_key
-        if ref.past:
-            (past,) = self._past(ref)
-            return all_versions(past.unionByName(changes), keys)
-        return newest_versions(output.before(), changes, keys)
-
-    def _past(self, ref: Input) -> tuple[DataFrame, ...]:
-        """All changes before the batch, where some may be needed that its state does not hold; read again each time."""
-        return (self._upsert(ref).past(),) if ref.past else ()
-
-    def _upsert(self, ref: Input) -> UpsertOutput:
-        output = self._outputs[ref.table]
-        assert isinstance(output, UpsertOutput), f"{ref.table} has no versions"
-        return output
-
-    def _as_of(self, ref: Input, version: int) -> DataFrame:
-        if lookup := self._lookup(ref):
-            return lookup.as_of(version, self.commit_cache)
-        if self._looked_up.get(ref.name, (None,))[0] != version:
-            self._looked_up[ref.name] = (version, self._tables.as_of(ref, version))
-        return self._looked_up[ref.name][1]
-
-    def _lookup(self, ref: Input) -> Lookup | None:
-        if ref.name not in self._lookups:
-            self._lookups[ref.name] = self._tables.lookup(self._batches, ref)
-        return self._lookups[ref.name]
-
-    def _known(self, table: str, batch: Batch) -> DataFrame:
-        """What a relationship looks up: a table as of its recorded version, of this query also what the batch adds."""
-        if table not in self._outputs:
-            return self._as_of(plain(table), batch.inputs.snapshots.get(table, -1))
-        known = self._outputs[table].before()
-        return known.unionByName(batch.added[table].frame.select(*known.columns)) if table in batch.added else known

@@ -9,18 +9,20 @@ Most readers need no log: commits that left it are in the table's history (`stor
 
 A query that this run does not select needs as much as one that runs.
 
-Rows that leave a table by its `keep` are needed by more: by every query that has begun and has not read them yet.
+Rows that leave a table by its `keep` are needed by more: by every query that has begun and has not read them yet, and
+by the current rows that are stored beside a change log, to which a reader adds the changes since.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from headrace.project import graph, rebuilds
 from headrace.project.model import Project, Query
 from headrace.queries.inputs import InputLog
 from headrace.queries.positions import source_path
-from headrace.store.commits import actions_of, commit_of, newest_version
+from headrace.store.commits import actions_of, commit_of, newest_batch, newest_version
 from headrace.store.layout import Layout
 from headrace.store.paths import StorePath
 from headrace.streaming import offset_log, source_names
@@ -44,7 +46,8 @@ def unread(project: Project, layout: Layout) -> Mapping[StorePath, int]:
     queries = graph.queries(project.models)
     besides = [rebuilds.beside(layout, found, queries) for found in rebuilds.known(layout)]
     found = dict[StorePath, int]()
-    for path, version in (each for around in (layout, *besides) for each in _unread(project, around, queries)):
+    behind = (each for around in (layout, *besides) for each in _unread(project, around, queries))
+    for path, version in (*behind, *_unstored(project, layout)):
         found[path] = min(version, found.get(path, version))
     return found
 
@@ -91,6 +94,25 @@ def _unread(project: Project, layout: Layout, queries: Iterable[Query]) -> Itera
             for source, (after, upto) in newest.ranges.items():
                 if (path := source_path(project, layout, source)) is not None:
                     yield path, (upto if is_done else after) + 1
+
+
+def _unstored(project: Project, layout: Layout) -> Iterator[Version]:
+    """The changes of upserts behind the current rows that were stored last."""
+    for model in project.models:
+        if model.materialized == "upsert" and model.keep is not None:
+            stored = newest_batch(layout.table(model.table), model.query or model.name)
+            changes = layout.changes(model.table)
+            if stored >= 0:
+                yield changes, _first_after(changes, stored)
+
+
+def _first_after(table: StorePath, batch: int) -> int:
+    """The first version of a table behind a batch, or the first that its log has."""
+    version = newest_version(table) + 1
+    with suppress(FileNotFoundError):  # the log begins here
+        while version > 0 and not 0 <= commit_of(version - 1, actions_of(table, version - 1)).batch <= batch:
+            version -= 1
+    return version
 
 
 def _needed(project: Project, layout: Layout, queries: Iterable[Query]) -> Iterator[Version]:

@@ -17,7 +17,8 @@ from headrace.running import log_readers
 from headrace.running.tasks.task import Log
 from headrace.spark.failures import message_of
 from headrace.store.layout import Layout
-from headrace.store.maintenance import Maintenance, Policy, Upkeep
+from headrace.store.maintenance.passes import Maintenance, Policy, Upkeep
+from headrace.store.maintenance.superseded import ChangeKeys
 from headrace.store.paths import StorePath
 from headrace.store.removal import drafts
 
@@ -46,11 +47,12 @@ def tables(project: Project, layout: Layout) -> Iterator[tuple[str, StorePath, P
 def _tables_of(model: Model, layout: Layout, seconds: float) -> Iterator[tuple[str, StorePath, Policy]]:
     if model.materialized == "upsert":
         yield model.table, layout.table(model.table), replace(CURRENT_ROWS, keep_history=seconds)
-        yield f"changes of {model.table}", layout.changes(model.table), Policy(seconds)
+        keys = ChangeKeys(model.unique_key, keeps_deleted=model.close_when is not None)
+        yield f"changes of {model.table}", layout.changes(model.table), Policy(seconds, model.keep, keys)
     else:
         yield model.table, layout.table(model.table), Policy(seconds, model.keep)
     if model.run == "streaming":
-        yield f"late rows of {model.table}", layout.late(model.table), Policy(seconds)
+        yield f"late rows of {model.table}", layout.late(model.table), Policy(seconds, model.keep)
 
 
 class TableUpkeep:

@@ -73,6 +73,9 @@ _TYPES = "spark.sql.types.framework.enabled"
 _EXCLUDED = (
     # It makes one subquery of two aggregates over the same rows, and a plan with a subquery cannot be cached.
     "org.apache.spark.sql.catalyst.optimizer.MergeSubplans",
+    # It looks whether an array is there and has elements before it is exploded. That look is pushed down to where the
+    # array is made, which is computed twice then, and the arguments of its macros again for each element.
+    "org.apache.spark.sql.catalyst.optimizer.InferFiltersFromGenerate",
 )
 
 _RUNTIME: Mapping[str, str] = {

@@ -91,6 +91,12 @@ def newest_version(table: StorePath) -> int:
     return max((int(entry.stem) for entry in entries), default=-1)
 
 
+def oldest_version(table: StorePath) -> int:
+    """The first version whose entry the log still has; 0 for a table that does not exist yet."""
+    entries = (table / "_delta_log").glob(VERSION + ".json")
+    return min((int(entry.stem) for entry in entries), default=0)
+
+
 def actions_of(table: StorePath, version: int) -> list[dict[str, Any]]:
     """The actions of a version; FileNotFoundError if the log does not hold it, TornFile if it does not hold all."""
     entry = entry_path(table, version)

@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from headrace.store import durable, json_files
-from headrace.store.commits import VERSION, Commit, actions_of, commit_of, newest_version
+from headrace.store.commits import VERSION, Commit, actions_of, commit_of, newest_version, oldest_version
 from headrace.store.paths import StorePath
 
 SEGMENTS = 10
@@ -130,6 +130,16 @@ def commits_of(table: StorePath) -> Iterator[Commit]:
         except FileNotFoundError:
             if (found := past.find(version)) is not None:
                 yield found
+
+
+def batch_before(table: StorePath, version: int) -> int:
+    """The newest batch of the versions before one; -1 if there is none."""
+    oldest, past = oldest_version(table), History(table)
+    for each in range(version - 1, -1, -1):
+        found = commit_of(each, actions_of(table, each)) if each >= oldest else past.find(each)
+        if found is not None and found.batch >= 0:
+            return found.batch
+    return -1
 
 
 def _marker(commit: Commit, is_whole: bool) -> Mapping[str, object]:

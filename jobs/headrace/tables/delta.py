@@ -12,7 +12,6 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -32,31 +31,20 @@ from headrace.store.commits import (
     Commit,
     actions_of,
     commit_of,
-    entry_path,
     info_of,
-    newest_version,
     put_entry,
 )
-from headrace.store.delta_tables import change_table, create_checkpoint, create_table, id_in_log, is_table, open_table
-from headrace.store.history import History
+from headrace.store.delta_tables import change_table, create_checkpoint, create_table, is_table, open_table
 from headrace.store.parquet import BATCH_COLUMNS
 from headrace.store.paths import ObjectPath, StorePath, spark_uri
 from headrace.store.removal import drafts
 from headrace.store.removal.data_files import ActiveFile, active_files
 from headrace.tables import foreign
 from headrace.tables.checksum import Checksum
+from headrace.tables.commit_log import CommitLog
 from headrace.tables.foreign import WRITER_VERSION
 
 CHECKPOINT_INTERVAL = 100
-_UNTOUCHED = 50
-"""Maintenance leaves this many of the newest commits as they are, so their readers need not look into the history."""
-
-_SEEN_SECONDS = 5.0
-"""How long the version that was seen last surely stays in the log: what leaves it is far behind the newest one."""
-
-_HISTORY_SECONDS = 60.0
-"""How long a history that was read is taken for the newest: no file is removed before it is older than that."""
-
 _APPENDS_ONLY = "delta.appendOnly"
 _COMMON = {
     "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
@@ -71,7 +59,7 @@ _APPENDS = {
 }
 
 
-class CommitTable:
+class CommitTable(CommitLog):
     """A Delta table whose commits carry their writer's `{query, batch, ...}` marker.
 
     A batch of a query is committed once, whoever runs it: a commit is written behind a version up to which all markers
@@ -80,18 +68,13 @@ class CommitTable:
 
     properties: Mapping[str, str] = _APPENDS
     is_replaced = False
-    way_out = foreign.RESTORE
 
     def __init__(self, spark: SparkSession, path: StorePath, schema: StructType) -> None:
+        super().__init__(path)
         self.spark = spark
-        self.path = path
         self.schema = schema
-        self._newest = -1
-        self._seen_at = 0.0
         self._known = -1  # up to this version nobody has done what this writer cannot go on with
-        self._marked: dict[str, tuple[int, Commit | None]] = {}  # each query's newest commit as of a version
         self._summed: tuple[int, Checksum | None] = (-1, None)
-        self._past: tuple[float, History | None] = (0.0, None)
         self._is_due = False  # a checkpoint of the log
 
     @staticmethod
@@ -131,73 +114,11 @@ class CommitTable:
             create_checkpoint(self.path)
         self._is_due = False
 
-    def version(self) -> int:
-        """The newest version this object has seen."""
-        return self._newest
-
-    def newest_version(self) -> int:
-        """The newest version there is, whoever wrote it; -1 for a table that does not exist yet."""
-        if self._is_out_of_sight:
-            self._newest = newest_version(self.path)
-        while self._entry(self._newest + 1).is_file():
-            self._newest += 1
-        self._seen_at = time.time()
-        return self._newest
-
     def sound_version(self) -> int:
         """The newest version there is, as long as others have done nothing that forbids to read or write the table."""
         self.newest_version()
         self._refuse_harm()
         return self._newest
-
-    @property
-    def _is_out_of_sight(self) -> bool:
-        """Whether none was seen yet, or it has left the log: the next ones have too, so there seem to be none."""
-        if self._newest < 0:
-            return True
-        return abs(time.time() - self._seen_at) > _SEEN_SECONDS and not self._entry(self._newest).is_file()
-
-    @property
-    def begins_at_first(self) -> bool:
-        """Whether the log still holds its first entry, so that a reader can walk through all of it."""
-        return self._entry(0).is_file()
-
-    def id(self) -> str:
-        """The table's own id: a table that was dropped and made again has another."""
-        return id_in_log(self.path) or self._stored_id
-
-    def commits(self, after: int) -> Iterator[Commit]:
-        """Every commit newer than version `after`, oldest first, up to the newest now."""
-        for version in range(after + 1, self.newest_version() + 1):
-            yield self.commit(version)
-
-    def commit(self, version: int) -> Commit:
-        """Read one commit from the table's history or its log; an error if neither holds it, or others added rows."""
-        if version <= self._newest - _UNTOUCHED and (past := self._history().find(version)) is not None:
-            return self._sound(past)
-        try:
-            actions = actions_of(self.path, version)
-        except FileNotFoundError:  # it may just have become past
-            return self._sound(self._past_commit(version))
-        return self._sound(commit_of(version, actions), actions)
-
-    def _sound(self, commit: Commit, actions: Iterable[Mapping[str, Any]] = ()) -> Commit:
-        """A commit that may be read."""
-        if foreign.adds_rows(commit):
-            raise foreign.refusal(self.path, commit.version, actions, way_out=self.way_out)
-        return commit
-
-    def _past_commit(self, version: int) -> Commit:
-        self._past = (0.0, None)
-        found = self._history().find(version)
-        if found is None:
-            raise HeadraceError(f"{self.path}: version {version} is no longer in the table's log")
-        return found
-
-    def newest_marker(self, query: str) -> Commit | None:
-        """The newest commit written by `query`, walking back from the newest version."""
-        self.newest_version()
-        return self._newest_of(query)
 
     def rows(self, session: SparkSession, *commits: Commit) -> DataFrame:
         """The rows that these commits added, read from their files without planning a table scan.
@@ -250,18 +171,6 @@ class CommitTable:
     def _batch_column(self) -> str | None:
         """The column with the number of the batch that a row came with."""
         return next((name for name in BATCH_COLUMNS if name in self.schema.names), None)
-
-    @cached_property
-    def _stored_id(self) -> str:
-        return str(open_table(self.path).metadata().id)
-
-    def _history(self) -> History:
-        """The history as of a minute ago at most."""
-        at, found = self._past
-        if found is None or time.monotonic() - at > _HISTORY_SECONDS:
-            found = History(self.path)
-            self._past = (time.monotonic(), found)
-        return found
 
     def no_rows(self, session: SparkSession) -> DataFrame:
         """An empty frame of the table's schema."""
@@ -342,14 +251,6 @@ class CommitTable:
         if more or fixed.items() - stored.items():
             columns = StructType([*_stored_schema(table), *more])
             change_table(self.path, fixed, Schema.from_json(columns.json()))
-
-    def _newest_of(self, query: str) -> Commit | None:
-        """The newest commit of a query as of the newest version that is known; each version is read once."""
-        upto, found = self._marked.get(query, (-1, None))
-        newer = (self.commit(version) for version in range(self._newest, upto, -1))
-        found = next((commit for commit in newer if commit.marker.get("query") == query), found)
-        self._marked[query] = (self._newest, found)
-        return found
 
     def _commit(self, actions: list[Mapping[str, Any]], marker: Mapping[str, Any], again: bool = False) -> None:
         """Write the next entry of the log, whole or not at all; Overtaken if the batch is there already."""
@@ -437,13 +338,6 @@ class CommitTable:
         if count and not found:
             raise HeadraceError(f"{folder}: {count} rows were written, and no file is there; nothing was committed")
         return (file.of_batch(self._batch_column if batch >= 0 else None, batch).to_add() for file in found)
-
-    @property
-    def _log(self) -> StorePath:
-        return self.path / "_delta_log"
-
-    def _entry(self, version: int) -> StorePath:
-        return entry_path(self.path, version)
 
 
 class ReplacedTable(CommitTable):

@@ -20,7 +20,7 @@ from headrace.errors import HeadraceError, InvalidProject, UsageError
 from headrace.project import loader
 from headrace.project.declarations import manifest
 from headrace.project.declarations.manifest import Manifest
-from headrace.project.declarations.target import SMALL_BATCHES_VARIABLE
+from headrace.project.declarations.targets.references import SMALL_BATCHES_VARIABLE
 from headrace.project.model import Project, SmallBatchMode
 from headrace.testing.cases import case as cases
 from headrace.testing.cases import casefiles, landing_report

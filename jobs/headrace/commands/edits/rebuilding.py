@@ -23,9 +23,10 @@ from headrace.project import graph, rebuilds, resets, selection
 from headrace.project.model import Project, Query
 from headrace.project.rebuilds import Rebuild
 from headrace.reading import printing
-from headrace.store import lease, retention
+from headrace.store import lease
 from headrace.store.delta_tables import is_table
 from headrace.store.layout import Layout
+from headrace.store.maintenance import retention
 from headrace.store.paths import StorePath
 
 if TYPE_CHECKING:
@@ -161,7 +162,8 @@ def _refuse_unfit(project: Project, layout: Layout, rebuild: Rebuild) -> None:
         if query.engine == "snapshot":
             raise UsageError(f"{query.name} is a snapshot of what is there now; its past cannot be made anew")
         for model in query.models:
-            if model.publish is not None and retention.kept_since(layout.table(model.table)) is not None:
+            stored = layout.appended(model.table, model.materialized == "upsert")
+            if model.publish is not None and retention.kept_since(stored) is not None:
                 raise UsageError(
                     f"{model.table} has lost rows to its `keep`, so a swap could not tell which rows were sent before; "
                     f"`headrace reset {query.name}` begins again and sends none of them"
@@ -177,15 +179,19 @@ def _sources(project: Project, layout: Layout, rebuild: Rebuild) -> Iterator[tup
     own = {model.table for query in members for model in query.models}
     reads = {read.table for query in members for model in query.models for read in graph.reads(model, known)}
     for table in sorted(reads - own):
-        landing = project.topic(table.split(".")[1])[0].name if table.startswith("bronze.") else None
-        yield table, layout.landing(landing) if landing else layout.table(table)
+        if table.startswith("bronze."):
+            yield table, layout.landing(project.topic(table.split(".")[1])[0].name)
+        else:
+            yield table, layout.appended(table, known[table].materialized == "upsert")
 
 
 def _tell_what_is_kept(project: Project, layout: Layout, rebuild: Rebuild) -> None:
     """Say from when on the rows are there that a rebuild is made of."""
     for table, path in _sources(project, layout, rebuild):
         if (since := retention.kept_since(path)) is not None:
-            _print(f"{table} has only rows that arrived after {since:%Y-%m-%d %H:%M} UTC, by its `keep`")
+            is_upsert = path == layout.changes(table)
+            kept = "only the newest change of each key from before" if is_upsert else "only rows that arrived after"
+            _print(f"{table} has {kept} {since:%Y-%m-%d %H:%M} UTC, by its `keep`")
 
 
 def _refuse_edited_sources(project: Project, layout: Layout, rebuild: Rebuild, types: Schemas) -> None:

@@ -14,6 +14,7 @@ from headrace.errors import Place
 from headrace.planning.forms import terms
 from headrace.planning.forms.scope import Columns, Scope, called, written
 from headrace.planning.forms.terms import Atom, Term, short, term
+from headrace.planning.forms.types import is_null_of_nulls
 from headrace.project.model import Input
 
 DELAY = " delay of interval "
@@ -45,6 +46,21 @@ def sides(name: str, sources: tuple[tuple[str, Columns], ...]) -> Iterator[tuple
     for at, (alias, columns) in enumerate(sources):
         side = "right" if at == len(sources) - 1 else "left"
         yield alias, passed(f"{name}.{side}", "side", columns)
+
+
+def null_beside(step: str, sources: tuple[tuple[str, Columns], ...]) -> tuple[tuple[str, Columns], ...]:
+    """The columns of that side of an outer join which is null where no row of it belongs to one of the other side.
+
+    What is made of columns is made before the join: `coalesce(a, 0)` is null there, and would be 0 behind the join.
+    """
+    return tuple((alias, {name: _null_beside(step, each) for name, each in of.items()}) for alias, of in sources)
+
+
+def _null_beside(step: str, tree: exp.Expr) -> exp.Expr:
+    if is_null_of_nulls(tree):
+        return tree
+    made = terms.column(Atom("outer", f"{step}.outer({short(terms.key(tree))})", made_of=(tree,)))
+    return called(made, str(tree.meta["name"])) if "name" in tree.meta else made
 
 
 def all_of(sources: tuple[tuple[str, Columns], ...]) -> tuple[Term, ...]:

@@ -73,6 +73,18 @@ _CONVERTING = frozenset(
 _LENGTHS = frozenset(("make_dt_interval", "make_interval", "make_ym_interval"))
 """Those that make an interval of numbers, which fails only where these are too large."""
 
+STRICT = frozenset(
+    (
+        "abs", "add_months", "base64", "btrim", "date_add", "date_format", "date_sub", "date_trunc", "datediff",
+        "dayofmonth", "dayofweek", "dayofyear", "floor", "get_json_object", "hex", "hour", "initcap", "instr",
+        "last_day", "left", "locate", "lpad", "ltrim", "md5", "minute", "month", "power", "quarter", "regexp_extract",
+        "regexp_replace", "replace", "reverse", "right", "round", "rpad", "rtrim", "second", "sha1", "sha2", "sign",
+        "split", "sqrt", "substr", "substring", "timestamp_millis", "timestamp_seconds", "translate", "trunc",
+        "unix_millis", "unix_seconds", "unix_timestamp", "weekofyear", "year",
+    )
+)
+"""Functions that give null wherever one of their arguments is null."""
+
 _MIXING = frozenset(("array", "array_contains", "equal_null", "greatest", "ifnull", "least", "nullif", "nvl", "nvl2"))
 """Those that make texts and other values one type."""
 # fmt: on

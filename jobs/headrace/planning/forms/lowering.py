@@ -12,7 +12,7 @@ from headrace.errors import InvalidProject, Place
 from headrace.planning import sql_settings
 from headrace.planning.declared import Declared
 from headrace.planning.forms import terms
-from headrace.planning.forms.columns import all_of, clauses, merged, own, passed, sides, word
+from headrace.planning.forms.columns import all_of, clauses, merged, null_beside, own, passed, sides, word
 from headrace.planning.forms.grouping import Grouping, makes
 from headrace.planning.forms.scope import (
     Columns,
@@ -299,6 +299,7 @@ class _Lowering:
         parts["on"] = tuple(each for each in conditions if each not in keys)
         if is_stateful:
             parts |= {"left": all_of(scope.sources[:-1]), "right": all_of(scope.sources[-1:])}
+        scope = _widened(scope, kind, left, right)
         if kind.endswith(("semi", "anti")):
             scope = replace(scope, sources=scope.sources[:-1])
         elif using := join.args.get("using"):
@@ -407,6 +408,16 @@ class _Lowering:
     def _number(self, kind: str) -> int:
         self._counts[kind] = self._counts.get(kind, 0) + 1
         return self._numbers(kind, self._counts[kind])
+
+
+def _widened(scope: Scope, kind: str, left: Step, right: Step) -> Scope:
+    """After an outer join, with nulls in the columns of a side that has no row for one of the other side."""
+    kept, found = scope.sources[:-1], scope.sources[-1:]
+    if kind in ("right", "full"):
+        kept = null_beside(left.name, kept)
+    if kind in ("left", "full"):
+        found = null_beside(right.name, found)
+    return replace(scope, sources=(*kept, *found))
 
 
 def _named(rows: Rows, place: Place | None) -> Rows:

@@ -330,8 +330,13 @@ def _concat(node: exp.DPipe, type_of: TypeOf) -> exp.Expr:
 def _constant(node: exp.Concat) -> exp.Expr:
     """`concat(60, ' seconds')` is `'60 seconds'`."""
     parts = [each.unnest() for each in node.expressions]
-    is_text = all(isinstance(each, exp.Literal) and (each.is_string or each.name.isdecimal()) for each in parts)
+    is_text = all(isinstance(each, exp.Literal) and (each.is_string or _is_plain_number(each)) for each in parts)
     return exp.Literal.string("".join(each.name for each in parts)) if is_text else node
+
+
+def _is_plain_number(literal: exp.Literal) -> bool:
+    """Whether a number becomes the text that it is written as; `007` does not."""
+    return literal.name.isdecimal() and str(int(literal.name)) == literal.name
 
 
 def _call(node: exp.Expr, type_of: TypeOf) -> exp.Expr:

@@ -35,8 +35,8 @@ _OF_ALL_BELOW = ("atoms", "key", "makes")
 class Atom:
     """A column that no expression makes: of a table, or made by a step such as an aggregation.
 
-    `kind` is `column`, `key`, `aggregate`, `window`, `generated`, `side`, `union` or `query`; `made_of` are the
-    expressions of a step's column, `edited` the members of a struct that mean something else than they did.
+    `kind` is `column`, `key`, `aggregate`, `window`, `generated`, `side`, `outer`, `union` or `query`; `made_of`
+    are the expressions of a step's column, `edited` the members of a struct that mean something else than they did.
     """
 
     kind: str

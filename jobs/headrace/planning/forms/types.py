@@ -9,6 +9,7 @@ from functools import lru_cache
 from sqlglot import exp
 
 from headrace.planning.forms import terms
+from headrace.planning.forms.functions import STRICT
 from headrace.planning.forms.terms import Atom
 from headrace.project.declarations.fieldtypes import SIMPLE
 
@@ -47,6 +48,12 @@ _WITH_UNITS = ("date_add", "datediff")
 
 CERTAIN = frozenset(_TYPES_OF_CALLS.keys() - {"current_date", "current_timestamp", "now"})
 """Functions that give the same value for the same arguments."""
+_STRICT = (
+    *(exp.Cast, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Not, exp.Upper, exp.Lower),
+    *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Concat, exp.Substring, exp.Trim, exp.Length, exp.Ceil),
+)
+"""What is null wherever one of its operands is null."""
+
 _WRAPPERS = (exp.Window, exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.ArgMax, exp.ArgMin)
 
 
@@ -123,6 +130,22 @@ def is_never_null(tree: exp.Expr) -> bool:
         values = [each.args["true"] for each in tree.args["ifs"]] + [tree.args.get("default") or exp.null()]
         return all(map(is_never_null, values))
     return isinstance(tree, (exp.Literal, exp.Boolean, exp.Is, exp.NullSafeEQ))
+
+
+def is_null_of_nulls(tree: exp.Expr) -> bool:
+    """Whether an expression is certainly null where all columns that it is made of are null."""
+    tree = tree.unnest()
+    if "atom" in tree.meta:
+        return tree.meta["atom"].kind != "query" and not is_never_null(tree)
+    if isinstance(tree, exp.Case):
+        values = [each.args["true"] for each in tree.args["ifs"]] + [tree.args.get("default") or exp.null()]
+        return all(map(is_null_of_nulls, values))
+    if isinstance(tree, (exp.Coalesce, exp.And, exp.Or)):
+        return all(map(is_null_of_nulls, tree.iter_expressions()))
+    if isinstance(tree, exp.Dot) or (isinstance(tree, exp.In) and tree.args.get("query") is None):
+        return is_null_of_nulls(tree.this)
+    is_strict = isinstance(tree, _STRICT) or (isinstance(tree, exp.Anonymous) and tree.name.lower() in STRICT)
+    return isinstance(tree, exp.Null) or (is_strict and any(map(is_null_of_nulls, tree.iter_expressions())))
 
 
 def _computed(tree: exp.Expr, column: TypeOf) -> str | None:

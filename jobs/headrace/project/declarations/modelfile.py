@@ -134,7 +134,7 @@ def _model(location: Location, content: str, head: Header, text: SqlText, settin
         allow={str(code): reason for code, reason in head.keys.allow.items()},
         tests=head.tests,
         output_columns=text.columns,
-        keep=settings.keep if settings.materialized in ("append", "snapshot") else None,
+        keep=None if is_view else settings.keep,
         keep_history=settings.keep_history,
         max_state_bytes=settings.max_state_bytes,
         owner=settings.owner,

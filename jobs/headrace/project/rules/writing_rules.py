@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from headrace.errors import Finding, Place, did_you_mean
 from headrace.project import graph
+from headrace.project.flows import as_of
 from headrace.project.flows.draft import Draft
 from headrace.project.flows.flow import Flow
 from headrace.project.model import DataTest, Model
@@ -31,7 +32,7 @@ NEEDLESS_KEYS = {
         ),
     ),
     "append": ("unique_key", "delete_when", "close_when", "every", "max_state_bytes"),
-    "upsert": ("once_per", "every", "keep"),
+    "upsert": ("once_per", "every"),
     "snapshot": (
         *("unique_key", "once_per", "delete_when", "close_when"),
         *("output_mode", "log", "query", "run", "remember", "tests", "on_error", "max_state_bytes"),
@@ -72,13 +73,23 @@ def needless_keys(draft: Draft) -> Iterator[Finding]:
 
 
 def kept_state(draft: Draft) -> Iterator[Finding]:
-    """Rows that a model needs itself do not leave its table."""
+    """Rows that a model needs itself do not leave its table, nor old versions of which somebody asks."""
     for model in draft.models.values():
-        is_own = any(read.table == model.table for read in graph.reads(model, draft.models))
-        if model.keep is not None and (is_own or model.once_per):
-            needs = "it reads its own table" if is_own else "`once_per` knows a key by its row"
-            message = f"{needs}, so rows that have left could come again; take out `keep`, or use an upsert"
-            yield Finding(draft.place(model, "keep"), "keep-needs-rows", message)
+        if model.keep is not None and (needs := _needs_rows(model, draft)) is not None:
+            yield Finding(draft.place(model, "keep"), "keep-needs-rows", f"{needs}; take out `keep`")
+
+
+def _needs_rows(model: Model, draft: Draft) -> str | None:
+    """What needs the rows that `keep` lets leave; None if nothing does."""
+    if model.materialized == "upsert":
+        reads = ((each.table, read) for each in as_of.marked(draft).models.values() for read in each.inputs)
+        reader = next((reader for reader, read in reads if read.table == model.table and read.past), None)
+        return f"{reader} looks up past versions of this table, and `keep` lets them leave" if reader else None
+    if model.once_per:
+        return "`once_per` knows a key by its row, so rows that have left could come again"
+    if any(read.table == model.table for read in graph.reads(model, draft.models)):
+        return "it reads its own table, so rows that have left could come again; an upsert keeps the newest of each key"
+    return None
 
 
 def open_contracts(draft: Draft) -> Iterator[Finding]:

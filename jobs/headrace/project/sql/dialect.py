@@ -171,7 +171,7 @@ def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written
     _refuse_compiled()
     refuse_long(text, path)
     try:
-        tokens = _whole_texts(_DIALECT.tokenize(text), text)
+        tokens = _tokens(text)
         refuse_long(text, path, len(tokens))
         if found := [*_refusals(tokens, text, path, starts)]:
             raise InvalidProject(found)
@@ -199,6 +199,12 @@ def parse(text: str, path: str, starts: Sequence[str] = QUERY_STARTS, as_written
     if found := [*_late_watermarks(statement)]:
         raise InvalidProject(found)
     return statement
+
+
+@lru_cache(maxsize=256)
+def _tokens(text: str) -> tuple[Token, ...]:
+    """The tokens of a text, which may be parsed twice: with functions as sqlglot has them, and as they are written."""
+    return _whole_texts(_DIALECT.tokenize(text), text)
 
 
 def _refuse_compiled() -> None:

@@ -34,6 +34,9 @@ MOST_ROWS = 1_000
 """Into how many rows windows and grouping sets may multiply one: Spark plans each of them by itself."""
 
 _ONE = Decimal(1)
+_PLAIN = (exp.Identifier, exp.Literal, exp.DataType, exp.Star, exp.Null, exp.Boolean, exp.Var)
+"""What is no call, and has mostly nothing below it."""
+
 _COLUMN = "."
 """The prefix of aliases among the names of macros and views."""
 
@@ -121,6 +124,9 @@ def weight(tree: exp.Expr, known: Mapping[str, Decimal] = NOTHING) -> Decimal:
 
 def _weigh(node: exp.Expr, weights: dict[int, Decimal], known: Mapping[str, Decimal]) -> Decimal:
     """Calls in calls, rows that meet in a join, and what is made of rows multiply; the rest stands side by side."""
+    if isinstance(node, _PLAIN) and next(node.iter_expressions(), None) is None:
+        weights[id(node)] = _ONE  # that is half of all nodes
+        return _ONE
     with_ = node.args.get("with_")
     if with_ is not None:
         for cte in with_.expressions:

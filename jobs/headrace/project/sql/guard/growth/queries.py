@@ -14,8 +14,32 @@ _Columns = Mapping[str, int]
 """How often a column holds one of those of stored tables, by its name."""
 
 
-def growths(tree: exp.Expr) -> list[tuple[exp.Expr, int]]:
-    """The selects of a query, inner ones first, or what a macro returns, and how often it holds one of its columns."""
+_Growths = list[tuple[exp.Expr, int]]
+_NOTE = "growths"
+
+
+def growths(tree: exp.Expr) -> _Growths:
+    """The selects of a query, inner ones first, or what a macro returns, and how often it holds one of its columns.
+
+    It is noted on the tree, as several rules ask for it.
+    """
+    if tree.meta.get(_NOTE) is None:
+        tree.meta[_NOTE] = _Noted(_found(tree))
+    noted: _Noted = tree.meta[_NOTE]
+    return noted.growths
+
+
+class _Noted:
+    """A note that a copy of the tree has not: it is about nodes of this one."""
+
+    def __init__(self, found: _Growths) -> None:
+        self.growths = found
+
+    def __deepcopy__(self, memo: object) -> None:
+        return None
+
+
+def _found(tree: exp.Expr) -> _Growths:
     if isinstance(tree, exp.Create):
         return [(each, copies(each.this)) for each in tree.find_all(exp.Return)]
     queries = _Queries()

@@ -3,6 +3,7 @@ Notices counted: one row per account that had one.
 
 unique_key: account
 query: counts
+keep: 1h
 */
 with notices as (
     select account, amount, _arrival from stream gold.notices

@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headrace.project.literals import quoted
-from headrace.queries.poison import Poison
+from headrace.queries.failing.poison import Poison
 from headrace.reading.replays import REDELIVERED
 from headrace.tables.delta import CommitTable
 

@@ -26,7 +26,7 @@ from pyarrow import parquet as files
 from headrace.errors import TornFile
 from headrace.store import durable, json_files, parquet
 from headrace.store.paths import StorePath
-from headrace.tables import bloom
+from headrace.tables.closed_keys import bloom
 
 Key = tuple[int, int]
 

@@ -1,6 +1,6 @@
 """The set of keys that are closed permanently: what `once_per` and `close_when` look up in every batch.
 
-Each batch that closes keys adds to it; a start goes on from what is stored of it (`tables/key_runs.py`).
+Each batch that closes keys adds to it; a start goes on from what is stored of it (`tables/closed_keys/runs.py`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from headrace.spark.arrow import as_frame
 from headrace.spark.materialized import Materialized
 from headrace.spark.small_batches import SmallBatches
 from headrace.store.paths import spark_uri
+from headrace.tables.closed_keys.runs import SCHEMA, Key, KeyRuns, pairs
 from headrace.tables.delta import CommitTable
-from headrace.tables.key_runs import SCHEMA, Key, KeyRuns, pairs
 
 LOOKUP_KEYS = 5_000
 """Up to here a batch's keys are looked up one by one in the stored runs instead of joined with them."""

@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 
 from headrace.landing.replaying import marker_after
 from headrace.project.model import FAILED_COLUMNS, Project, Query
+from headrace.queries.failing.poison import Poison
+from headrace.queries.failing.redelivery import Landed, Redelivery
 from headrace.queries.inputs import Inputs
-from headrace.queries.poison import Poison
-from headrace.queries.redelivery import Landed, Redelivery
 from headrace.reading.dead_letters import Chosen
 from headrace.reading.replays import REDELIVERED, asked_for
 from headrace.spark.binding import shared_views, streams_of
