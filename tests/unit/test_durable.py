@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from headrace.faults import describe
 from headrace.store import durable
 
 
@@ -67,6 +68,17 @@ def test_full_disk_is_left_no_fuller(tmp_path: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(durable.os, "fsync", unsynced)
     else:
         monkeypatch.setattr(Path, "replace", lambda *_: unsynced(0))
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="No space left") as failed:
         write(file, "new")
     assert [*tmp_path.iterdir()] == before
+    assert str(describe(failed.value)).startswith(f"{file}: No space left on device; free some space")
+
+
+def test_full_disk_is_named_where_lines_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(durable.os, "fsync", full)
+    with pytest.raises(OSError) as failed:
+        durable.append(tmp_path / "notes.ndjson", ["{}"])
+    assert str(describe(failed.value)).startswith(f"{tmp_path / 'notes.ndjson'}: No space left")

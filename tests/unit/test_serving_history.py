@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from deltalake import QueryBuilder
+from deltalake import DeltaTable, QueryBuilder
 
 from headrace.errors import Unreadable
 from headrace.project.model import Model
@@ -129,6 +129,21 @@ def test_orders_are_not_denied_while_their_table_is_made_again(orders_store: Sto
         return found
 
     assert asyncio.run(ask()) == [Unreadable, Unreadable, ["CREATED"]]
+
+
+def test_changes_that_leave_the_table_keep_no_order_from_its_answer(orders_store: Store) -> None:
+    path = orders_store.layout.changes(TABLE)
+    store_states(path, ("a", "CREATED", 0, 0, 0), ("b", "CREATED", 0, 0, 1))
+
+    async def ask() -> object:
+        history, _ = await opened(orders_store)
+        write_rows(path, DeltaTable(str(path)).to_pyarrow_table().slice(0, 1), mode="overwrite")
+        await history.reopen()
+        found = await asked(history, "a")
+        history.close()
+        return found
+
+    assert asyncio.run(ask()) == ["CREATED"]
 
 
 async def asked(history: History, order_id: str) -> object:

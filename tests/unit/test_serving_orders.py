@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from headrace.errors import EnvironmentFault
-from headrace.project.model import Project
+from headrace.project.model import Kafka, Project
 from headrace.serving import orders as serving_orders
 from headrace.serving.app import Service, application
 from headrace.serving.events import Event, Recent, states
+from headrace.serving.feed import Feed
 from headrace.serving.orders import Orders
 from headrace.serving.producer import Unreachable
 from headrace.serving.replies import Read, Reply, reply
@@ -441,3 +443,18 @@ def test_place_that_cannot_be_starts_from_the_first_state(world: World, seen: st
 
     answer = play(world, follow)
     assert (answer.status_code, answer.text.count("event: CREATED")) == (200, 1)
+
+
+def test_feed_says_in_words_why_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def follow(_: Feed) -> None:
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "the broker does not answer"))
+
+    def log(event: str, **words: Any) -> None:
+        said.append((event, words["error"]))
+        raise asyncio.CancelledError
+
+    said = list[tuple[str, str]]()
+    monkeypatch.setattr(Feed, "_follow", follow)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(Feed(Kafka("127.0.0.1:1"), "shop-orders", 1, Recent(lambda _: None)).run(log))
+    assert said == [("waiting", "the broker does not answer")]

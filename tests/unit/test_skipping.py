@@ -8,6 +8,7 @@ from headrace.commands.edits.skipping import skip
 from headrace.commands.workspace import Workspace
 from headrace.errors import ExitCode, Locked, UsageError
 from headrace.project import skips
+from headrace.project.skips import Skip
 from headrace.queries.inputs import InputLog, Inputs
 from headrace.store import lease
 from headrace.store.layout import Layout
@@ -47,6 +48,14 @@ def test_skip_that_broke_off_is_finished(workspace: Workspace, log: InputLog, mo
             skip(workspace, "shipping", 4)
     assert skip(workspace, "shipping", 4) == ExitCode.OK
     assert log.is_finished(4) and len(skipped(workspace.layout)) == 1
+
+
+def test_batch_that_runs_after_all_counts_as_skipped_no_more(workspace: Workspace, log: InputLog) -> None:
+    layout = workspace.layout
+    skips.note(layout, Skip("shipping", 4, "2026-01-01", {}, 0))
+    skips.forget(layout, "shipping", 4)
+    skips.forget(layout, "shipping", 4)
+    assert skipped(layout) == []
 
 
 @pytest.mark.parametrize("batch", [0, 3, 5])

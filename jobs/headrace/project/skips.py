@@ -46,6 +46,11 @@ def note(layout: Layout, skip: Skip) -> None:
         durable.write_new(file, json.dumps(asdict(skip)))
 
 
+def forget(layout: Layout, query: str, batch: int) -> None:
+    """Remove the note of a batch that runs again: whoever was about to skip it died before that was done."""
+    (_folder(layout, query) / f"{batch}.json").unlink(missing_ok=True)
+
+
 def noted(layout: Layout, queries: Iterable[str]) -> Iterator[Skip]:
     """All batches of some queries that were skipped, in order."""
     for query in queries:

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from headrace.errors import HeadraceError
+from headrace.project import skips
 from headrace.project.model import Project, Query
 from headrace.queries import positions
 from headrace.queries.batch_tests import QueryTests
@@ -148,7 +149,10 @@ class Group:
         self._intake.resume(last, is_finished, self.tests.table, self._routine.steps)
         self._waits = self._has_waiting()
         self._ready = True
-        return None if last is None or is_finished else self._fitted(last)
+        if last is None or is_finished:
+            return None
+        skips.forget(self._layout, self.query.name, last.batch)
+        return self._fitted(last)
 
     def _rows_before(self, batch: int) -> int:
         """An upper bound of the usual rows of an output before a batch; many where its log is too long to read here."""

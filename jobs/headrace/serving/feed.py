@@ -39,7 +39,7 @@ class Feed:
             try:
                 await self._follow()
             except (HeadraceError, KafkaException) as error:
-                if reported != (reported := str(error)):
+                if reported != (reported := _cause(error)):
                     log("waiting", topic=self._topic, error=reported)
                 self._recent.settle(caught_up=False)
                 await asyncio.sleep(_RETRY_SECONDS)
@@ -120,6 +120,10 @@ def _matters(error: KafkaError | None) -> bool:
     if error is not None and (error.fatal() or error.code() > 0):
         raise EnvironmentFault(error.str())
     return error is None or error.code() == KafkaError._PARTITION_EOF  # others are temporary failures
+
+
+def _cause(error: Exception) -> str:
+    return error.args[0].str() if isinstance(error, KafkaException) else str(error)
 
 
 def _partition(message: Message) -> int:

@@ -97,7 +97,8 @@ class History:
         """
         table = self._open()
         positions = {} if table is None else _positions(table, self._topic)
-        if any(positions.get(partition, 0) < reached for partition, reached in self._reached.items()):
+        is_behind = any(positions.get(partition, 0) < reached for partition, reached in self._reached.items())
+        if is_behind and not _is_later(table, self._table):
             raise Unreadable(
                 f"{TABLE} was reset or restored, and does not hold again what it held: ask again once a run has "
                 "caught up, or start this service again"
@@ -127,6 +128,14 @@ def _opened(project: Project, layout: Layout) -> Relation | None:
     except UsageError:
         return None
     return found if found.written else None
+
+
+def _is_later(now: Relation | None, before: Relation | None) -> bool:
+    """Whether a table is the one of before, with more commits: what it has lost since has left it by its `keep`."""
+    if now is None or before is None:
+        return before is None
+    pairs = zip(now.tables.values(), before.tables.values(), strict=True)
+    return all(a.metadata().id == b.metadata().id and a.version() >= b.version() for a, b in pairs)
 
 
 def _rows(table: Relation | None, order_ids: Collection[str]) -> list[Row]:

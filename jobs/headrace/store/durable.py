@@ -19,6 +19,7 @@ from typing import Literal
 
 from headrace.store.buckets.bucket import Replaced, Version
 from headrace.store.paths import ObjectPath, StorePath
+from headrace.write_errors import naming
 
 _AT_ONCE = 16
 """How many files are synced at once: a file system writes its journal once for all that wait."""
@@ -63,9 +64,10 @@ def append(file: StorePath, lines: Iterable[str]) -> None:
     text = "".join(f"{line}\n" for line in lines)
     if isinstance(file, Path):
         make_folder(file.parent)
-        with file.open("a", encoding="utf-8") as out:
-            out.write(text)
-        sync([file, file.parent])
+        with naming(file):
+            with file.open("a", encoding="utf-8") as out:
+                out.write(text)
+            sync([file, file.parent])
     else:
         before = file.read_text("utf-8") if file.is_file() else ""
         file.write_text(f"{before}{text}", "utf-8")
@@ -119,12 +121,13 @@ def _draft(file: Path, data: bytes) -> Iterator[Path]:
     """
     draft = file.with_name(f".{uuid.uuid4().hex}.tmp")
     try:
-        try:
-            draft.write_bytes(data)
-        except FileNotFoundError:
-            make_folder(file.parent)
-            draft.write_bytes(data)
-        yield draft
+        with naming(file):
+            try:
+                draft.write_bytes(data)
+            except FileNotFoundError:
+                make_folder(file.parent)
+                draft.write_bytes(data)
+            yield draft
     except OSError:
         with suppress(OSError):
             draft.unlink()

@@ -233,7 +233,8 @@ def _copy(file: StorePath, to: StorePath) -> None:
         else:
             assert isinstance(to, Path)
             to.parent.mkdir(parents=True, exist_ok=True)
-            to.write_bytes(file.read_bytes())
+            with naming(to):
+                to.write_bytes(file.read_bytes())
 
 
 def _delete(files: list[ObjectPath]) -> None:
