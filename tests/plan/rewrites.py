@@ -367,6 +367,10 @@ QUERIES_OTHER = (
         "select p.x, if(q.y > 1, 'b', 's') as y from q right join p on p.k = q.k",
     ),
     (
+        "select p.x, f.y from p left join (select k, concat_ws('-', y) as y from q) as f on p.k = f.k",
+        "select p.x, concat_ws('-', q.y) as y from p left join q on p.k = q.k",
+    ),
+    (
         "select q.y, f.x from q full join (select k, coalesce(x, 0) as x from p) as f on q.k = f.k",
         "select q.y, coalesce(p.x, 0) as x from q full join p on q.k = p.k",
     ),
@@ -720,6 +724,8 @@ OTHERS = (
     ("extract(day from t - t)", "day(t)"),
     ("2147483647 + 1", "2147483648"),
     ("concat(007, ' seconds')", "'007 seconds'"),
+    ("concat_ws('-', '1', '2')", "'-12'"),
+    ("concat_ws('-', s, s) || s", "concat('-', s, s, s)"),
     ("first(i, false) over (order by j, n)", "first(i) ignore nulls over (order by j, n)"),
     ("date_trunc('day', t)", "date_trunc('hour', t)"),
     ("b and date(t) = date '2026-02-30'", "date(t) = date '2026-02-30' and b"),
@@ -773,8 +779,39 @@ TYPED = (
     ("date_trunc('hour', t)", "timestamp"),
     ("from_utc_timestamp(t, 'Asia/Tokyo')", "timestamp"),
     ("timestamp_millis(n)", "timestamp"),
+    ("cast(i as decimal)", "decimal(10,0)"),
+    ("cast(i as decimal(12))", "decimal(12,0)"),
 )
 """Expressions whose types are certain without Spark."""
+NULL_OF_NULLS = (
+    *("i", "-i", "i + 1", "1 - i", "i * j", "i / 2", "i div j", "i % 2", "cast(i as string)", "try_cast(s as int)"),
+    *("not b", "upper(s)", "lcase(s)", "i = 1", "i <> 1", "i > j", "1 >= i", "s || 'x'", "concat('x', s, 'y')"),
+    *("substring(s, 1, 2)", "trim(s)", "char_length(s)", "ceil(d)", "i in (1, 2)", "i between 1 and 2"),
+    *("coalesce(i, j)", "b and i > 1", "b or i > 1", "case when b then i else j end", "if(b, i, null)", "null"),
+    *("abs(i)", "add_months(date(t), 1)", "base64(s)", "btrim(s)", "date_add(date(t), 1)", "date_format(t, 'yyyy')"),
+    *("date_sub(date(t), 1)", "date_trunc('hour', t)", "datediff(t, t)", "day(t)", "dayofweek(t)", "dayofyear(t)"),
+    *("floor(d)", "get_json_object(s, '$.a')", "hex(i)", "hour(t)", "initcap(s)", "instr(s, '1')", "last_day(t)"),
+    *("left(s, 1)", "locate('1', s)", "lpad(s, 3, '0')", "ltrim(s)", "md5(s)", "minute(t)", "month(t)", "power(i, 2)"),
+    *("quarter(t)", "regexp_extract(s, '(1)', 1)", "regexp_replace(s, '1', '2')", "replace(s, '1', '2')", "reverse(s)"),
+    *("right(s, 1)", "round(d, 1)", "rpad(s, 3, '0')", "rtrim(s)", "second(t)", "sha1(s)", "sha2(s, 256)", "sign(d)"),
+    *("split(s, ',')", "sqrt(n)", "substr(s, 1)", "timestamp_millis(n)", "timestamp_seconds(n)"),
+    *("translate(s, '1', '2')", "trunc(t, 'month')", "unix_millis(t)", "unix_seconds(t)", "unix_timestamp(t)"),
+    *("weekofyear(t)", "year(t)"),
+)
+"""Expressions that are null where all columns are: the same before an outer join and behind it."""
+NOT_NULL_OF_NULLS = (
+    *("1", "coalesce(i, 0)", "i is null", "i <=> j", "b is not true", "if(b, i, 0)", "case when i > 1 then 'b' end"),
+    *(
+        "concat_ws('-', s)",
+        "struct(i)",
+        "array(i)",
+        "size(a)",
+        "hash(i)",
+        "isnull(i)",
+        "i in (select j from gold.mixed)",
+    ),
+)
+"""Expressions that may have a value all the same."""
 AGGREGATED_TYPED = (
     ("avg(i)", "double"),
     ("avg(d)", "double"),

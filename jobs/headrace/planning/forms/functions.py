@@ -75,11 +75,11 @@ _LENGTHS = frozenset(("make_dt_interval", "make_interval", "make_ym_interval"))
 
 STRICT = frozenset(
     (
-        "abs", "add_months", "base64", "btrim", "date_add", "date_format", "date_sub", "date_trunc", "datediff",
-        "dayofmonth", "dayofweek", "dayofyear", "floor", "get_json_object", "hex", "hour", "initcap", "instr",
-        "last_day", "left", "locate", "lpad", "ltrim", "md5", "minute", "month", "power", "quarter", "regexp_extract",
-        "regexp_replace", "replace", "reverse", "right", "round", "rpad", "rtrim", "second", "sha1", "sha2", "sign",
-        "split", "sqrt", "substr", "substring", "timestamp_millis", "timestamp_seconds", "translate", "trunc",
+        "add_months", "base64", "btrim", "date_add", "date_format", "date_sub", "date_trunc", "datediff",
+        "dayofmonth", "dayofweek", "dayofyear", "get_json_object", "hex", "hour", "initcap", "instr",
+        "last_day", "left", "locate", "lpad", "ltrim", "md5", "minute", "month", "power", "quarter",
+        "regexp_extract", "regexp_replace", "replace", "reverse", "right", "round", "rpad", "rtrim", "second",
+        "sha1", "sha2", "sign", "split", "sqrt", "timestamp_millis", "timestamp_seconds", "translate", "trunc",
         "unix_millis", "unix_seconds", "unix_timestamp", "weekofyear", "year",
     )
 )

@@ -98,7 +98,7 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
         return _described(_equality(node, type_of), node)
     if isinstance(node, exp.DPipe):
         return _described(_concat(node, type_of), node)
-    if isinstance(node, exp.Concat):
+    if type(node) is exp.Concat:  # `concat_ws` is one, too
         return _described(_constant(node), node)
     if isinstance(node, exp.Connector):
         node.meta[terms.OF_TRUTHS] = type_of(node.this) == type_of(node.expression) == "boolean"
@@ -323,11 +323,11 @@ def _filter(node: exp.Expr) -> exp.Expr:
 def _concat(node: exp.DPipe, type_of: TypeOf) -> exp.Expr:
     """`a || b || c` is `concat(a, b, c)`, if all of them are texts or become such."""
     first = node.this.unnest()
-    inner = first.expressions if isinstance(first, exp.Concat) and type_of(first) == "string" else [node.this]
+    inner = first.expressions if type(first) is exp.Concat and type_of(first) == "string" else [node.this]
     return _constant(exp.Concat(expressions=[*inner, node.expression], safe=True, coalesce=False))
 
 
-def _constant(node: exp.Concat) -> exp.Expr:
+def _constant(node: exp.Expr) -> exp.Expr:
     """`concat(60, ' seconds')` is `'60 seconds'`."""
     parts = [each.unnest() for each in node.expressions]
     is_text = all(isinstance(each, exp.Literal) and (each.is_string or _is_plain_number(each)) for each in parts)
