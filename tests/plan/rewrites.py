@@ -173,6 +173,19 @@ ALIKE = (
     ("t > timestamp '2026-01-01 10:00:00'", "timestamp '2026-01-01 10:00:00' < t"),
     ("b and date(t) = date '2026-01-01'", "date(t) = date '2026-01-01' and b"),
     ("cast(s as char(3))", "cast(s as varchar(4))"),
+    ("i >= 1", "i > 0"),
+    ("3 >= n", "n < 4"),
+    ("i between 1 and 3", "i > 0 and not (i >= 4)"),
+    ("coalesce(i, null)", "i"),
+    ("coalesce(null, s, null, '1')", "coalesce(s, '1')"),
+    ("position('1' in s)", "instr(s, '1')"),
+    ("locate('', s)", "instr(s, '')"),
+    ("left(s, 1)", "substring(s, 1, 1)"),
+    ("left(s, -1)", "substr(s, 1, -1)"),
+    ("timestamp '2026-03-29'", "timestamp '2026-03-29 00:00:00'"),
+    ("try_cast('2026-02-30' as timestamp)", "try_cast('2026-02-30 00:00:00' as timestamp)"),
+    ("lag(i) over (order by j, n)", "lag(i, 1) over (order by j, n)"),
+    ("lead(i, 2) over (order by j, n)", "lead(i, 2, null) over (order by j, n)"),
 )
 AGGREGATED_ALIKE = (
     ("count(*)", "count(1)"),
@@ -189,6 +202,12 @@ AGGREGATED_ALIKE = (
     ("every(i > 1)", "min(i > 1)"),
     ("any_value(i)", "first(i)"),
     ("percentile_approx(d, 0.5)", "approx_percentile(d, 0.5)"),
+    ("sum(case when i > 1 then n end)", "sum(n) filter (where i > 1)"),
+    ("avg(if(b, d, null))", "avg(d) filter (where b)"),
+    ("max(case i when 1 then s end)", "max(s) filter (where i = 1)"),
+    ("min(if(b, a, null))", "min(a) filter (where b)"),
+    ("count(case when b then s end)", "count(s) filter (where b)"),
+    ("first(i ignore nulls)", "first(i) ignore nulls"),
 )
 TABLES = {"p": "k int, x int, s string", "q": "k int, y int", "r": "k int, z int"}
 """Tables that a test can fill: keys that meet, several times and not at all, and nulls; each has an `_arrival` too."""
@@ -303,6 +322,12 @@ QUERIES_ALIKE = (
         "left join (select k, count(*) as n from r group by k) as b on p.x = b.k "
         "left join (select k, count(*) as n from q group by k) as a on p.k = a.k",
     ),
+    # what EXISTS selects, and the order of the keys of groups
+    (
+        "select x from p where exists (select 1 from q where q.k = p.k)",
+        "select x from p where exists (select q.y, q.k from q where p.k = q.k)",
+    ),
+    ("select k, x, count(*) as n from p group by k, x", "select k, x, count(*) as n from p group by x, k"),
     # what is null beside an outer join
     (
         "select p.x, f.y, f.s from p left join (select k, -y + 1 as y, substr(upper(y), 1, 1) as s from q) as f "
@@ -345,6 +370,11 @@ QUERIES_ALIKE = (
     ),
 )
 QUERIES_OTHER = (
+    (
+        "select x from p where exists (select 1 from q where q.k > 90)",
+        "select x from p where exists (select max(k) from q where q.k > 90)",
+    ),
+    ("select x from p where x in (select k from q)", "select x from p where x in (select y from q)"),
     # made before an outer join, or behind it
     (
         "select p.x, f.y from p left join (select k, coalesce(y, 0) as y from q) as f on p.k = f.k",
@@ -365,6 +395,10 @@ QUERIES_OTHER = (
     (
         "select p.x, f.y from (select k, if(y > 1, 'b', 's') as y from q) as f right join p on p.k = f.k",
         "select p.x, if(q.y > 1, 'b', 's') as y from q right join p on p.k = q.k",
+    ),
+    (
+        "select p.x, f.y from p left join (select k, concat_ws('-', y) as y from q) as f on p.k = f.k",
+        "select p.x, concat_ws('-', q.y) as y from p left join q on p.k = q.k",
     ),
     (
         "select q.y, f.x from q full join (select k, coalesce(x, 0) as x from p) as f on q.k = f.k",
@@ -719,7 +753,27 @@ OTHERS = (
     ("extract(second from t)", "second(t)"),
     ("extract(day from t - t)", "day(t)"),
     ("2147483647 + 1", "2147483648"),
+    ("d >= 1", "d > 0"),
+    ("e <= 1", "e < 2"),
+    ("s >= 1", "s > 0"),
+    ("i >= 1", "i > 1"),
+    ("1 >= i", "i > 0"),
+    ("i <= 2147483647", "i < 2147483648"),
+    ("coalesce(i, null, n)", "i"),
+    ("locate('1', s, 2)", "instr(s, '1')"),
+    ("instr(s, '1')", "instr('1', s)"),
+    ("left(s, 2)", "right(s, 2)"),
+    ("date '2026-03-29'", "date '2026-03-29 00:00:00'"),
+    ("lag(i, 1, 0) over (order by j, n)", "lag(i) over (order by j, n)"),
+    ("lag(i) over (order by j, n)", "lead(i, 1) over (order by j, n)"),
+    ("sum(case when b then i else 0 end)", "sum(i) filter (where b)"),
+    ("sum(distinct if(b, i, null))", "sum(i) filter (where b)"),
+    ("first(if(b, i, null))", "first(i) filter (where b)"),
+    ("collect_list(struct(if(b, i, null)))", "collect_list(struct(i)) filter (where b)"),
+    ("first(i ignore nulls)", "first(i)"),
     ("concat(007, ' seconds')", "'007 seconds'"),
+    ("concat_ws('-', '1', '2')", "'-12'"),
+    ("concat_ws('-', s, s) || s", "concat('-', s, s, s)"),
     ("first(i, false) over (order by j, n)", "first(i) ignore nulls over (order by j, n)"),
     ("date_trunc('day', t)", "date_trunc('hour', t)"),
     ("b and date(t) = date '2026-02-30'", "date(t) = date '2026-02-30' and b"),
@@ -773,8 +827,39 @@ TYPED = (
     ("date_trunc('hour', t)", "timestamp"),
     ("from_utc_timestamp(t, 'Asia/Tokyo')", "timestamp"),
     ("timestamp_millis(n)", "timestamp"),
+    ("cast(i as decimal)", "decimal(10,0)"),
+    ("cast(i as decimal(12))", "decimal(12,0)"),
 )
 """Expressions whose types are certain without Spark."""
+NULL_OF_NULLS = (
+    *("i", "-i", "i + 1", "1 - i", "i * j", "i / 2", "i div j", "i % 2", "cast(i as string)", "try_cast(s as int)"),
+    *("not b", "upper(s)", "lcase(s)", "i = 1", "i <> 1", "i > j", "1 >= i", "s || 'x'", "concat('x', s, 'y')"),
+    *("substring(s, 1, 2)", "trim(s)", "char_length(s)", "ceil(d)", "i in (1, 2)", "i between 1 and 2"),
+    *("coalesce(i, j)", "b and i > 1", "b or i > 1", "case when b then i else j end", "if(b, i, null)", "null"),
+    *("abs(i)", "add_months(date(t), 1)", "base64(s)", "btrim(s)", "date_add(date(t), 1)", "date_format(t, 'yyyy')"),
+    *("date_sub(date(t), 1)", "date_trunc('hour', t)", "datediff(t, t)", "day(t)", "dayofweek(t)", "dayofyear(t)"),
+    *("floor(d)", "get_json_object(s, '$.a')", "hex(i)", "hour(t)", "initcap(s)", "instr(s, '1')", "last_day(t)"),
+    *("left(s, 1)", "locate('1', s)", "lpad(s, 3, '0')", "ltrim(s)", "md5(s)", "minute(t)", "month(t)", "power(i, 2)"),
+    *("quarter(t)", "regexp_extract(s, '(1)', 1)", "regexp_replace(s, '1', '2')", "replace(s, '1', '2')", "reverse(s)"),
+    *("right(s, 1)", "round(d, 1)", "rpad(s, 3, '0')", "rtrim(s)", "second(t)", "sha1(s)", "sha2(s, 256)", "sign(d)"),
+    *("split(s, ',')", "sqrt(n)", "substr(s, 1)", "timestamp_millis(n)", "timestamp_seconds(n)"),
+    *("translate(s, '1', '2')", "trunc(t, 'month')", "unix_millis(t)", "unix_seconds(t)", "unix_timestamp(t)"),
+    *("weekofyear(t)", "year(t)"),
+)
+"""Expressions that are null where all columns are: the same before an outer join and behind it."""
+NOT_NULL_OF_NULLS = (
+    *("1", "coalesce(i, 0)", "i is null", "i <=> j", "b is not true", "if(b, i, 0)", "case when i > 1 then 'b' end"),
+    *(
+        "concat_ws('-', s)",
+        "struct(i)",
+        "array(i)",
+        "size(a)",
+        "hash(i)",
+        "isnull(i)",
+        "i in (select j from gold.mixed)",
+    ),
+)
+"""Expressions that may have a value all the same."""
 AGGREGATED_TYPED = (
     ("avg(i)", "double"),
     ("avg(d)", "double"),

@@ -17,6 +17,7 @@ from tests.plan.rewrites import (
     ALIKE,
     COLUMNS,
     MACRO,
+    NULL_OF_NULLS,
     QUERIES_ALIKE,
     QUERIES_OTHER,
     TABLES,
@@ -105,3 +106,9 @@ def test_queries_that_look_alike_have_other_rows(one: str, other: str, spark: Sp
 @pytest.mark.parametrize("pairs", [ALIKE, AGGREGATED_ALIKE], ids=["rows", "groups"])
 def test_both_have_the_same_values_and_types(pairs: Sequence[tuple[str, str]], mixed: DataFrame) -> None:
     assert computed(mixed, [one for one, _ in pairs]) == computed(mixed, [other for _, other in pairs])
+
+
+def test_spark_gives_null_where_all_columns_are_null(mixed: DataFrame) -> None:
+    nothing = mixed.limit(1).selectExpr(*(f"if(false, {name}, null) as {name}" for name in COLUMNS))
+    (found,) = nothing.selectExpr(*(f"{each} as c{at}" for at, each in enumerate(NULL_OF_NULLS))).collect()
+    assert [each for each, value in zip(NULL_OF_NULLS, found, strict=True) if value is not None] == []

@@ -100,6 +100,18 @@ def test_arrival_of_rows_that_are_read_back_is_mixed(live: Live) -> None:
     assert live.entry("silver.totals", edited).verdict == "MIX"
 
 
+def test_constant_that_another_filter_looks_up_is_another_in_state(live: Live) -> None:
+    header = "/*\nAnswers: one row per id.\n\nmaterialized: upsert\nunique_key: id\n*/\n"
+    answers = f"{header}select id, y, _arrival from stream silver.b"
+    totals = TOTALS.replace("sum(a.x)", "sum(a.x * coalesce(f.factor, 1))").replace(
+        "from a\n", "from a\n    left join (select id, 2 as factor from silver.d where y > 1) as f on f.id = a.id\n"
+    )
+    files = {**FILES, "sql/silver/s/d.sql": answers, TOTALS_FILE: totals}
+    live.start(live._load(files))
+    edited = {**files, TOTALS_FILE: files[TOTALS_FILE].replace("y > 1", "y > 2")}
+    assert live.entry("silver.totals", live._load(edited)).verdict == "MIX"
+
+
 def test_new_table_that_is_looked_up_has_no_past(live: Live) -> None:
     names = "/*\nNames: one row per record.\n\nmaterialized: append\n*/\nselect k, _arrival from stream silver.b"
     looked_up = "from stream silver.totals left semi join (select k from silver.names) as n on n.k = id"

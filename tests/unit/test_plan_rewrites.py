@@ -8,13 +8,15 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from sqlglot import exp
 
 from headrace.planning.declared import Declared
 from headrace.planning.forms import normal, unions
+from headrace.planning.forms.functions import STRICT
 from headrace.planning.forms.lowering import lower
 from headrace.planning.forms.scope import NotUnderstood
 from headrace.planning.forms.terms import Atom, Term
-from headrace.planning.forms.types import of_atoms, type_of
+from headrace.planning.forms.types import is_null_of_nulls, of_atoms, type_of
 from headrace.project.sql import sqltext
 from tests.plan import corpus
 from tests.plan.rewrites import (
@@ -23,6 +25,8 @@ from tests.plan.rewrites import (
     ALIKE,
     COLUMNS,
     MACRO,
+    NOT_NULL_OF_NULLS,
+    NULL_OF_NULLS,
     OTHERS,
     QUERIED,
     QUERIES_ALIKE,
@@ -139,3 +143,18 @@ def test_what_only_looks_alike_is_another(one: str, other: str, made: Made) -> N
 @pytest.mark.parametrize(("expression", "type_"), [*TYPED, *AGGREGATED_TYPED, *((each, None) for each in UNTYPED)])
 def test_type_is_known_where_it_is_certain(expression: str, type_: str | None, made: Made) -> None:
     assert type_of(made(expression).tree, of_atoms(_type)) == type_
+
+
+@pytest.mark.parametrize("expression", NULL_OF_NULLS)
+def test_expression_is_null_where_all_columns_are(expression: str, made: Made) -> None:
+    assert is_null_of_nulls(made(expression).tree)
+
+
+@pytest.mark.parametrize("expression", NOT_NULL_OF_NULLS)
+def test_expression_may_have_a_value_of_nulls(expression: str, made: Made) -> None:
+    assert not is_null_of_nulls(made(expression).tree)
+
+
+def test_every_function_of_nulls_is_tried(made: Made) -> None:
+    called = {node.name.lower() for each in NULL_OF_NULLS for node in made(each).tree.find_all(exp.Anonymous)}
+    assert STRICT - called == set()

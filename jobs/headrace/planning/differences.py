@@ -13,7 +13,7 @@ from headrace.planning.forms.columns import DELAY
 from headrace.planning.forms.functions import FAILS
 from headrace.planning.forms.scope import with_children
 from headrace.planning.forms.steps import MADE, Form, Step
-from headrace.planning.forms.terms import WINDOWS, Term, atoms, every, in_order, key, outside_queries
+from headrace.planning.forms.terms import WINDOWS, Term, atoms, deep, every, in_order, key, outside_queries
 from headrace.planning.forms.types import TypeOf, is_never_null, type_of
 from headrace.planning.verdict import Evidence, Reason, Verdict
 
@@ -127,8 +127,11 @@ def _narrowed_scans(sides: Sides) -> Iterator[str]:
 
 
 def _is_of(term: Term, scans: Sequence[str]) -> bool:
-    """Whether an expression is derived from columns of some scans."""
-    return any(atom.name.startswith(f"{scan}.") for scan in scans for atom in term.columns)
+    """Whether an expression is derived from columns of some scans; a constant may be, of a row that is looked for."""
+    if any(atom.name.startswith(f"{scan}.") for scan in scans for atom in term.columns):
+        return True
+    constants = (atom for atom in deep(term.tree) if atom.kind == "outer" and not deep(*atom.made_of))
+    return bool(scans) and any(constants)
 
 
 def edited_shape(sides: Sides) -> Iterator[Reason]:

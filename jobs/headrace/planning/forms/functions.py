@@ -75,11 +75,11 @@ _LENGTHS = frozenset(("make_dt_interval", "make_interval", "make_ym_interval"))
 
 STRICT = frozenset(
     (
-        "abs", "add_months", "base64", "btrim", "date_add", "date_format", "date_sub", "date_trunc", "datediff",
-        "dayofmonth", "dayofweek", "dayofyear", "floor", "get_json_object", "hex", "hour", "initcap", "instr",
-        "last_day", "left", "locate", "lpad", "ltrim", "md5", "minute", "month", "power", "quarter", "regexp_extract",
-        "regexp_replace", "replace", "reverse", "right", "round", "rpad", "rtrim", "second", "sha1", "sha2", "sign",
-        "split", "sqrt", "substr", "substring", "timestamp_millis", "timestamp_seconds", "translate", "trunc",
+        "add_months", "base64", "btrim", "date_add", "date_format", "date_sub", "date_trunc", "datediff",
+        "dayofmonth", "dayofweek", "dayofyear", "get_json_object", "hex", "hour", "initcap", "instr",
+        "last_day", "lpad", "ltrim", "md5", "minute", "month", "power", "quarter",
+        "regexp_extract", "regexp_replace", "replace", "reverse", "right", "round", "rpad", "rtrim", "second",
+        "sha1", "sha2", "sign", "split", "sqrt", "timestamp_millis", "timestamp_seconds", "translate", "trunc",
         "unix_millis", "unix_seconds", "unix_timestamp", "weekofyear", "year",
     )
 )
@@ -115,6 +115,9 @@ FAILS = "fails"
 OVERFLOWS = "overflows"
 """Notes whether a node itself raises an error where its result is too large for its type."""
 
+OF_WHOLE = "of_whole"
+"""Notes whether a node compares whole numbers with one that is written out: `a >= 1` is `a > 0`."""
+
 
 def noted(tree: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> exp.Expr:
     """The tree, whose nodes know whether they may raise an error for some row."""
@@ -123,6 +126,7 @@ def noted(tree: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> exp.Expr
             noted(each, type_of)
         tree.meta[FAILS] = _fails(tree, type_of)
         tree.meta[OVERFLOWS] = _overflows(tree, type_of)
+        tree.meta[OF_WHOLE] = _is_of_whole(tree, type_of)
     return tree
 
 
@@ -162,6 +166,14 @@ def _overflows(node: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> boo
     is_constant = all(isinstance(each, exp.Literal) for each in parts)
     is_time = any(isinstance(each, exp.Interval) for each in parts)
     return not (is_constant or is_time or any(type_of(each) in _UNBOUNDED for each in parts))
+
+
+def _is_of_whole(node: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> bool:
+    if not isinstance(node, (exp.GTE, exp.LTE)):
+        return False
+    sides = [each.unnest() for each in (node.this, node.expression)]
+    written = [each for each in sides if isinstance(each, exp.Literal)]
+    return len(written) == 1 and type_of(written[0]) == "int" and all(type_of(each) in _WIDENING[:4] for each in sides)
 
 
 def _values(node: exp.Expr) -> Iterator[exp.Expr]:

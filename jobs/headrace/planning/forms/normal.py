@@ -184,7 +184,9 @@ def _equated(condition: Term, step: Step) -> Iterator[str]:
 
 
 def _scanned(form: Form) -> list[str]:
-    return [step.name for step in form.scans]
+    """What the order of rows depends on: that of tables, and of the keys of groups."""
+    keys = (each.key for step in form.root.every() if step.kind == "aggregate" for each in step.parts["keys"])
+    return [*(step.name for step in form.scans), *keys]
 
 
 def _letters(form: Form) -> Counter[str]:
@@ -293,7 +295,10 @@ def _joined(step: Step, kind: str) -> _Chain:
 
 
 def _opaque(step: Step) -> str:
-    parts = _listed(f"{part}={_listed(each.key for each in found)}" for part, found in step.parts.items())
+    listed = {part: [each.key for each in found] for part, found in step.parts.items()}
+    if step.kind == "aggregate":
+        listed["keys"].sort()
+    parts = _listed(f"{part}={_listed(found)}" for part, found in listed.items())
     filters = _listed(sorted(each.key for each in step.filters))
     inputs = _listed(_text(_chain(each)) for each in step.inputs)
     return short(f"({step.kind} {step.name if step.kind == 'scan' else ''} {parts} where {filters} of {inputs})")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from sqlglot import exp
@@ -18,6 +19,7 @@ from headrace.planning.forms.types import CERTAIN, is_never_null
 NO_CHANGE = "no_change"
 """Marks a cast to the type that a value has anyway."""
 
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _UNBOUNDED = {"start": "unbounded", "start_side": "preceding"}
 _WHOLE = {"kind": "rows", **_UNBOUNDED, "end": "unbounded", "end_side": "following"}
 _SYNONYMS = {
@@ -98,7 +100,7 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
         return _described(_equality(node, type_of), node)
     if isinstance(node, exp.DPipe):
         return _described(_concat(node, type_of), node)
-    if isinstance(node, exp.Concat):
+    if type(node) is exp.Concat:  # `concat_ws` is one, too
         return _described(_constant(node), node)
     if isinstance(node, exp.Connector):
         node.meta[terms.OF_TRUTHS] = type_of(node.this) == type_of(node.expression) == "boolean"
@@ -117,8 +119,12 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
         return _described(_rewritten(exp.Not(this=equal), type_of), node)
     if isinstance(node, exp.Extract):
         return _described(_part(node, node.name, node.expression, type_of), node)
+    if type(node) in (exp.Sum, exp.Min, exp.Max):
+        return _described(_of_a_case(node), node)
     if isinstance(node, exp.Cast) and type(node) in (exp.Cast, exp.TryCast):
-        node.meta[NO_CHANGE] = _changes_nothing(node, type_of)
+        cast = _of_midnight(node, type_of)
+        cast.meta[NO_CHANGE] = _changes_nothing(cast, type_of)
+        return _described(cast, node)
     return node
 
 
@@ -134,11 +140,48 @@ def _changes_nothing(cast: exp.Cast, type_of: TypeOf) -> bool:
     return to is not None and "<" not in to and type_of(cast.this) == to
 
 
+def _of_midnight(cast: exp.Cast, type_of: TypeOf) -> exp.Cast:
+    """`timestamp '2026-01-01'` is `timestamp '2026-01-01 00:00:00'`."""
+    of = cast.this.unnest()
+    is_day = isinstance(of, exp.Literal) and of.is_string and _DAY.fullmatch(of.name)
+    if not is_day or type_of(cast) != "timestamp":
+        return cast
+    return type(cast)(**{**cast.args, "this": exp.Literal.string(f"{of.name} 00:00:00")})
+
+
 def _is_repeatable(tree: exp.Expr) -> bool:
     if "atom" in tree.meta:
         return True
     is_certain = isinstance(tree, exp.Anonymous) and tree.name.lower() in CERTAIN
     return (is_certain or isinstance(tree, _REPEATABLE)) and all(map(_is_repeatable, tree.iter_expressions()))
+
+
+def _of_a_case(node: exp.Expr) -> exp.Expr:
+    """`sum(case when x then a end)` is `sum(a) filter (where x)`: these aggregates pass nulls over."""
+    value = node.expressions[0].unnest() if isinstance(node, exp.Anonymous) else node.this.unnest()
+    branches = value.args["ifs"] if isinstance(value, exp.Case) and not value.args.get("default") else []
+    if len(branches) != 1 or value.this is not None or node.args.get("expressions") not in (None, [], [value]):
+        return node
+    of = branches[0].args["true"]
+    made = type(node)(**{**node.args, **({"expressions": [of]} if isinstance(node, exp.Anonymous) else {"this": of})})
+    return exp.Filter(this=made, expression=exp.Where(this=branches[0].this))
+
+
+def _lag(node: exp.Expr) -> exp.Expr:
+    """`lag(a, 1, null)` is `lag(a)`."""
+    given = {part: value for part, value in node.args.items() if value is not None}
+    if isinstance(given.get("default"), exp.Null):
+        del given["default"]
+    if "default" not in given and isinstance(given.get("offset"), exp.Literal) and given["offset"].name == "1":
+        del given["offset"]
+    return node if given.keys() == {p for p, v in node.args.items() if v is not None} else type(node)(**given)
+
+
+def _position(node: exp.Expr) -> exp.Expr:
+    """`position(a in b)` is `instr(b, a)`."""
+    parts = {part: value for part, value in node.args.items() if value}
+    is_plain = parts.keys() == {"this", "substr"}
+    return exp.Anonymous(this="instr", expressions=[node.this, node.args["substr"]]) if is_plain else node
 
 
 def _count(node: exp.Expr) -> exp.Expr:
@@ -150,7 +193,7 @@ def _count(node: exp.Expr) -> exp.Expr:
         return exp.Count(**{**node.args, "this": exp.Star()})
     branches = counted.args["ifs"] if isinstance(counted, exp.Case) and not counted.args.get("default") else []
     if len(branches) != 1 or not isinstance(branches[0].args["true"].unnest(), exp.Literal):
-        return node
+        return _of_a_case(node)
     return _count_if(exp.CountIf(this=branches[0].this))
 
 
@@ -217,6 +260,7 @@ def _flat(node: exp.Coalesce, type_of: TypeOf) -> exp.Expr:
     values: list[exp.Expr] = [each.unnest() for part in inner for each in part]
     if not _are_alike(values, type_of):
         return node
+    values = [each for each in values if not isinstance(each, exp.Null)] or values[:1]
     last = next((at for at, each in enumerate(values) if is_never_null(each)), len(values))
     found = values[: last + 1]
     return exp.Coalesce(this=found[0], expressions=found[1:]) if len(found) > 1 else found[0]
@@ -323,11 +367,11 @@ def _filter(node: exp.Expr) -> exp.Expr:
 def _concat(node: exp.DPipe, type_of: TypeOf) -> exp.Expr:
     """`a || b || c` is `concat(a, b, c)`, if all of them are texts or become such."""
     first = node.this.unnest()
-    inner = first.expressions if isinstance(first, exp.Concat) and type_of(first) == "string" else [node.this]
+    inner = first.expressions if type(first) is exp.Concat and type_of(first) == "string" else [node.this]
     return _constant(exp.Concat(expressions=[*inner, node.expression], safe=True, coalesce=False))
 
 
-def _constant(node: exp.Concat) -> exp.Expr:
+def _constant(node: exp.Expr) -> exp.Expr:
     """`concat(60, ' seconds')` is `'60 seconds'`."""
     parts = [each.unnest() for each in node.expressions]
     is_text = all(isinstance(each, exp.Literal) and (each.is_string or _is_plain_number(each)) for each in parts)
@@ -356,6 +400,12 @@ def _call(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
         return exp.Case(ifs=[exp.If(this=equal, true=exp.null())], default=arguments[0])
     if name in _OF_FIRST and len(arguments) == 2 and isinstance(arguments[1], exp.Boolean) and arguments[1].this:
         return exp.IgnoreNulls(this=exp.Anonymous(this=name, expressions=arguments[:1]))
+    if name in _OF_FIRST and isinstance(arguments[0], exp.IgnoreNulls):
+        return exp.IgnoreNulls(this=exp.Anonymous(this=name, expressions=[arguments[0].this]))
+    if name in ("locate", "position") and len(arguments) == 2:
+        return exp.Anonymous(this="instr", expressions=arguments[::-1])
+    if name == "avg" and len(arguments) == 1 and isinstance(arguments[0].unnest(), exp.Case):
+        return _of_a_case(exp.Anonymous(this=name, expressions=[arguments[0].unnest()]))
     if name == "window" and len(arguments) == 3 and _is_same_length(*arguments[1:]):
         return exp.Anonymous(this=node.this, expressions=arguments[:2])
     if name in ("greatest", "least") and _is_exact(type_of(node)):
@@ -380,6 +430,7 @@ _OPERATORS: Mapping[tuple[str, int], Callable[..., exp.Expr]] = {
     ("equal_null", 2): lambda a, b: exp.NullSafeEQ(this=a, expression=b),
     ("isnotnull", 1): lambda a: _denied(exp.Is(this=a, expression=exp.Null())),
     ("isnull", 1): lambda a: exp.Is(this=a, expression=exp.Null()),
+    ("left", 2): lambda a, b: exp.Substring(this=a, start=exp.Literal.number(1), length=b),
     ("like", 2): lambda a, b: exp.Like(this=a, expression=b),
     ("mod", 2): lambda a, b: exp.Mod(this=exp.Paren(this=a), expression=exp.Paren(this=b)),
     ("negative", 1): lambda a: exp.Neg(this=exp.Paren(this=a)),
@@ -467,6 +518,9 @@ _REWRITES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.CurrentTimestamp: _now,
     exp.Between: _between,
     exp.Filter: _filter,
+    exp.Lag: _lag,
+    exp.Lead: _lag,
+    exp.StrPosition: _position,
     exp.Lambda: _lambda,
     exp.WindowSpec: _frame,
     exp.Window: _window,

@@ -184,10 +184,11 @@ class Resolver:
     def _inner_query(self, node: exp.Query, scope: Scope) -> exp.Expr:
         query = node.this if isinstance(node, exp.Subquery) else node
         rows = self._query(query, Scope(scope.file, scope.ctes, outer=scope))
-        made = [*rows.columns.values()]
+        made = [] if isinstance(node.parent, exp.Exists) else [*rows.columns.values()]  # EXISTS only asks for rows
+        columns = ", ".join(map(terms.key, made))
         for step in rows.step.every():
             made += [each.tree for each in (*step.filters, *(one for part in step.parts.values() for one in part))]
-        text = f"{', '.join(map(terms.key, rows.columns.values()))} from {' '.join(rows.step.keys())}"
+        text = f"{columns} from {' '.join(rows.step.keys())}"
         found = terms.column(Atom("query", short(f"query({text})"), made_of=tuple(made)), first_place(node, None))
         found.meta["text"] = f"({query.sql(dialect='databricks', comments=False, normalize_functions='lower')})"
         return found

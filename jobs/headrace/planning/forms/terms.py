@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from headrace.errors import Place
-from headrace.planning.forms.functions import may_fail
+from headrace.planning.forms.functions import OF_WHOLE, may_fail
 
 EDITED = "*"
 """Marks a column of a table whose text makes it in another way than it did."""
@@ -301,6 +301,8 @@ def _plain(node: exp.Expr) -> str:
     name = type(node).__name__
     args = {part: value for part, value in node.args.items() if value not in (None, False, [])}
     swaps = _may_be_swapped(node)
+    if node.meta.get(OF_WHOLE):
+        name, args = _beyond(node)
     if name in _MIRRORED and swaps:
         name, args = _MIRRORED[name], {"this": args["expression"], "expression": args["this"]}
     if isinstance(node, exp.In) and all(isinstance(each, (exp.Literal, exp.Null)) for each in node.expressions):
@@ -309,6 +311,17 @@ def _plain(node: exp.Expr) -> str:
     if isinstance(node, _SWAPPABLE) and swaps:
         parts = sorted(_one(value) for value in args.values())
     return f"{name}({', '.join(parts)})"
+
+
+def _beyond(node: exp.Expr) -> tuple[str, dict[str, exp.Expr]]:
+    """`a >= 1` as `a > 0`, and `a <= 1` as `a < 2`, of whole numbers; `a >= 0` stays, as there is no literal `-1`."""
+    is_greater, is_turned = isinstance(node, exp.GTE), isinstance(node.this.unnest(), exp.Literal)
+    number = int((node.this if is_turned else node.expression).unnest().name) + (1 if is_turned == is_greater else -1)
+    if not 0 <= number < 2**31:
+        return type(node).__name__, dict(node.args)
+    near = exp.Literal.number(number)
+    sides = (near, node.expression) if is_turned else (node.this, near)
+    return ("GT" if is_greater else "LT"), dict(zip(("this", "expression"), sides, strict=True))
 
 
 def _may_be_swapped(node: exp.Expr) -> bool:

@@ -49,18 +49,24 @@ _WITH_UNITS = ("date_add", "datediff")
 CERTAIN = frozenset(_TYPES_OF_CALLS.keys() - {"current_date", "current_timestamp", "now"})
 """Functions that give the same value for the same arguments."""
 _STRICT = (
-    *(exp.Cast, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Not, exp.Upper, exp.Lower),
+    *(exp.Cast, exp.TryCast, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Not),
     *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Concat, exp.Substring, exp.Trim, exp.Length, exp.Ceil),
+    *(exp.Upper, exp.Lower, exp.Abs, exp.Floor),
 )
-"""What is null wherever one of its operands is null."""
+"""What is null wherever one of its operands is null; those that are derived from these are not."""
 
 _WRAPPERS = (exp.Window, exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.ArgMax, exp.ArgMin)
+
+
+_DECIMAL = re.compile(r"decimal(?:\((\d+)\))?")
+"""A decimal without its scale, or without both numbers."""
 
 
 def canonical(type_: str) -> str:
     """A type written without spaces, quotes and capitals, as Spark does in short."""
     text = re.sub(r"[\s`]", "", type_).lower()
-    return SIMPLE.get(text, text)
+    found = _DECIMAL.fullmatch(text)
+    return f"decimal({found[1] or 10},0)" if found else SIMPLE.get(text, text)
 
 
 def spelled(type_: str) -> str:
@@ -144,7 +150,7 @@ def is_null_of_nulls(tree: exp.Expr) -> bool:
         return all(map(is_null_of_nulls, tree.iter_expressions()))
     if isinstance(tree, exp.Dot) or (isinstance(tree, exp.In) and tree.args.get("query") is None):
         return is_null_of_nulls(tree.this)
-    is_strict = isinstance(tree, _STRICT) or (isinstance(tree, exp.Anonymous) and tree.name.lower() in STRICT)
+    is_strict = type(tree) in _STRICT or (isinstance(tree, exp.Anonymous) and tree.name.lower() in STRICT)
     return isinstance(tree, exp.Null) or (is_strict and any(map(is_null_of_nulls, tree.iter_expressions())))
 
 

@@ -13,9 +13,9 @@ counted as (
         k,
         window(at, '10 minutes') as ten,
         count_if(y > 2) as n,
-        sum(x) as total,
-        min(x) as low,
-        max(x) as high
+        sum(x) filter (where y > 2) as total,
+        min(x) filter (where y > 2) as low,
+        max(if(y > 2, x, null)) as high
     from a
     group by k, window(at, '10 minutes')
 ),

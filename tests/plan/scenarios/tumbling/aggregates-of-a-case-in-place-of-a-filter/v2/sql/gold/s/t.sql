@@ -13,9 +13,9 @@ counted as (
         k,
         window(at, '10 minutes') as ten,
         count(case when y > 2 then 1 end) as n,
-        sum(x) as total,
-        min(x) as low,
-        max(x) as high
+        sum(case when y > 2 then x end) as total,
+        min(case when y > 2 then x end) as low,
+        max(x) filter (where y > 2) as high
     from a
     group by k, window(at, '10 minutes')
 ),
