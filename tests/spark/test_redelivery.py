@@ -131,7 +131,7 @@ class Stage:
             (self.root / file).write_text(text.replace(*MENDED[file]), "utf-8")
 
     def ask(self, chosen: Chosen = ALL) -> dict[str, int]:
-        return dict(request(self.sandbox.spark, self.project, self.layout, chosen))
+        return dict(request(self.sandbox.spark, self.project, self.layout, chosen).rows)
 
     def rows(self, table: str) -> list[Any]:
         model = self.project.model(table)

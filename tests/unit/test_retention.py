@@ -13,6 +13,7 @@ import pytest
 
 from headrace.project import graph
 from headrace.project.model import Project
+from headrace.queries.failing.replaying_rows import may_have_left
 from headrace.queries.inputs import InputLog, Inputs
 from headrace.running import log_readers
 from headrace.running.upkeep import TableUpkeep, tables
@@ -258,3 +259,12 @@ def test_change_that_closes_a_key_stays(upserts: Upserts, store: Store) -> None:
     closing = replace(upserts.project, queries=graph.queries(models))
     found = {path: policy for _, path, policy in tables(closing, store.layout)}
     assert found[upserts.changes.path].keys == ChangeKeys(("order_id",), keeps_deleted=True)
+
+
+@pytest.mark.parametrize(("read", "expected"), [((0, 2), True), ((2, 3), True), ((3, 5), False), ((2, 2), False)])
+def test_rows_that_have_left_cannot_be_delivered_again(
+    upserts: Upserts, store: Store, read: tuple[int, int], expected: bool
+) -> None:
+    """Version 1 has batch 0; batches up to 2 have left."""
+    retention.write(upserts.changes.path, Ages(gone=Mark(1.0, 2)))
+    assert may_have_left(upserts.project, store.layout, {"silver.open_orders": read, "gold.gone": (0, 9)}) is expected

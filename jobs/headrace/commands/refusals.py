@@ -44,14 +44,22 @@ def replay(workspace: Workspace, chosen: Chosen, as_json: bool) -> int:
 
         with session.start(project.target, layout.spark_log()) as spark, jvm_lock.beside_lease(spark, layout.locks):
             found = replaying.total(replaying.run(spark, layout, project.landings, chosen))
-            asked = dict(replaying_rows.request(spark, project, layout, chosen))
+            asked = replaying_rows.request(spark, project, layout, chosen)
     if as_json:
-        print(json.dumps({"replayed": found.landed, "refused": dict(found.refused), "next_run": asked}))
+        said = {"replayed": found.landed, "refused": dict(found.refused), "next_run": dict(asked.rows)}
+        print(json.dumps(said | ({"gone": dict(asked.gone)} if asked.gone else {})))
         return ExitCode.OK
     print(_summary(found.landed, dict(found.refused)))
-    for table, rows in sorted(asked.items()):
-        print(f"{table} is given {rows} {'row' if rows == 1 else 'rows'} again in the next run of its query")
+    for table, rows in sorted(asked.rows.items()):
+        print(f"{table} is given {_rows(rows)} again in the next run of its query")
+    for table, rows in sorted(asked.gone.items()):
+        message = f"{table} is not given {_rows(rows)} again: what it read then may have left by its `keep`"
+        print(message, file=sys.stderr)
     return ExitCode.OK
+
+
+def _rows(number: int) -> str:
+    return f"{number} {'row' if number == 1 else 'rows'}"
 
 
 def _summary(landed: int, still: dict[str, int]) -> str:

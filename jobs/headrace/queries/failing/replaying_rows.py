@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
@@ -13,32 +13,56 @@ from headrace.project.model import FAILED_COLUMNS, Project, Query
 from headrace.queries.failing.poison import Poison
 from headrace.queries.failing.redelivery import Landed, Redelivery
 from headrace.queries.inputs import Inputs
+from headrace.queries.positions import source_path
 from headrace.reading.dead_letters import Chosen
 from headrace.reading.replays import REDELIVERED, asked_for
 from headrace.spark.binding import shared_views, streams_of
 from headrace.spark.columns import columns_of, landing_schema
+from headrace.store.history import batch_before
 from headrace.store.layout import Layout
+from headrace.store.maintenance import retention
 from headrace.tables.delta import CommitTable
 
 LeftOut = tuple[Inputs, Poison]
 """A batch, and rows of it that a model was run without."""
 
 
-def request(spark: SparkSession, project: Project, layout: Layout, chosen: Chosen) -> Mapping[str, int]:
-    """Ask for all rows that are meant; return how many, by the model or view that was run without them.
+@dataclass(frozen=True)
+class Asked:
+    """How many rows will be given again, by the model or view that was run without them; and how many cannot be."""
+
+    rows: Mapping[str, int]
+    gone: Mapping[str, int]
+
+
+def request(spark: SparkSession, project: Project, layout: Layout, chosen: Chosen) -> Asked:
+    """Ask for all rows that are meant, but for those of which a source has let go by its `keep`.
 
     The runner's lock must be held: a query learns at its start what it is asked for.
     """
-    asked, landed = Counter[str](), dict[str, Landed]()
+    asked, gone, landed = Counter[str](), Counter[str](), dict[str, Landed]()
     for query in project.queries:
         table = CommitTable(spark, layout.failed(query.name), columns_of(dict(FAILED_COLUMNS)))
-        left_out = [each for each in _left_out(table, chosen) if _readers(project, query, each[1].table)]
+        found = [each for each in _left_out(table, chosen) if _readers(project, query, each[1].table)]
+        left_out = [each for each in found if not may_have_left(project, layout, _ranges(each))]
+        for _, poison in (each for each in found if each not in left_out):
+            gone[poison.table] += len(poison.arrivals)
         topics = {arrival[1] for _, poison in left_out for arrival in poison.arrivals} - landed.keys()
         landed.update(_new_arrivals(spark, project, layout, topics))
         _ask(table, query, [each for found in left_out for each in _redeliveries(project, query, found, landed)])
         for _, poison in left_out:
             asked[poison.table] += len(poison.arrivals)
-    return asked
+    return Asked(asked, gone)
+
+
+def may_have_left(project: Project, layout: Layout, ranges: Mapping[str, tuple[int, int]]) -> bool:
+    """Whether a source may lack rows of the versions that a batch has read, since they were older than its `keep`."""
+    for source, (after, upto) in ranges.items():
+        path = source_path(project, layout, source)
+        gone = retention.read(path).gone.batch if path is not None else -1
+        if path is not None and after < upto and gone > batch_before(path, after + 1):
+            return True
+    return False
 
 
 def _ask(table: CommitTable, query: Query, found: list[Redelivery]) -> None:
@@ -67,12 +91,22 @@ def _redeliveries(
 ) -> Iterator[Redelivery]:
     """What brings back some rows. A batch may be one that delivered them before, and had no others."""
     inputs, poison = left_out
-    again = inputs.redelivery
-    held = again if again is not None and again.poison.table == poison.table else None
+    held = _held(left_out)
     batch, ranges, ids = (held.batch, held.ranges, held.ids) if held else (inputs.batch, inputs.ranges, inputs.ids)
     known = {topic: landed[topic] for _, topic, _, _ in poison.arrivals if topic in landed}
     for table in _readers(project, query, poison.table):
         yield Redelivery(table, poison, inputs.batch, batch, ranges, ids, known)
+
+
+def _held(left_out: LeftOut) -> Redelivery | None:
+    """What the batch delivered, if it was for the same model."""
+    again = left_out[0].redelivery
+    return again if again is not None and again.poison.table == left_out[1].table else None
+
+
+def _ranges(left_out: LeftOut) -> Mapping[str, tuple[int, int]]:
+    held = _held(left_out)
+    return held.ranges if held else left_out[0].ranges
 
 
 def _readers(project: Project, query: Query, table: str) -> tuple[str, ...]:
