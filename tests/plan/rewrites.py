@@ -322,6 +322,11 @@ QUERIES_ALIKE = (
         "left join (select k, count(*) as n from r group by k) as b on p.x = b.k "
         "left join (select k, count(*) as n from q group by k) as a on p.k = a.k",
     ),
+    # what is 0 before an outer join, and behind it too
+    (
+        "select p.x, coalesce(f.y, 0) as y from p left join (select k, coalesce(y, 0) as y from q) as f on p.k = f.k",
+        "select p.x, coalesce(q.y, 0) as y from p left join q on p.k = q.k",
+    ),
     # what EXISTS selects, and the order of the keys of groups
     (
         "select x from p where exists (select 1 from q where q.k = p.k)",
@@ -376,6 +381,14 @@ QUERIES_OTHER = (
     ),
     ("select x from p where x in (select k from q)", "select x from p where x in (select y from q)"),
     # made before an outer join, or behind it
+    (
+        "select p.x, coalesce(f.y, 1) as y from p left join (select k, coalesce(y, 0) as y from q) as f on p.k = f.k",
+        "select p.x, coalesce(q.y, 0) as y from p left join q on p.k = q.k",
+    ),
+    (
+        "select p.x, coalesce(f.y, 1) as y from p left join (select k, coalesce(y, 0) as y from q) as f on p.k = f.k",
+        "select p.x, coalesce(q.y, 1) as y from p left join q on p.k = q.k",
+    ),
     (
         "select p.x, f.y from p left join (select k, coalesce(y, 0) as y from q) as f on p.k = f.k",
         "select p.x, coalesce(q.y, 0) as y from p left join q on p.k = q.k",

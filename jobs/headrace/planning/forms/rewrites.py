@@ -14,7 +14,7 @@ from sqlglot.optimizer.simplify import Simplifier
 from headrace.planning.forms import terms, truths
 from headrace.planning.forms.durations import TypeOf
 from headrace.planning.forms.functions import noted
-from headrace.planning.forms.types import CERTAIN, is_never_null
+from headrace.planning.forms.types import CERTAIN, is_never_null, is_null_of_nulls
 
 NO_CHANGE = "no_change"
 """Marks a cast to the type that a value has anyway."""
@@ -256,6 +256,7 @@ def _truth(node: exp.Case, type_of: TypeOf) -> exp.Expr:
 def _flat(node: exp.Coalesce, type_of: TypeOf) -> exp.Expr:
     """`coalesce(a, coalesce(b, 1), c)` is `coalesce(a, b, 1)`, if all are of one type anyway."""
     parts = [each.unnest() for each in (node.this, *node.expressions)]
+    parts = [_behind(each, after) for each, after in zip(parts, [*parts[1:], None], strict=True)]
     inner = [[each.this, *each.expressions] if isinstance(each, exp.Coalesce) else [each] for each in parts]
     values: list[exp.Expr] = [each.unnest() for part in inner for each in part]
     if not _are_alike(values, type_of):
@@ -264,6 +265,20 @@ def _flat(node: exp.Coalesce, type_of: TypeOf) -> exp.Expr:
     last = next((at for at, each in enumerate(values) if is_never_null(each)), len(values))
     found = values[: last + 1]
     return exp.Coalesce(this=found[0], expressions=found[1:]) if len(found) > 1 else found[0]
+
+
+def _behind(value: exp.Expr, after: exp.Expr | None) -> exp.Expr:
+    """`coalesce(a, 0)`, made before an outer join, if it is 0 in any case where the join has no row for it."""
+    atom = value.meta.get("atom")
+    made = atom.made_of[0].unnest() if atom is not None and atom.kind == "outer" else None
+    if (
+        not isinstance(made, exp.Coalesce)
+        or after is None
+        or not isinstance(made.expressions[-1].unnest(), exp.Literal)
+    ):
+        return value
+    is_same = terms.key(made.expressions[-1]) == terms.key(after)
+    return made if is_same and all(map(is_null_of_nulls, (made.this, *made.expressions[:-1]))) else value
 
 
 def _are_alike(values: list[exp.Expr], type_of: TypeOf) -> bool:
