@@ -212,7 +212,7 @@ def test_text_that_overflows_javas_stack_is_an_error_and_no_silence(batches: Sma
 def test_array_is_computed_once_before_it_is_exploded(
     batches: SmallBatches, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A look whether there is one repeats what makes it: the shop's sessions then took hours for 200,000 orders."""
+    """A look whether there is one repeats what makes it: sessions of 200,000 orders were not there after minutes."""
     batches.begin(7, MANY)
     arrays = batches.session.range(3).selectExpr("transform(sequence(0L, id), n -> n + 1) as numbers")
     numbers = arrays.selectExpr("explode(numbers) as number")
