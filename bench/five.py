@@ -27,7 +27,7 @@ _COST = re.compile(r"query=(\S+).* s=([0-9.]+)")
 
 
 WARM_UP = 90.0
-"""Seconds in which every model is planned once, on two cores; what they are like is told apart."""
+"""Seconds in which every model is planned once, on two cores; their figures are reported apart."""
 
 
 def five(folder: Path, seconds: float) -> Figures:

@@ -794,6 +794,7 @@ OTHERS = (
     ("pmod(i, 7)", "i % 7"),
     ("count(i)", "count(1)"),
     ("count(case when b then i end)", "count_if(b)"),
+    ("count(case i when 1 then 1 end)", "count(case j when 1 then 1 end)"),
     ("count(case when b then 1 else 0 end)", "count_if(b)"),
     ("count(distinct 1)", "count(1)"),
     ("first(i)", "last(i)"),

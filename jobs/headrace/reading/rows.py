@@ -175,8 +175,8 @@ def _known_to_python(column: Array) -> list[Any] | None:
         values: list[Any] = [*column.to_pylist()]
     except ValueError:
         return None
-    is_told = not DataType.is_temporal(column.type) or values.count(None) == column.null_count
-    return values if is_told else None
+    is_whole = not DataType.is_temporal(column.type) or values.count(None) == column.null_count
+    return values if is_whole else None
 
 
 def _one_line(error: Exception) -> str:

@@ -15,8 +15,9 @@ by the current rows that are stored beside a change log, to which a reader adds 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 
 from headrace.project import graph, rebuilds
 from headrace.project.model import Project, Query
@@ -33,21 +34,27 @@ Version = tuple[StorePath, int]
 
 def bounds(project: Project, layout: Layout, others: Mapping[StorePath, int]) -> Mapping[StorePath, int]:
     """The first version that is needed of each table that anybody reads; `others` are those known of otherwise."""
-    queries = graph.queries(project.models)
-    besides = [rebuilds.beside(layout, found, queries) for found in rebuilds.known(layout)]
-    found = dict(others)
-    for path, version in (each for around in (layout, *besides) for each in _needed(project, around, queries)):
-        found[path] = min(version, found.get(path, version))
-    return found
+    return _firsts(chain(others.items(), _everywhere(_needed, project, layout)))
 
 
 def unread(project: Project, layout: Layout) -> Mapping[StorePath, int]:
     """The first version of each table that a query which has begun has still to read, also beside the live ones."""
+    return _firsts(chain(_everywhere(_unread, project, layout), _unstored(project, layout)))
+
+
+def _everywhere(
+    needs: Callable[[Project, Layout, Sequence[Query]], Iterator[Version]], project: Project, layout: Layout
+) -> Iterator[Version]:
+    """What all queries need, the live ones and those that are rebuilt beside them."""
     queries = graph.queries(project.models)
-    besides = [rebuilds.beside(layout, found, queries) for found in rebuilds.known(layout)]
+    for around in (layout, *(rebuilds.beside(layout, found, queries) for found in rebuilds.known(layout))):
+        yield from needs(project, around, queries)
+
+
+def _firsts(versions: Iterable[Version]) -> Mapping[StorePath, int]:
+    """The first version of each table."""
     found = dict[StorePath, int]()
-    behind = (each for around in (layout, *besides) for each in _unread(project, around, queries))
-    for path, version in (*behind, *_unstored(project, layout)):
+    for path, version in versions:
         found[path] = min(version, found.get(path, version))
     return found
 

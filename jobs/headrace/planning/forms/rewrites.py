@@ -159,12 +159,19 @@ def _is_repeatable(tree: exp.Expr) -> bool:
 def _of_a_case(node: exp.Expr) -> exp.Expr:
     """`sum(case when x then a end)` is `sum(a) filter (where x)`: these aggregates pass nulls over."""
     value = node.expressions[0].unnest() if isinstance(node, exp.Anonymous) else node.this.unnest()
-    branches = value.args["ifs"] if isinstance(value, exp.Case) and not value.args.get("default") else []
-    if len(branches) != 1 or value.this is not None or node.args.get("expressions") not in (None, [], [value]):
+    branch = _only_branch(value)
+    if branch is None or node.args.get("expressions") not in (None, [], [value]):
         return node
-    of = branches[0].args["true"]
+    of = branch.args["true"]
     made = type(node)(**{**node.args, **({"expressions": [of]} if isinstance(node, exp.Anonymous) else {"this": of})})
-    return exp.Filter(this=made, expression=exp.Where(this=branches[0].this))
+    return exp.Filter(this=made, expression=exp.Where(this=branch.this))
+
+
+def _only_branch(node: exp.Expr) -> exp.If | None:
+    """The branch of `case when a then b end`; None of any other expression."""
+    is_plain = isinstance(node, exp.Case) and node.this is None and not node.args.get("default")
+    branches = node.args["ifs"] if is_plain else []
+    return branches[0] if len(branches) == 1 else None
 
 
 def _lag(node: exp.Expr) -> exp.Expr:
@@ -191,10 +198,10 @@ def _count(node: exp.Expr) -> exp.Expr:
         return node
     if isinstance(counted, exp.Literal):
         return exp.Count(**{**node.args, "this": exp.Star()})
-    branches = counted.args["ifs"] if isinstance(counted, exp.Case) and not counted.args.get("default") else []
-    if len(branches) != 1 or not isinstance(branches[0].args["true"].unnest(), exp.Literal):
+    branch = _only_branch(counted)
+    if branch is None or not isinstance(branch.args["true"].unnest(), exp.Literal):
         return _of_a_case(node)
-    return _count_if(exp.CountIf(this=branches[0].this))
+    return _count_if(exp.CountIf(this=branch.this))
 
 
 def _count_if(node: exp.Expr) -> exp.Expr:

@@ -44,9 +44,12 @@ def request(spark: SparkSession, project: Project, layout: Layout, chosen: Chose
     for query in project.queries:
         table = CommitTable(spark, layout.failed(query.name), columns_of(dict(FAILED_COLUMNS)))
         found = [each for each in _left_out(table, chosen) if _readers(project, query, each[1].table)]
-        left_out = [each for each in found if not may_have_left(project, layout, _ranges(each))]
-        for _, poison in (each for each in found if each not in left_out):
-            gone[poison.table] += len(poison.arrivals)
+        left_out = list[LeftOut]()
+        for each in found:
+            if may_have_left(project, layout, _ranges(each)):
+                gone[each[1].table] += len(each[1].arrivals)
+            else:
+                left_out.append(each)
         topics = {arrival[1] for _, poison in left_out for arrival in poison.arrivals} - landed.keys()
         landed.update(_new_arrivals(spark, project, layout, topics))
         _ask(table, query, [each for found in left_out for each in _redeliveries(project, query, found, landed)])
@@ -58,9 +61,9 @@ def request(spark: SparkSession, project: Project, layout: Layout, chosen: Chose
 def may_have_left(project: Project, layout: Layout, ranges: Mapping[str, tuple[int, int]]) -> bool:
     """Whether a source may lack rows of the versions that a batch has read, since they were older than its `keep`."""
     for source, (after, upto) in ranges.items():
-        path = source_path(project, layout, source)
+        path = source_path(project, layout, source) if after < upto else None
         gone = retention.read(path).gone.batch if path is not None else -1
-        if path is not None and after < upto and gone > batch_before(path, after + 1):
+        if path is not None and gone >= 0 and gone > batch_before(path, after + 1):
             return True
     return False
 
