@@ -1,5 +1,5 @@
 -- What verdicts make of an order, and the arrival that decides it; the state is null while it is open. Rules are sorted.
--- Verdicts count until the deadline, which has passed for good with `overdue_arrival`.
+-- Verdicts count until the deadline, which has certainly passed once there is an `overdue_arrival`.
 create temporary function order_outcome(
     rules array<string>,
     verdicts array<struct<

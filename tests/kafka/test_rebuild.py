@@ -33,7 +33,7 @@ def test_swap_sends_what_was_not_sent_and_nothing_twice(stage: Stage, tmp_path: 
         refused = edited.call("rebuild", "sales", "--swap")
         assert (filled.returncode, refused.returncode) == (0, 3), filled.stderr
         stage.send([sale("r", 2100)])
-        wait_for(lambda: len(sent(stage)) == 2, "what comes while the other stands beside")
+        wait_for(lambda: len(sent(stage)) == 2, "what arrives while the rebuilt one waits")
     difference = json.loads(edited.call("diff", "gold.sales_notifications", "--json").stdout)
     assert (difference["rows_running"], difference["only_running"], difference["only_beside"]) == (1, 0, 2)
 

@@ -183,6 +183,17 @@ def test_rows_that_read_their_own_past_are_planned_as_fast_as_ever(batches: Smal
     state.release()
 
 
+def test_sorted_rows_whose_columns_were_renamed_are_read_again(batches: SmallBatches) -> None:
+    """Without its empty half, Spark takes a union for the other half, whose columns have names of their own."""
+    rows = batches.materialize(batches.session.range(MANY).selectExpr("id % 7000 as k", "id as a")).frame
+    newest = rows.selectExpr("k", "a", "row_number() over (partition by k order by a desc) as n").where("n = 1")
+
+    found = batches.materialize(rows.where("false").union(newest.drop("n")))
+
+    again = batches.materialize(found.frame.groupBy("k").agg(F.max("a").alias("a")))
+    assert again.frame.selectExpr("count(*)", "min(a)", "max(a)").first() == (7000, MANY - 7000, MANY - 1)
+
+
 def test_build_that_we_test_passes_its_own_test(spark: SparkSession) -> None:
     assert self_test(spark.newSession()) is None
 

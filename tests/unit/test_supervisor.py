@@ -131,6 +131,13 @@ def test_failure_of_unknown_kind_may_repeat_itself_a_few_times(run: Callable[...
     assert (task.steps, len(done.supervisor.failures)) == (failures.SAME_FAILURES, 1)
 
 
+def test_failures_that_differ_in_numbers_of_spark_are_the_same(run: Callable[..., Run]) -> None:
+    again = [RuntimeError(f"key not found: id#{number} in stage {number}.0 (TID {number})") for number in range(20)]
+    task = Acted(fail=raising(*again))
+    done = run(task)
+    assert (task.steps, len(done.supervisor.failures)) == (failures.SAME_FAILURES, 1)
+
+
 def test_failures_of_unknown_kinds_that_differ_are_tried_again(run: Callable[..., Run]) -> None:
     others = [RuntimeError(f"number {number}") for number in range(2 * failures.SAME_FAILURES)]
     assert run(Acted(fail=raising(*others))).supervisor.failures == ()

@@ -30,7 +30,7 @@ _ROUNDS = 5
 """The types of a model that reads its own table are stable after two; more rounds mean that they never will be."""
 
 _LEFT_OUT = (
-    "no row depends on this stream: Spark leaves it out, and would wait for its watermark for ever; take it out, or "
+    "no row depends on this stream: Spark leaves it out, but would wait for its watermark forever; remove it, or "
     "use one of its columns"
 )
 

@@ -96,7 +96,7 @@ def _reason(project: Project, model: Model) -> str | None:
     if model.output_mode == "update":
         return "output_mode: update: flows append"
     if model.once_per:
-        return "once_per: nothing there keeps keys for ever"
+        return "once_per: nothing there remembers keys permanently"
     if macros:
         return f"it calls the macro {min(macros)}: a pipeline takes no functions in SQL"
     if any(not ref.stream and not ref.table.startswith("bronze.") for ref in model.inputs):

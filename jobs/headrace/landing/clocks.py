@@ -147,7 +147,7 @@ def source_key(source: str) -> str:
 def key_of(project: Project, found: Watermarked) -> str:
     """What the clock of a watermarked column is called in a tick; of one that SQL computes, each text has its own.
 
-    Comments and line breaks do not count: what ticks said by the same SQL holds, also where a model is made anew.
+    Comments and line breaks do not count: what ticks said by the same SQL holds, also where a model is rebuilt.
     """
     key, view = f"{found.ref.table}:{' '.join(found.expression.split())}", view_of(project, found.ref)
     if view is None:

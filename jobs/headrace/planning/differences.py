@@ -244,7 +244,7 @@ class _Walk:
         if _keys(was) == _keys(now):
             return
         if len(was) != len(now) or sorted(_keys(was)) == sorted(_keys(now)):
-            message = f"{_PARTS[part]}: there are others, or they stand in another order"
+            message = f"{_PARTS[part]}: they differ, or are in another order"
             yield self._of_part(part, Verdict.RESET, message, old, new, place)
             return
         for before, after in zip(was, now, strict=True):

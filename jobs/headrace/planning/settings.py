@@ -70,7 +70,7 @@ def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bo
         was, is_now = getattr(old, key), getattr(new, key)
         if was != is_now and not (key == "unique_key" and sorted(was) == sorted(is_now)):
             yield _header(Verdict.RESET, new, key, message, _text(was), _text(is_now))
-    if sorted(old.once_per) != sorted(new.once_per):  # keys that are stored in another order are stored anew
+    if sorted(old.once_per) != sorted(new.once_per):  # keys stored in another order are stored again
         message = "rows that were left out by the old key stay out"
         yield _header(Verdict.FORWARD, new, "once_per", message, _text(old.once_per), _text(new.once_per))
     if rule(old.close_when, before) != rule(new.close_when, now):

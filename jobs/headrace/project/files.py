@@ -12,7 +12,7 @@ def read_text(root: Path, path: str) -> str:
     """Return the text of a file; one that cannot be read is a finding."""
     file = root / path
     try:
-        if file.is_file() or not file.exists():  # whoever reads a pipe waits for ever
+        if file.is_file() or not file.exists():  # reading a pipe would wait forever
             return file.read_text(encoding="utf-8-sig")
         message = "this is no file; give it another name"
     except UnicodeDecodeError as error:

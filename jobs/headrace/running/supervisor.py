@@ -12,7 +12,7 @@ from headrace.errors import EnvironmentFault
 from headrace.queries.scheduler import RANKS, Scheduler
 from headrace.reading.status import QueryKind, QueryState, QueryStatus
 from headrace.running.tasks.task import Log, Task
-from headrace.spark.failures import SAME_FAILURES, WAITS, is_transient, message_of
+from headrace.spark.failures import SAME_FAILURES, WAITS, is_same, is_transient, message_of
 
 STOP_SECONDS = 25.0
 DONE_POLL_SECONDS = 1.0
@@ -106,11 +106,11 @@ class Supervised:
             return self.task.step()
 
     def _can_go_on(self, error: Exception, attempt: int) -> bool:
-        cause, previous = message_of(error), self.last_error
+        cause, previous = message_of(error), self.last_error or ""
         self.last_error = cause
         self.restarts += 1
         verdict = is_transient(error)
-        again = verdict is True or (verdict is None and (cause != previous or attempt < SAME_FAILURES))
+        again = verdict is True or (verdict is None and (not is_same(cause, previous) or attempt < SAME_FAILURES))
         if again:
             self.state = "backing_off"
         else:

@@ -20,6 +20,9 @@ WAITS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 SAME_FAILURES = 5
 """A failure of unknown kind that repeats itself this often is not transient."""
 
+_NUMBERED = re.compile(r"#\d+|@[0-9a-f]+\b|\b(stage|TID) \d[\d.]*")
+"""Numbers of columns, objects, stages and tasks."""
+
 _TRANSIENT = (
     "org.apache.kafka.common.errors.",
     "java.net.",
@@ -95,6 +98,11 @@ def is_transient(error: BaseException) -> bool | None:
 def message_of(error: BaseException) -> str:
     """The message of a failure in one line, without secrets that Java or a broker may quote."""
     return hidden(_message(error))
+
+
+def is_same(cause: str, other: str) -> bool:
+    """Whether two messages differ in nothing but what Spark and Java number again at each try, as in `order_id#17`."""
+    return _NUMBERED.sub("", cause) == _NUMBERED.sub("", other)
 
 
 def _message(error: BaseException) -> str:

@@ -240,7 +240,7 @@ def _startup_errors() -> Iterator[None]:
         if error.getCondition() != "JAVA_GATEWAY_EXITED":
             raise
         found = java.find_java()  # raises an error of its own if Java is at fault
-        message = f"Spark's JVM does not start on {found.program} (Java {found.major}); what it says stands above."
+        message = f"Spark's JVM does not start on {found.program} (Java {found.major}); its output is above."
         raise EnvironmentFault(f"{message} Look at `spark:` in conf/, and at the memory that is free.") from error
     except Py4JJavaError as error:
         raise EnvironmentFault(f"Spark does not start: {message_of(error)}. Look at `spark:` in conf/.") from error

@@ -233,7 +233,7 @@ class CommitTable(CommitLog):
         if table.protocol().min_writer_version > WRITER_VERSION:
             raise HeadraceError(
                 f"{self.path}: somebody has given the table features that headrace does not write "
-                f"(writer version {table.protocol().min_writer_version}); make it anew with `headrace reset`"
+                f"(writer version {table.protocol().min_writer_version}); recreate it with `headrace reset`"
             )
         stored = table.metadata().configuration
         # A table that has once lost rows to its `keep` is not for appends only any more.

@@ -1,5 +1,5 @@
 /*
-Orders whose products are all manufactured: one row per order, for ever.
+Orders whose products are all manufactured: one row per order.
 
 materialized: append
 publish: {topic: shipping, key: order_id, value: {orderId: order_id}}

@@ -1,5 +1,5 @@
 /*
-Verdicts on orders: one row per order and check, for ever.
+Verdicts on orders: one row per order and check.
 
 materialized: append
 publish:

@@ -1,5 +1,5 @@
 /*
-Notices to customers that their order is paid: one row per order, for ever.
+Notices to customers that their order is paid: one row per order.
 
 materialized: append
 query: shop_customers

@@ -1,5 +1,5 @@
 /*
-What became of orders: one row per order, for ever.
+The outcome of each order: one row per order.
 
 materialized: append
 publish: {topic: shop-orders, key: order_id, value: {json: body}}

@@ -31,35 +31,36 @@ in_order as (
     from orders
     group by customer_id
 ),
-folded as (
+with_steps as (
     select
         in_order.customer_id,
+        in_order.orders,
         session_totals(
             coalesce(before.sessions, array()),
             before.newest_at,
-            in_order.orders,
+            arrays_zip(in_order.orders.ordered_at, in_order.orders.amount),
             make_dt_interval(0, 0, 0, :fraud_gap),
             make_dt_interval(0, 0, 0, :fraud_kept)
         ) as steps
     from in_order
     left join before on in_order.customer_id = before.customer_id
 ),
-steps as (
-    select customer_id, explode(steps) as step from folded
+per_order as (
+    select customer_id, inline(arrays_zip(orders, steps)) as (made, step)
+    from with_steps
 ),
 changes as (
     select
         customer_id,
-        step.made.order_id as order_id,
-        step.total as total,
-        step.is_late as is_late,
-        step.newest_at as newest_at,
-        step.sessions as sessions,
-        step.made.landed_at as landed_at,
+        made.order_id,
+        step.total,
+        step.is_late,
+        step.newest_at,
+        step.sessions,
+        made.landed_at,
         struct(
-            step.made.landing_batch, step.made.topic, step.made.partition,
-            step.made.offset
+            made.landing_batch, made.topic, made.partition, made.offset
         ) as _arrival
-    from steps
+    from per_order
 )
 select * from changes

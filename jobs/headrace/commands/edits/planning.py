@@ -53,7 +53,7 @@ def accepted(project: Project, layout: Layout, why: str | None, rebuild: bool, t
     `types` are Spark's. Without them, what only Spark knows is not refused.
     """
     if why is not None and not why.strip():
-        raise UsageError('--accept-mix takes the reason, such as --accept-mix "totals begin anew in May"')
+        raise UsageError('--accept-mix takes the reason, such as --accept-mix "totals start again in May"')
     found = _of_run(project, layout, types)
     words = {"mix": why is not None, "rebuild": rebuild, "spark": types is None}
     if refused := found.refusals(*(word for word, is_allowed in words.items() if is_allowed)):

@@ -70,7 +70,7 @@ def parse(text: str, path: str) -> Document:
     except MarkedYAMLError as error:
         raise InvalidProject([_syntax_finding(error, text, path)]) from None
     except RecursionError:
-        message = "this is nested too deeply, or an alias stands in what it stands for"
+        message = "this is nested too deeply, or an alias refers to itself"
         raise InvalidProject([Finding(Place(path), "syntax", message)]) from None
     except (YAMLError, ValueError) as error:
         message = f"this is not YAML: {str(error).splitlines()[0]}"

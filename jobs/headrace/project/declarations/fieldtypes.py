@@ -105,7 +105,7 @@ def _member(tokens: deque[str]) -> tuple[str, str]:
 
 def _expect(tokens: deque[str], token: str) -> None:
     if (got := tokens.popleft()) != token:
-        raise ValueError(f"`{got}` stands where `{token}` is due")
+        raise ValueError(f"expected `{token}`, found `{got}`")
 
 
 NESTED = {"array": _array, "map": _map, "struct": _struct}

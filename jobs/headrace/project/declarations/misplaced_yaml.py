@@ -13,9 +13,9 @@ from headrace.project.files import place_at
 _KEY = re.compile(r"^(\w+):", re.MULTILINE)
 
 _DBT_KEYS = {
-    "models": "what a model's columns are and which tests hold stands in the first comment of its SQL file, under "
+    "models": "what a model's columns are and which tests hold is declared in the first comment of its SQL file, under "
     "`columns:` and `tests:`",
-    "sources": "sources stand in sql/bronze/<domain>.yml, under `landing:` and `topics:`",
+    "sources": "sources are declared in sql/bronze/<domain>.yml, under `landing:` and `topics:`",
     "seeds": "rows that come with the project are the `seed:` of a source in sql/bronze/<domain>.yml",
     "snapshots": "a snapshot is a model with `materialized: snapshot`; `upsert` keeps the versions of each key",
     "macros": "a macro is a SQL function in macros/<name>.sql",
@@ -43,5 +43,5 @@ def _findings_of(root: Path, path: str, is_bronze: bool) -> Iterator[Finding]:
         for at, instead in dbt_keys:
             yield Finding(place_at(path, text, at), "dbt-word", f"this is a property file of dbt; here {instead}")
     elif not is_bronze:
-        message = "no YAML is read here; sources stand in sql/bronze/<domain>.yml, settings in a model's first comment"
+        message = "no YAML is read here; sources go into sql/bronze/<domain>.yml, settings into a model's first comment"
         yield Finding(Place(path), "bad-path", message)

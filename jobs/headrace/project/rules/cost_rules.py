@@ -64,7 +64,7 @@ def _copied_relations(draft: Draft) -> Iterator[Finding]:
 
 
 def _message(count: int, what: str) -> str:
-    return f"once all macros, views and CTEs stand in their place, this is {count:,} {what}"
+    return f"once all macros, views and CTEs are expanded, this is {count:,} {what}"
 
 
 def _relations(node: exp.Expr, known: Mapping[str, int], found: dict[int, int]) -> int:

@@ -44,7 +44,7 @@ DISTINCT = (
     "drops only what comes twice in one batch; take it out, keep `_arrival`, and say `once_per: {keys}` in the header"
 )
 RANKED = (
-    "sees only the rows of its batch, so it starts anew with each; for the largest of all use `materialized: snapshot` "
+    "sees only the rows of its batch, so it starts over with each; for the largest of all use `materialized: snapshot` "
     "or a window of time, for what came before join the model's own table and order by `_arrival`"
 )
 ORDERED = "goes on from what was kept before the batch, so it needs the order in which rows came: order by `_arrival`"

@@ -20,7 +20,7 @@ from headrace.project.sql.calls import Call
 
 STREAMING_NEEDS_NO = {
     "close_when": "a model in Spark's streaming engine closes no keys; say `delete_when`",
-    "once_per": "a model in Spark's streaming engine keeps no keys for ever; take it out, or run it per micro-batch",
+    "once_per": "a model in Spark's streaming engine keeps no keys permanently; remove it, or run it per micro-batch",
     "log": "a model in Spark's streaming engine logs no rows; take it out",
     "query": "a model in Spark's streaming engine is a query of its own; take `query:` out",
     "on_error": "a model in Spark's streaming engine sets no rows aside; say `try_divide`, `try_cast` and their like",
@@ -92,7 +92,7 @@ def snapshot_limits(draft: Draft) -> Iterator[Finding]:
             yield Finding(Place(model.path), "missing-key", message)
         for ref in model.inputs:
             if ref.stream:
-                message = "a snapshot takes whole tables as they stand; drop the word `stream`"
+                message = "a snapshot reads whole tables as they are now; remove the word `stream`"
                 yield Finding(ref.place, "wrong-engine", message)
 
 

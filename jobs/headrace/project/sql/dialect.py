@@ -381,7 +381,5 @@ def _late_watermarks(statement: Statement) -> Iterator[Finding]:
     for clause in statement.left_out:
         before = max((token.end for token in statement.tokens if token.end < clause[0].start), default=None)
         if before in ends and _is(clause[0], "WATERMARK"):
-            message = (
-                "WATERMARK stands after the table and before its alias: `table watermark ... delay of ... as alias`"
-            )
+            message = "WATERMARK goes after the table and before its alias: `table watermark ... delay of ... as alias`"
             yield Finding(statement.place(clause[0].start), "syntax", message)

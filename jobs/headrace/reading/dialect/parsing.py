@@ -40,7 +40,7 @@ def query(text: str) -> exp.Query:
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         raise BadQuery("only a single SELECT can be run here")
     if trees[0].find(exp.Stream):
-        raise BadQuery("`stream` belongs in model files: here a table is read as it stands, without that word")
+        raise BadQuery("`stream` belongs in model files: here a table is read as it is now, without that word")
     _refuse_sizes(trees[0])
     return trees[0]
 

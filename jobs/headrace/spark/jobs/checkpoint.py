@@ -6,6 +6,9 @@ from pyspark.sql import DataFrame
 
 from headrace.spark.materialized import Materialized
 
+_MORE_THAN_ANY = 1_000_000
+"""More partitions than any batch has."""
+
 
 class Checkpointed(Materialized):
     """Rows in the executors' memory and on their disks."""
@@ -24,6 +27,9 @@ def checkpoint(frame: DataFrame) -> Checkpointed:
 
     The rows are cached, too: of those that were cut off, Spark only knows the product of the sizes of what was joined.
     What reads its own past would double the digits of that number with every batch, until planning takes minutes.
+
+    Between the two, `coalesce` drops the order of the rows, not a partition. Spark stores that order by the names that
+    columns had before its optimizer renamed them, and cached rows fail on a name that they do not have.
     """
-    cut = frame.localCheckpoint().persist()
+    cut = frame.localCheckpoint().coalesce(_MORE_THAN_ANY).persist()
     return Checkpointed(cut, cut.count())

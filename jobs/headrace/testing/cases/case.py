@@ -244,7 +244,7 @@ def _model_findings(project: Project, document: Document, file: FileShape) -> It
         advice = did_you_mean(file.model, tables)
         yield Finding(document.value_place("model"), "unknown-model", f"no model {file.model}.{advice}")
     elif PurePosixPath(document.path).parent.name != file.model.split(".")[1]:
-        message = f"a case of {file.model} stands in a folder named {file.model.split('.')[1]}"
+        message = f"a case of {file.model} belongs in a folder named {file.model.split('.')[1]}"
         yield Finding(document.value_place("model"), "wrong-folder", message)
     for name in file.vars.keys() - project.vars.keys():
         advice = did_you_mean(name, project.vars)

@@ -23,7 +23,7 @@ def paths(root: Path, test_paths: Iterable[str]) -> list[str]:
 def strays(root: Path, test_paths: Sequence[str], models: Collection[str]) -> Iterator[Finding]:
     """Find cases in no model's folder: nothing else would report that they are not run."""
     for path in _find(root, test_paths, "*"):
-        yield Finding(Place(path), "wrong-folder", "a case stands in a folder named after its model; move it there")
+        yield Finding(Place(path), "wrong-folder", "a case belongs in a folder named after its model; move it there")
     for folder in sorted({PurePosixPath(path).parent for path in paths(root, test_paths)}):
         if folder.name not in models:
             message = f"no model {folder.name}, after which this folder of cases is named; rename or remove it"

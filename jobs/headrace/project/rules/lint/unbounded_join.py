@@ -16,7 +16,7 @@ def unbounded_joins(draft: Draft) -> Iterator[Finding]:
             message = "two streams without an equality between them fail at the first row; join on a key"
             yield Finding(join.place, "cannot-stream", message)
         elif join.side == "inner" and not (join.has_time_bound() and join.is_watermarked(*join.left, join.right)):
-            message = "both streams are kept for ever; bound the time: `and r.time between l.time - interval 1 hour"
+            message = "both streams stay in state forever; bound the time: `and r.time between l.time - interval 1 hour"
             yield Finding(
                 join.place, "unbounded-join", f"{message} and l.time + interval 1 hour`, with a WATERMARK on both"
             )

@@ -35,7 +35,7 @@ def unbounded_aggregates(draft: Draft) -> Iterator[Finding]:
 def _endless(flow: Flow, scope: Scope) -> str | None:
     """Why no group of an aggregate ever ends."""
     if not flow.has_watermark(scope):
-        message = f"without a watermark no group ever ends and its state grows for ever; write `{_WATERMARK}`"
+        message = f"without a watermark no group ever ends and its state grows without bound; write `{_WATERMARK}`"
         return f"{message} after the stream"
     if not any(flow.is_time(key) is not False for key in group_keys(scope)):
         message = "no group key is a window or the event time, so no group ever ends; group by `window(...)` too"

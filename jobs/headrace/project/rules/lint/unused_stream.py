@@ -14,7 +14,7 @@ from sqlglot.optimizer.scope import Scope
 from headrace.errors import Finding
 from headrace.project.flows.draft import Draft, streaming_files
 
-_MESSAGE = "nothing reads `{name}`, and Spark would wait for its stream for ever; take it out"
+_MESSAGE = "nothing reads `{name}`, but Spark would wait for its stream forever; remove it"
 
 
 def unused_streams(draft: Draft) -> Iterator[Finding]:

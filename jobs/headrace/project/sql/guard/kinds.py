@@ -46,4 +46,4 @@ def unknown(statement: Statement) -> Iterator[tuple[int, str]]:
     for node in statement.tree.walk(prune=lambda node: type(node) in refused) if refused else ():
         if type(node) in refused:
             word = type(node).__name__
-            yield offset(node), f"this ({word}) may not stand in a model; write it as a plain query"
+            yield offset(node), f"this ({word}) is not allowed in a model; write it as a plain query"

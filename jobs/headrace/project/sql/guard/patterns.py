@@ -31,7 +31,7 @@ NAMES = frozenset((*_EXPRESSIONS, *_WILDCARDS))
 """Functions that match with a pattern."""
 
 _MOST_WILDCARDS = 8
-_FROM_A_ROW = "its pattern is not written out, and one from a row may run for ever; write it as one text"
+_FROM_A_ROW = "its pattern is not written out, and one from a row may run forever; write it as one literal"
 _PLAIN = {
     "like": ", or use `contains`, `startswith` or `endswith`",
     "ilike": ", or use `contains(lower(...), lower(...))`",
@@ -73,7 +73,7 @@ def _of_wildcards(text: str) -> str | None:
     count = text.replace("%%", "%").count("%")
     if count <= _MOST_WILDCARDS:
         return None
-    return f"a pattern with {count} `%` may take for ever; {_MOST_WILDCARDS} are the most here"
+    return f"a pattern with {count} `%` may run forever; at most {_MOST_WILDCARDS} are allowed here"
 
 
 def _of_expression(text: str) -> str | None:
@@ -83,6 +83,6 @@ def _of_expression(text: str) -> str | None:
     except Unclear:
         return f"the regular expression `{text[:80]}` is not understood here; write it plainly"
     return (
-        f"the regular expression `{text[:80]}` may run for ever: a repetition in it matches one text in many ways;"
+        f"the regular expression `{text[:80]}` may run forever: a repetition in it matches one text in many ways;"
         " let it start or end with what nothing else in it matches, or make it possessive (`a++`, `(?>...)`)"
     )

@@ -58,7 +58,7 @@ def _arguments(statement: Statement) -> Iterator[tuple[int, str]]:
         yield from (*sizes.faults(tree), *options.faults(tree))
         seen = {call.meta.get("start") for call in tree.find_all(exp.Anonymous)}
         unseen = {at for at, name in judged.items() if at not in seen and name not in _OWN_NODES}
-        yield from ((at, f"`{judged[at]}` may not stand here, where its arguments are not read") for at in unseen)
+        yield from ((at, f"`{judged[at]}` is not allowed here, where its arguments are not checked") for at in unseen)
 
 
 def scripts(text: str) -> Iterator[int]:
@@ -84,7 +84,7 @@ def _table_refusals(table: exp.Table, statement: Statement) -> Iterator[Finding]
     if isinstance(table.this, exp.Func):
         name = (table.this.name if isinstance(table.this, exp.Anonymous) else table.this.sql_name()).lower()
         if name not in TABLE_FUNCTIONS and name not in NEVER:
-            message = f"`{name}` may not stand in from; read a table of the project"
+            message = f"`{name}` is not allowed in FROM; read a table of the project"
             yield Finding(_function_place(table, statement), "not-allowed", message)
         return
     place = statement.place(table.parts[0].meta["start"])

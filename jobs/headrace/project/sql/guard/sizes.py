@@ -98,7 +98,7 @@ def faults(tree: exp.Expr, known: Mapping[str, Decimal] = NOTHING) -> Iterator[t
     for node in tree.walk():
         call = _called(node)
         if call and _is_untold(node, call):
-            yield offset(node), f"`{call}`: write its size as a number, so that it can be told beforehand"
+            yield offset(node), f"`{call}`: write its size as a number, so that it is known in advance"
         elif (limit := _limit(node, call)) and (size := _size(node) or _ONE) > limit[0]:
             yield (
                 offset(node),
