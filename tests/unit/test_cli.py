@@ -83,6 +83,18 @@ def test_no_command_gets_the_help(words: tuple[str, ...], capsys: pytest.Capture
     assert (code, capsys.readouterr().err.startswith("Usage: headrace")) == (ExitCode.USAGE, True)
 
 
+def test_wrong_choice_names_the_choices(capsys):
+    code = ended("export", "catalog", "--for", "nope")
+    words = "headrace: Invalid value for '--for': 'nope' is not one of 'hive', 'unity', 'glue'; see --help\n"
+    assert (code, capsys.readouterr().err) == (ExitCode.USAGE, words)
+
+
+def test_demo_of_another_project_is_refused(project_files, capsys):
+    code = ended("-C", str(project_files.root), "demo")
+    assert (code, "has no sales\n" in capsys.readouterr().err) == (ExitCode.USAGE, True)
+    assert not (project_files.root / "data").exists()
+
+
 @pytest.mark.parametrize("words", [("--version",), ("ls", "--help")])
 def test_questions_end_well(words: tuple[str, ...]) -> None:
     assert ended(*words) == ExitCode.OK

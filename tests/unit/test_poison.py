@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.errors import Place
 from headrace.queries.failing.culprits import culprits
-from headrace.queries.failing.faults import fault_of
+from headrace.queries.failing.faults import fault_of, place_of
 from headrace.queries.failing.poison import Poison
 
 BAD = st.sets(st.integers(0, 30))
@@ -67,6 +69,26 @@ def test_clause_of_a_fault_is_what_spark_marks() -> None:
     assert fault is not None
     assert (fault.reason, fault.clause, fault.line, fault.column) == ("divide_by_zero", "total / quantity", 9, 18)
     assert fault_of(RuntimeError("[UNRESOLVED_COLUMN] x SQLSTATE: 42703")) is None
+
+
+LONG_LINE = """[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012
+== SQL (line 5, position 44) ==
+...und(if(a.ccy = 'EUR', a.amount, a.amount / r.rate), 2) as decimal(18, 2)) as amou...
+                                   ^^^^^^^^^^^^^^^^^
+"""
+
+
+def test_clause_far_into_a_line_is_found(project_files) -> None:
+    text = """/*
+Amounts.
+*/
+select
+    cast(round(if(a.ccy = 'EUR', a.amount, a.amount / r.rate), 2) as decimal(18, 2)) as amount_eur
+"""
+    model = replace(project_files.load().models[0], text=text, inputs=())
+    fault = fault_of(RuntimeError(LONG_LINE))
+    assert fault is not None
+    assert (fault.clause, place_of(fault, [model], {})) == ("a.amount / r.rate", Place(model.path, 5, 44))
 
 
 def test_poison_is_written_down_and_read_again() -> None:

@@ -50,10 +50,10 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
         (("rebuild", "silver.nope"), "nope"),
         (("rebuild", "gold.view_counters"), "is a snapshot"),
         (("rebuild", "gold.shipment_ready"), "nothing has been stored for bronze."),
-        (("rebuild", "sales", "--swap"), "does not stand beside yet"),
-        (("rebuild", "sales", "--drop"), "does not stand beside yet"),
+        (("rebuild", "sales", "--swap"), "is not rebuilt yet"),
+        (("rebuild", "sales", "--drop"), "is not rebuilt yet"),
         (("rebuild", "sales", "--drop", "--swap"), "say one of them"),
-        (("diff", "sales_totals"), "does not stand beside yet"),
+        (("diff", "sales_totals"), "is not rebuilt yet"),
         (("upgrade", "test", "sales_totals"), "has not been started yet"),
         (("upgrade", "test", "silver.orders"), "is a view"),
     ],
@@ -119,7 +119,7 @@ def test_rebuild_that_was_half_dropped_counts_as_none(
         with pytest.raises(pytest.fail.Exception):
             rebuilds.remove(layout, rebuild)
     code, said = run(capsys, "rebuild", "sales", "--swap")
-    assert (code, "does not stand beside yet" in said) == (ExitCode.USAGE, True), said
+    assert (code, "is not rebuilt yet" in said) == (ExitCode.USAGE, True), said
     assert (run(capsys, "rebuild", "sales", "--drop")[0], rebuild.folder(layout).exists()) == (ExitCode.OK, False)
 
 
@@ -162,8 +162,8 @@ def test_unfinished_batch_is_not_what_was_reached(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("filled_at", "about"),
     [
-        (None, "sales with totals, which stream it, is being made anew; `headrace rebuild sales` goes on"),
-        ("2026-01-01T10:00:00+00:00", "stands beside since 2026-01-01T10:00:00+00:00; `headrace rebuild sales --swap`"),
+        (None, "the rebuild of sales with totals, which stream it, is not complete; `headrace rebuild sales` goes on"),
+        ("2026-01-01T10:00:00+00:00", "is complete since 2026-01-01T10:00:00+00:00; `headrace rebuild sales --swap`"),
     ],
 )
 def test_status_shows_rebuilds(

@@ -75,6 +75,12 @@ def test_unknown_column_of_unlanded_topic_is_reported(store: Store) -> None:
         sql(store.project, store.layout, "select nope from bronze.orders")
 
 
+def test_unknown_column_names_all_that_there_are(store: Store) -> None:
+    store.land("shipping", 0, ("orders", 0, "a", None))
+    with pytest.raises(BadQuery, match=r"no column _arrival; there are .*key, value, .*reject_reason"):
+        sql(store.project, store.layout, "select _arrival from bronze.orders")
+
+
 def test_view_model_points_to_show(store: Store) -> None:
     with pytest.raises(NotStored, match=r"headrace show silver\.orders"):
         sql(store.project, store.layout, "select * from silver.orders")

@@ -12,6 +12,14 @@ LEFT = f"with l as (select key, event_time from stream bronze.orders {MARK}),"
 RIGHT = f"r as (select key, event_time from stream bronze.manufactured {MARK})"
 BARE_LEFT = "with l as (select key, event_time from stream bronze.orders),"
 BARE_RIGHT = "r as (select key, event_time from stream bronze.manufactured)"
+OTHER_LEFT = (
+    f"with l as (select key, event_time as happened_at, landed_at as event_time from stream bronze.orders {MARK}),"
+)
+UNNAMED_LEFT = f"with l as (select key, data.orderDate as event_time from stream bronze.orders {MARK}),"
+VIEWED_LEFT = (
+    "with l as (select k as key, at as event_time from (select key as k, event_time as at from stream bronze.orders "
+    f"{MARK})),"
+)
 STATIC_RIGHT = "r as (select key, event_time from bronze.manufactured)"
 STATIC_LEFT = "with l as (select key, event_time from bronze.orders),"
 LANDED = "with l as (select key, landed_at from stream bronze.orders watermark landed_at delay of interval 1 minute)"
@@ -51,13 +59,22 @@ SHAPES: list[tuple[str, str, list[str]]] = [
     (two("join", "r.event_time >= l.event_time"), APPEND, ["cannot-stream"]),
     (two("join", "l.key = r.key", right=STATIC_RIGHT), APPEND, []),
     (two("left join"), APPEND, []),
-    (two("left join", left=BARE_LEFT), APPEND, []),
+    (two("left join", left=BARE_LEFT), APPEND, ["outer-join"]),
+    (two("left join", left=OTHER_LEFT), APPEND, ["outer-join"]),
+    (two("left join", left=UNNAMED_LEFT), APPEND, ["outer-join"]),
+    (two("left join", "l.key = r.key and r.event_time >= l.event_time and r.event_time < l.event_time"), APPEND, []),
+    (two("left join", "l.key = r.key and r.event_time >= l.event_time"), APPEND, ["outer-join"]),
+    (two("left join", "l.key = r.key and l.event_time = r.event_time"), APPEND, []),
+    (two("left join", left=VIEWED_LEFT), APPEND, []),
     (two("left join", right=BARE_RIGHT), APPEND, ["outer-join"]),
     (two("left join", "l.key = r.key"), APPEND, ["outer-join"]),
     (two("left join"), UPDATE, ["cannot-stream"]),
-    (two("right join", right=BARE_RIGHT), APPEND, []),
+    (two("right join"), APPEND, []),
+    (two("right join", right=BARE_RIGHT), APPEND, ["outer-join"]),
     (two("right join", left=BARE_LEFT), APPEND, ["outer-join"]),
-    (two("full join", left=BARE_LEFT), APPEND, []),
+    (two("full join"), APPEND, []),
+    (two("full join", "l.key = r.key and r.event_time <= l.event_time + interval 1 hour"), APPEND, ["outer-join"]),
+    (two("full join", left=BARE_LEFT), APPEND, ["outer-join"]),
     (two("full join", left=BARE_LEFT, right=BARE_RIGHT), APPEND, ["outer-join"]),
     (two("left semi join"), UPDATE, []),
     (two("left semi join", right=BARE_RIGHT), APPEND, ["outer-join"]),

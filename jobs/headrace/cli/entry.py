@@ -133,7 +133,9 @@ def submitted(arguments: list[str]) -> None:
 
 def _misuse(message: str) -> str:
     """What is wrong with a command's arguments, in one line; a command without arguments gets its help."""
-    return message if message.startswith("Usage:") else f"headrace: {message.rstrip('.')}; see --help"
+    if message.startswith("Usage:"):
+        return message
+    return f"headrace: {message.replace('Value error, ', '').rstrip('.')}; see --help"
 
 
 def _folder(arguments: list[str]) -> Path:

@@ -16,7 +16,7 @@ from headrace.commands.workspace import Workspace
 from headrace.demo.records import fresh_run_id
 from headrace.demo.script import Script, script
 from headrace.demo.sending import send
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, UsageError
 from headrace.logs import event_logger
 from headrace.project import selection
 from headrace.project.model import Project
@@ -103,6 +103,7 @@ class Demo:
 
 def demo(workspace: Workspace) -> int:
     """Run the demo: it ends by itself unless it is shown on a terminal."""
+    _refuse_others(workspace.declared)
     console = Console()
     layout = workspace.layout
     log = event_logger(layout.logs, quiet=console.is_terminal)
@@ -118,6 +119,13 @@ def demo(workspace: Workspace) -> int:
         playing.show()
         _show_tables(workspace)
     return 0 if code == 130 else code
+
+
+def _refuse_others(project: Project) -> None:
+    """The made-up events are those of the demo's own systems; no other project gets their topics."""
+    if missing := {*DOMAINS} - {model.domain for model in project.models}:
+        systems = " and ".join(sorted(missing))
+        raise UsageError(f"the demo runs the systems of headrace's own project; {project.name} has no {systems}")
 
 
 def _create(project: Project) -> None:

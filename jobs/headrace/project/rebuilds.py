@@ -36,9 +36,10 @@ class Rebuild:
     def progress(self) -> str:
         """How far it has come, and what to do next, as a message."""
         name = self.queries[0]
+        what, command = f"the rebuild of {self.title}", f"`headrace rebuild {name}"
         if self.filled_at is None:
-            return f"{self.title} is being made anew; `headrace rebuild {name}` goes on, with --drop it is removed"
-        return f"{self.title} stands beside since {self.filled_at}; `headrace rebuild {name} --swap` swaps it"
+            return f"{what} is not complete; {command}` goes on, with --drop it is removed"
+        return f"{what} is complete since {self.filled_at}; {command} --swap` swaps it in"
 
     def folder(self, layout: Layout) -> StorePath:
         """Where it is stored."""

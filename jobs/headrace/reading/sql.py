@@ -29,14 +29,15 @@ def sql(project: Project, layout: Layout, text: str) -> Rows:
         rows = _run(text, tree, relations)
     except UnknownColumn:
         if not any(not found.written and not found.name.startswith("bronze.") for found in relations):
+            _run(text, tree, relations, whole=True)  # fails too, and names all columns
             raise
         return Rows((), iter(()), missing)  # a column of a model that has not run yet
     first = list(islice(rows.rows, 1))
     return replace(rows, rows=chain(first, rows.rows), notes=missing, brief=rows.columns)
 
 
-def _run(text: str, tree: exp.Query, relations: list[Relation]) -> Rows:
-    streams = {f"s{at}": _stream(found, tree) for at, found in enumerate(relations)}
+def _run(text: str, tree: exp.Query, relations: list[Relation], whole: bool = False) -> Rows:
+    streams = {f"s{at}": _stream(found, tree, whole) for at, found in enumerate(relations)}
     engine = Engine(streams, {f"s{at}" for at, found in enumerate(relations) if not _read_once(found, tree)})
     tables = {found.name: Table(f"v{at}", engine.columns(f"s{at}")) for at, found in enumerate(relations)}
     asked = queries.shown(queries.translate(text, tree, tables))
@@ -44,11 +45,11 @@ def _run(text: str, tree: exp.Query, relations: list[Relation]) -> Rows:
     return engine.run(f"WITH {', '.join(views)} {asked}" if views else asked)
 
 
-def _stream(found: Relation, tree: exp.Query) -> Stream:
-    """The rows of a relation, only with the columns that a query may name."""
+def _stream(found: Relation, tree: exp.Query, whole: bool) -> Stream:
+    """The rows of a relation, only with the columns that a query may name, or whole."""
     names = stream(f"select * from {found.name}", found.tables, {found.name: found.sql}).schema.names
     named = {part.name.lower() for part in tree.find_all(exp.Identifier)}
-    read = names if _takes_all(tree) else [name for name in names if name.lower() in named] or names[:1]
+    read = names if whole or _takes_all(tree) else [name for name in names if name.lower() in named] or names[:1]
     columns = ", ".join(f"`{name}`" for name in read)
     return lambda: stream(f"select {columns} from {found.name}", found.tables, {found.name: found.sql})
 

@@ -13,7 +13,7 @@ REMEDIES: tuple[tuple[str, str], ...] = (
     ),
     (
         r"Stream-stream .*join.* not supported without a watermark",
-        "an outer join of two streams needs a WATERMARK on the side that may be missing and a bound on the time"
+        "an outer join of two streams needs a WATERMARK on both sides and a bound on the time"
         " between both, such as `r.time between l.time - interval 1 hour and l.time`",
     ),
     (

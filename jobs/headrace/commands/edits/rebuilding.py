@@ -52,7 +52,7 @@ def fill(workspace: Workspace, name: str) -> int:
         _begin(project, layout, rebuild, types)
         filled = _refill(spark, project, rebuild, schemas, stopped)
     if filled is not None:
-        _print(f"{rebuild.title} stands beside; compare with `headrace diff {name}`, then swap with --swap")
+        _print(f"the rebuild of {rebuild.title} is complete; see `headrace diff {name}`, then swap it in with --swap")
     return stopped.exit_code
 
 
@@ -88,7 +88,7 @@ def drop(workspace: Workspace, name: str) -> int:
     rebuild = _left(project, layout, name) or _found(project, layout, name, filled=False)
     with _held(layout, rebuild):
         rebuilds.remove(layout, rebuild)
-    _print(f"{rebuild.title} stands beside no more")
+    _print(f"the rebuild of {rebuild.title} is removed")
     return ExitCode.OK
 
 
@@ -116,14 +116,14 @@ def _wanted(project: Project, layout: Layout, name: str) -> Rebuild:
     names = (query.name, *(name for name in rest if name != query.name))
     for other in names:
         if (known := rebuilds.find(layout, other)) is not None:
-            raise UsageError(f"{known.title} stands beside already; --swap or --drop it first")
+            raise UsageError(f"there is a rebuild of {known.title} already; --swap or --drop it first")
     return Rebuild(names)
 
 
 def _found(project: Project, layout: Layout, name: str, filled: bool = True) -> Rebuild:
     found = rebuilds.find(layout, _query(project, name).name)
     if found is None or (filled and found.filled_at is None):
-        raise UsageError(f"{name} does not stand beside yet; run `headrace rebuild {name}` to its end first")
+        raise UsageError(f"{name} is not rebuilt yet; run `headrace rebuild {name}` to its end first")
     return found
 
 

@@ -38,6 +38,7 @@ class Equivalences:
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = parts
+        self._made: dict[object, int] = {}
 
     def key(self, part: Part, expression: exp.Expr) -> Key:
         """Return what a value is derived from; nothing where that is uncertain."""
@@ -50,7 +51,7 @@ class Equivalences:
     def output(self, names: tuple[str, ...]) -> tuple[Key, ...]:
         """Return what some columns of the model's result are derived from."""
         flow = self._parts[0].flow
-        found = ([_end(source) for _, source in flow.all_ends_of(name)] for name in names)
+        found = ([self._end(*each) for each in flow.all_ends_of(name)] for name in names)
         return tuple(frozenset(self._representatives.get(end, end) for end in ends) for ends in found)
 
     def is_arrival(self, part: Part, expression: exp.Expr) -> bool:
@@ -62,7 +63,27 @@ class Equivalences:
         return any(name in TIMES for name in _stored_names(part.flow, expression, whole=False))
 
     def _ends(self, part: Part, expression: exp.Expr) -> Iterator[object]:
-        yield from (_end(source) for _, source in part.flow.all_ends(expression))
+        yield from (self._end(*each) for each in part.flow.all_ends(expression))
+
+    def _end(self, flow: Flow, source: Stored | Made) -> object:
+        if isinstance(source, Stored):
+            return (source.table, source.column.lower(), tuple(map(str.lower, source.fields)))
+        return ("made", self._number(flow, source.expression), source.fields)
+
+    def _number(self, flow: Flow, expression: exp.Expr) -> int:
+        """The number of an expression; where it is written again, of the same columns, it has the same one."""
+        if (flow, id(expression)) not in self._made:
+            form = self._form(flow, expression) or (flow, id(expression))
+            self._made[flow, id(expression)] = self._made.setdefault(form, len(self._made))
+        return self._made[flow, id(expression)]
+
+    def _form(self, flow: Flow, expression: exp.Expr) -> object:
+        """What an expression computes, and of which columns; None where it is more than one row's, or uncertain."""
+        columns = [*expression.find_all(exp.Column)]
+        ends = [frozenset(self._end(*each) for each in flow.all_ends(column)) for column in columns]
+        if not columns or not all(ends) or expression.find(*_OF_SEVERAL_ROWS) is not None:
+            return None
+        return _text(expression), tuple(ends)
 
     @cached_property
     def _representatives(self) -> dict[object, object]:
@@ -83,6 +104,10 @@ _PRESERVING = (
     exp.FirstValue, exp.LastValue, exp.Lag, exp.IgnoreNulls, exp.Filter,
 )  # fmt: skip
 """What returns a value unchanged, with others beside it, or one of several."""
+
+
+_OF_SEVERAL_ROWS = (exp.AggFunc, exp.Window, exp.Query, exp.UDTF, exp.Explode, exp.Lambda)
+"""What takes more than the columns of one row, or gives more than one value."""
 
 
 def _stored_names(flow: Flow, expression: exp.Expr, whole: bool, seen: frozenset[str] = frozenset()) -> Iterator[str]:
@@ -117,10 +142,12 @@ def _origin_names(flow: Flow, source: Stored | Made, whole: bool, seen: frozense
             yield from _origin_names(maker, each, whole, seen | {name})
 
 
-def _end(source: Stored | Made) -> object:
-    if isinstance(source, Stored):
-        return (source.table, source.column.lower(), tuple(map(str.lower, source.fields)))
-    return ("made", id(source.expression), source.fields)
+def _text(expression: exp.Expr) -> str:
+    """An expression without the names of its columns, which are told apart by what they are made of."""
+    copied = expression.copy()
+    for column in [*copied.find_all(exp.Column)]:
+        column.replace(exp.Placeholder())
+    return copied.sql()
 
 
 def _equalities(scope: Scope) -> Iterator[tuple[exp.Expr, exp.Expr]]:

@@ -78,6 +78,48 @@ class FlowJoin:
         using = [exp.column(name.name) for name in self.join.args.get("using") or ()]
         return any(time is not False for time in times) or any("window" in name.name.lower() for name in using)
 
+    def ends_kept_rows(self) -> bool:
+        """Return whether Spark learns that a kept row gets no partner: the times of both watermarks bound each other.
+
+        It looks for a bound between the columns of the two watermarks. Without one on the side that is kept, or with
+        one that is not a column of the condition, it stores such a row permanently, and emits it never.
+        """
+        if self.join.args.get("using") or self.join.method.lower() == "natural":
+            return self.has_time_bound()
+        needed = {"left": {"right"}, "right": {"left"}}.get(self.side, {"left", "right"})
+        bound = {side for each in self.conditions() for side in self._bounded_by(each)}
+        return needed <= bound
+
+    def _bounded_by(self, condition: exp.Expr) -> set[str]:
+        """Which sides a condition keeps from being later than the other side allows, by event times of both."""
+        both = {"left", "right"}
+        if self.sides(condition) != both:
+            return set()
+        match condition:
+            case exp.EQ():
+                columns = [*condition.find_all(exp.Column)]
+                return both if any(self.flow.is_time(each) is not False for each in columns) else set()
+            case exp.Between(this=value, args={"low": low, "high": high}):
+                pairs = [(low, value), (value, high)]
+            case exp.LT() | exp.LTE():
+                pairs = [(condition.left, condition.right)]
+            case exp.GT() | exp.GTE():
+                pairs = [(condition.right, condition.left)]
+            case _:
+                return set()
+        return {side for earlier, later in pairs for side in self._earlier(earlier, later)}
+
+    def _earlier(self, earlier: exp.Expr, later: exp.Expr) -> set[str]:
+        """Which side has the time that is not later than the other side's."""
+        if not (self._has_event_time("left", earlier, later) and self._has_event_time("right", earlier, later)):
+            return set()
+        ones = self.sides(earlier), self.sides(later)
+        return ones[0] if all(len(one) == 1 for one in ones) and ones[0] != ones[1] else {"left", "right"}
+
+    def _has_event_time(self, side: str, *values: exp.Expr) -> bool:
+        columns = [column for value in values for column in value.find_all(exp.Column) if self.sides(column) == {side}]
+        return any(self.flow.is_event_time(each) or not self.flow.tracing.sources(each) for each in columns)
+
 
 def of_streaming_models(draft: Draft) -> Iterator[FlowJoin]:
     """Yield all joins of streaming models."""

@@ -20,7 +20,7 @@ from headrace.project.flows.flow import Flow
 from headrace.project.flows.joins import FlowJoin, joins_of
 from headrace.project.model import Model
 from headrace.project.sql.scopes import table_name
-from headrace.project.sql.selects import equalities
+from headrace.project.sql.selects import equalities, looked_into
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ class Movement:
         """Subqueries over rows from before the batch, in a select over rows of the batch."""
         if not self.combined(part, scope).new:
             return
-        for inner in scope.subquery_scopes:
+        for inner in looked_into(scope):
             rows = self.of_scope(part, inner)
             if rows.before:
                 is_lookup = not rows.new and self.combined(part, scope).only_new

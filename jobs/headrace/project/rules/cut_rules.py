@@ -29,6 +29,7 @@ from headrace.project.sql.selects import (
     find_all,
     groups,
     keys_and_order,
+    looked_into,
     looks_ahead,
     ordered_by,
     united_with,
@@ -77,6 +78,10 @@ LOOKUP = (
     "holds what was there before the batch, so rows that come together do not see each other; number or sum them by "
     "the same key (`over (partition by ... order by _arrival)`), or say `once_per`"
 )
+LOOKUP_OF_STREAMED = (
+    f"{LOOKUP}; to find the earlier rows, take both together, `select ... from stream x union all select ... from x`, "
+    "and compare their `_arrival`"
+)
 
 
 def cut_dependent(draft: Draft) -> Iterator[Finding]:
@@ -112,9 +117,10 @@ class _Judge:
     def _of_select(self, part: Part, scope: Scope) -> Iterator[Finding]:
         rows = self._movement.combined(part, scope)
         if rows.new:
-            yield from self._grouped(part, scope, rows)
+            if id(scope) not in self._asked_per_row:  # there, what counts is what each row finds
+                yield from self._grouped(part, scope, rows)
+                yield from self._limited(part, scope)
             yield from self._ranked(part, scope, rows)
-            yield from self._limited(part, scope)
             yield from self._joined(part, scope)
         yield from self._subqueries(part, scope)
 
@@ -245,10 +251,33 @@ class _Judge:
         return self._keys(part, [each.left for each in join.equalities()])
 
     def _subqueries(self, part: Part, scope: Scope) -> Iterator[Finding]:
-        for inner in scope.subquery_scopes:
+        for inner in looked_into(scope):
             rows = self._movement.of_scope(part, inner)
             if rows.only_new and not self._is_same_arrival(part, inner):
                 yield self._finding(part, inner.expression, LOOKED_INTO)
+            elif self._is_unordered(part, inner, rows):
+                words = BEFORE_OR_AFTER.format(left=scope.references[0][0], right=inner.references[0][0])
+                yield self._finding(part, inner.expression, words)
+
+    def _is_unordered(self, part: Part, inner: Scope, rows: Rows) -> bool:
+        """Return whether a subquery finds rows from before the batch and of it, whichever came first."""
+        if not (rows.new and rows.past) or rows.own or self._model.materialized == "upsert" or not inner.references:
+            return False
+        ordering = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
+        found = (each for condition in filters(inner) for each in condition.find_all(*ordering))
+        return not any(self._is_of_both(part, inner, each) for each in found) and not self._is_same_arrival(part, inner)
+
+    def _is_of_both(self, part: Part, inner: Scope, comparison: exp.Expr) -> bool:
+        """Return whether the time of a row in a subquery is compared with one of the row outside."""
+        owners = {part.flow.tracing.owner(column, inner) for column in comparison.find_all(exp.Column)}
+        is_of_time = any(self._movement.equivalences.has_time(part, side) for side in comparison.iter_expressions())
+        return is_of_time and None in owners and len(owners) > 1
+
+    @cached_property
+    def _asked_per_row(self) -> set[int]:
+        """The subqueries that are computed for each row of a select."""
+        scopes = (scope for part in self._movement.moving_parts for scope in part.flow.selects)
+        return {id(inner) for scope in scopes for inner in looked_into(scope)}
 
     def _is_same_arrival(self, part: Part, scope: Scope) -> bool:
         return any(
@@ -278,7 +307,8 @@ class _Judge:
             return
         for join in self._movement.state_joins:
             if join.is_lookup and not self._is_added_up(join.keys):
-                yield self._finding(join.part, join.node, f"the table {LOOKUP}")
+                words = LOOKUP if join.is_own else LOOKUP_OF_STREAMED
+                yield self._finding(join.part, join.node, f"the table {words}")
 
     def _is_added_up(self, keys: tuple[Key, ...] | None) -> bool:
         if keys is None or frozenset() in keys:

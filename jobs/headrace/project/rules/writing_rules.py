@@ -58,7 +58,10 @@ def two_publishers(draft: Draft) -> Iterator[Finding]:
         if model.publish and model.publish.topic:
             other = first.setdefault(model.publish.topic, model)
             if other is not model:
-                message = f"{other.table} publishes to {model.publish.topic} too; one topic has one publisher"
+                message = (
+                    f"{other.table} publishes to {model.publish.topic} too; one topic has one publisher, so put the "
+                    "rows of both together in one model, with `union all`"
+                )
                 yield Finding(draft.place(model, "publish.topic"), "two-publishers", message)
 
 

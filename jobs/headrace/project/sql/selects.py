@@ -64,6 +64,13 @@ def equalities(scope: Scope) -> Iterator[exp.EQ | exp.NullSafeEQ]:
     yield from (each for each in conditions if isinstance(each, (exp.EQ, exp.NullSafeEQ)))
 
 
+def looked_into(scope: Scope) -> Iterator[Scope]:
+    """Yield the subqueries that are computed for each row of a select: in its expressions, or behind `lateral`."""
+    yield from scope.subquery_scopes
+    for each in scope.udtf_scopes:
+        yield from each.subquery_scopes
+
+
 def united_with(scopes: list[Scope], scope: Scope) -> list[Scope]:
     """Return a select and those that `union all` puts its rows together with."""
     for union in scopes:

@@ -17,7 +17,7 @@ _OVERFLOW = re.compile(r"java\.lang\.StackOverflowError\s+at (?:java\.base/)?jav
 """A regular expression that takes Java's stack for each round of a repetition, over a text of too many rounds."""
 
 _CLAUSE = re.compile(
-    r"== SQL[^\n]*?\(line (?P<line>\d+), position (?P<at>\d+)\) ==\n(?P<text>[^\n]*)\n *(?P<marks>\^+)"
+    r"== SQL[^\n]*?\(line (?P<line>\d+), position (?P<at>\d+)\) ==\n(?P<text>[^\n]*)\n(?P<indent> *)(?P<marks>\^+)"
 )
 
 
@@ -50,7 +50,7 @@ def fault_of(error: BaseException) -> Fault | None:
     clause = _CLAUSE.search(text)
     if clause is None:
         return Fault(found["code"], message)
-    start = int(clause["at"]) - 1
+    start = len(clause["indent"])  # not its position: of a long line, Spark shows what is near, between "..."
     marked = clause["text"][start : start + len(clause["marks"])]
     return Fault(found["code"], message, marked, int(clause["line"]), int(clause["at"]))
 
