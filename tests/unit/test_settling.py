@@ -52,8 +52,10 @@ def test_what_was_sent_beyond_the_table_is_counted(project: Project, layout: Lay
     assert (standing.rows, standing.lost) == (4, 3)
 
 
-def test_table_that_is_not_there_needs_no_choice(project: Project, tmp_path: Path) -> None:
+def test_table_that_is_not_there_needs_no_choice_before_it_is_made(project: Project, tmp_path: Path) -> None:
     assert unfit(project, Layout(tmp_path), Progress("x", 4)) == []
+    found = {TABLE: Recorded(Progress("x", 4, rows=7))}
+    assert [each.lost for each in settling.without_table(project, Layout(tmp_path), found)] == [7]
 
 
 def test_table_after_a_reset_is_not_another_one(project: Project, layout: Layout) -> None:

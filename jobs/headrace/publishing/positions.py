@@ -25,12 +25,16 @@ CHOICES = (
 
 @dataclass(frozen=True)
 class Standing:
-    """The recorded progress of a model's publisher, and its table: what exists of it, and its commits."""
+    """The recorded progress of a model's publisher, and its table: what exists of it, and its commits.
+
+    `data` says where the data of the table are, as records name them.
+    """
 
     model: Model
     recorded: Recorded
     table: Extent
     commits: Callable[[], Iterable[Commit]]
+    data: str = ""
 
     @cached_property
     def rows(self) -> int:
@@ -48,10 +52,18 @@ class Standing:
         return not self.is_elsewhere and self.recorded.progress.upto > self.table.newest
 
     @property
+    def is_computed_again(self) -> bool:
+        """Whether the table comes to hold what was sent, so that rows can be counted.
+
+        So does an older copy, one that took the place of another in the same data, and one that has no rows yet.
+        """
+        return not self.is_elsewhere or self._is_own or not self.rows
+
+    @property
     def lost(self) -> int | None:
-        """How many rows were sent that the table does not hold; None if a record of an old run does not say."""
+        """How many rows were sent that the table does not hold; None if that cannot be known."""
         progress = self.recorded.progress
-        if self.is_elsewhere or progress.rows is None:
+        if not self.is_computed_again or progress.rows is None:
             return None
         position = 0 if progress.replaced else progress.position
         return max(progress.rows + position + progress.skip - self.rows, 0)
@@ -68,9 +80,14 @@ class Standing:
     def settled(self, choice: Choice) -> Progress:
         """The progress from which on a publisher may go on, as chosen; only where there is a finding."""
         begin = Progress(self.table.id or "", self.table.newest + 1, rows=self.rows)
-        if self.is_elsewhere:
-            return Progress(self.table.id or "") if choice == "again" else begin
-        return begin if choice == "again" else replace(begin, skip=self.lost or 0)
+        if choice == "skip":
+            return replace(begin, skip=self.lost or 0)
+        return Progress(self.table.id or "") if self.is_elsewhere else begin
+
+    @property
+    def _is_own(self) -> bool:
+        """Whether a run over the same data has recorded the progress."""
+        return self.recorded.by is not None and self.recorded.by.data == self.data
 
     @property
     def _place(self) -> Place:
@@ -87,11 +104,19 @@ class Standing:
 
     @property
     def _elsewhere(self) -> str:
+        cause = (
+            "If that one is in use, run this project with a target of another name, as publishers are named after it. "
+        )
+        cause += "If it is lost, choose"
+        if self._is_own:
+            cause = "That was in these data, which are an older copy or begin again. Restore a newer copy, or choose"
+        lost = "rows" if self.lost is None else counted(self.lost)
+        skip = "only those that are computed from now on"
+        if self.is_computed_again:
+            skip = f"only those after the next {lost}, which is right where these are computed again in the same order"
         return (
-            f"what was sent of {self.model.table} came from another table, by {self.recorded.source}. If that one is "
-            "in use, run this project with a target of another name, as publishers are named after it. If it is lost, "
-            "choose: `headrace restore --publish again` sends all rows of this table, "
-            "`headrace restore --publish skip` only those that are computed from now on"
+            f"what was sent of {self.model.table} came from another table, by {self.recorded.source}. {cause}: "
+            f"`headrace restore --publish again` sends all rows of this table, `headrace restore --publish skip` {skip}"
         )
 
 

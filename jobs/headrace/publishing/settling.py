@@ -32,21 +32,31 @@ def recorded(project: Project) -> Mapping[str, Recorded]:
 
 def unfit(project: Project, layout: Layout, found: Mapping[str, Recorded]) -> Iterator[Standing]:
     """The publishers that cannot go on over the tables of a layout without a choice."""
+    return (each for each in _refused(project, layout, found) if each.table.id is not None)
+
+
+def without_table(project: Project, layout: Layout, found: Mapping[str, Recorded]) -> Iterator[Standing]:
+    """The publishers whose tables a layout does not have: the next run makes them, and then asks for a choice."""
+    return (each for each in _refused(project, layout, found) if each.table.id is None)
+
+
+def _refused(project: Project, layout: Layout, found: Mapping[str, Recorded]) -> Iterator[Standing]:
     retired = {id_of(log.parent) for folder in swap.retired(layout) for log in folder.glob("tables/*/*/_delta_log")}
     for table, record in found.items():
         model = project.model(table)
         path = layout.appended(table, model.materialized == "upsert")
         removed = read_note(layout.checkpoint(model.query or model.name)).removed
         replaced = None if removed is None else {*removed, *retired}
-        standing = Standing(model, record, Extent.of(path), partial(commits_of, path))
-        if standing.table.id is not None and standing.finding(replaced):
+        data = str(project.target.layout.root)
+        standing = Standing(model, record, Extent.of(path), partial(commits_of, path), data)
+        if standing.finding(replaced):
             yield standing
 
 
 def refuse_unknown(standings: list[Standing], choice: Choice) -> None:
     """UsageError if rows are to be skipped of which nobody knows how many there are."""
     for standing in standings if choice == "skip" else ():
-        if standing.lost is None and not standing.is_elsewhere:
+        if standing.lost is None and standing.is_computed_again:
             raise UsageError(
                 f"an older headrace has recorded what was sent of {standing.model.table}, and not how many rows; "
                 "choose `--publish again`"

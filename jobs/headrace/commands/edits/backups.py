@@ -49,9 +49,9 @@ def put_back(workspace: Workspace, source: str | None, replace: bool, choice: Ch
     else:
         _refuse(workspace, place, replace)
     with _alone(workspace, layout), _connected(workspace) as project:
-        standings = [
-            *settling.unfit(project, layout if place is None else layout.within(place), settling.recorded(project))
-        ]
+        found, put = settling.recorded(project), layout if place is None else layout.within(place)
+        standings = [*settling.unfit(project, put, found)]
+        missing = [*settling.without_table(project, put, found)]
         if standings and choice is None:
             raise InvalidProject(finding for each in standings if (finding := each.finding()))
         if choice is not None:
@@ -60,7 +60,7 @@ def put_back(workspace: Workspace, source: str | None, replace: bool, choice: Ch
             backup.put_back(layout, place)
         if choice is not None:
             settling.settle(project, standings, choice)
-    for line in _lines(standings, choice):
+    for line in (*map(_missing, missing), *(_lines(standings, choice) if standings or not missing else ())):
         print(line, file=sys.stderr)
     return ExitCode.OK
 
@@ -116,11 +116,21 @@ def _lines(standings: list[Standing], choice: Choice | None) -> list[str]:
 
 def _line(standing: Standing, choice: Choice | None) -> str:
     table = standing.model.table
-    if standing.is_elsewhere:
-        return f"{table}: {'all rows are' if choice == 'again' else 'only rows from now on are'} sent"
+    if standing.is_elsewhere and choice == "again":
+        return f"{table}: all rows are sent"
+    if not standing.is_computed_again:
+        return f"{table}: only rows from now on are sent"
     if choice == "again":
         return f"{table}: {_rows(standing.lost)} were sent that it does not hold; they are sent again"
     return f"{table}: {_rows(standing.lost)} were sent that it does not hold; as many of the next rows are not sent"
+
+
+def _missing(standing: Standing) -> str:
+    """What is to be done about rows of a table that is not there any more."""
+    return (
+        f"{standing.model.table}: {_rows(standing.lost)} were sent, and its table is not there; the next run makes it, "
+        "and is refused until `headrace restore --publish` says whether they are sent again"
+    )
 
 
 def _rows(number: int | None) -> str:
