@@ -135,7 +135,7 @@ class Publisher:
     def standing(self, found: Recorded) -> Standing:
         """A recorded progress together with the table that it is compared with."""
         table = Extent(self._table.newest_version(), self._table.id())
-        return Standing(self.model, found, table, lambda: self._table.commits(-1), self.outlet.writer.data)
+        return Standing(self.model, found, table, lambda: self._table.commits(-1), self.outlet.writer)
 
     def _without_record(self) -> Progress:
         """Where to go on without a record: the topic may have been deleted since this publisher wrote to it."""

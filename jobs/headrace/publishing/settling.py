@@ -47,8 +47,8 @@ def _refused(project: Project, layout: Layout, found: Mapping[str, Recorded]) ->
         path = layout.appended(table, model.materialized == "upsert")
         removed = read_note(layout.checkpoint(model.query or model.name)).removed
         replaced = None if removed is None else {*removed, *retired}
-        data = str(project.target.layout.root)
-        standing = Standing(model, record, Extent.of(path), partial(commits_of, path), data)
+        here = Outlet.of(project, model).writer
+        standing = Standing(model, record, Extent.of(path), partial(commits_of, path), here)
         if standing.finding(replaced):
             yield standing
 

@@ -116,10 +116,9 @@ def _lines(standings: list[Standing], choice: Choice | None) -> list[str]:
 
 def _line(standing: Standing, choice: Choice | None) -> str:
     table = standing.model.table
-    if standing.is_elsewhere and choice == "again":
-        return f"{table}: all rows are sent"
-    if not standing.is_computed_again:
-        return f"{table}: only rows from now on are sent"
+    if standing.is_elsewhere or standing.is_of_copy:
+        behind = "from now on" if standing.sent is None else f"after the first {counted(standing.sent)}"
+        return f"{table}: {'all rows' if choice == 'again' else f'only rows {behind}'} are sent"
     if choice == "again":
         return f"{table}: {_rows(standing.lost)} were sent that it does not hold; they are sent again"
     return f"{table}: {_rows(standing.lost)} were sent that it does not hold; as many of the next rows are not sent"
