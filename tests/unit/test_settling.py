@@ -12,7 +12,7 @@ from headrace.project.model import Project
 from headrace.project.resets import ResetNote
 from headrace.publishing import settling
 from headrace.publishing.positions import Standing
-from headrace.publishing.progress import Progress, Recorded
+from headrace.publishing.progress import Progress, Recorded, Writer
 from headrace.store.delta_tables import id_of
 from headrace.store.layout import Layout
 from tests.unit.synthetic_table import SyntheticTable
@@ -65,6 +65,16 @@ def test_table_after_a_reset_is_not_another_one(project: Project, layout: Layout
         write(layout)
         assert unfit(project, layout, sent) == []
     assert len(unfit(project, layout, Progress("another", 1))) == 1
+
+
+@pytest.mark.parametrize(("is_backup", "lost"), [(True, 5), (False, None)])
+def test_rows_of_another_table_are_counted_for_a_backup(
+    project: Project, layout: Layout, is_backup: bool, lost: int | None
+) -> None:
+    """It is one of this project, wherever it is put; another data directory may hold other rows."""
+    found = {TABLE: Recorded(Progress("another", 9, rows=9), Writer("node1", 7, "/srv/former", "run"))}
+    (standing,) = settling.unfit(project, layout, found, is_backup)
+    assert standing.lost == lost
 
 
 def test_rows_that_an_old_record_does_not_count_cannot_be_skipped(project: Project, layout: Layout) -> None:

@@ -34,7 +34,7 @@ _OF_BEFORE = "That was in these data, which are an older copy or begin again. Re
 class Standing:
     """The recorded progress of a model's publisher, and its table: what exists of it, and its commits.
 
-    `here` is this run, as its own records name it.
+    `here` is this run, as its own records name it; `is_restored` says that the table is that of a backup.
     """
 
     model: Model
@@ -42,6 +42,7 @@ class Standing:
     table: Extent
     commits: Callable[[], Iterable[Commit]]
     here: Writer | None = None
+    is_restored: bool = False
 
     @cached_property
     def rows(self) -> int:
@@ -77,7 +78,7 @@ class Standing:
 
         So does an older copy, one that took the place of another in the same data, and one that has no rows yet.
         """
-        return not self.is_elsewhere or self._is_own or not self.rows
+        return not self.is_elsewhere or self.is_restored or self._is_own or not self.rows
 
     @property
     def sent(self) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from headrace.environment import swap
@@ -30,9 +31,12 @@ def recorded(project: Project) -> Mapping[str, Recorded]:
     return {outlets[name][1].table: found for name, found in read_all(first, outlets).items()}
 
 
-def unfit(project: Project, layout: Layout, found: Mapping[str, Recorded]) -> Iterator[Standing]:
-    """The publishers that cannot go on over the tables of a layout without a choice."""
-    return (each for each in _refused(project, layout, found) if each.table.id is not None)
+def unfit(
+    project: Project, layout: Layout, found: Mapping[str, Recorded], is_backup: bool = False
+) -> Iterator[Standing]:
+    """The publishers that cannot go on over the tables of a layout, or of a backup, without a choice."""
+    standings = (each for each in _refused(project, layout, found) if each.table.id is not None)
+    return (replace(each, is_restored=is_backup) for each in standings)
 
 
 def without_table(project: Project, layout: Layout, found: Mapping[str, Recorded]) -> Iterator[Standing]:

@@ -50,7 +50,7 @@ def put_back(workspace: Workspace, source: str | None, replace: bool, choice: Ch
         _refuse(workspace, place, replace)
     with _alone(workspace, layout), _connected(workspace) as project:
         found, put = settling.recorded(project), layout if place is None else layout.within(place)
-        standings = [*settling.unfit(project, put, found)]
+        standings = [*settling.unfit(project, put, found, is_backup=place is not None)]
         missing = [*settling.without_table(project, put, found)]
         if standings and choice is None:
             raise InvalidProject(finding for each in standings if (finding := each.finding()))
