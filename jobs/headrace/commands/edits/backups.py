@@ -119,18 +119,17 @@ def _line(standing: Standing, choice: Choice | None) -> str:
     if standing.is_elsewhere or standing.is_of_copy:
         behind = "from now on" if standing.sent is None else f"after the first {counted(standing.sent)}"
         return f"{table}: {'all rows' if choice == 'again' else f'only rows {behind}'} are sent"
-    if choice == "again":
-        return f"{table}: {_rows(standing.lost)} were sent that it does not hold; they are sent again"
-    return f"{table}: {_rows(standing.lost)} were sent that it does not hold; as many of the next rows are not sent"
+    what = f"{table}: {_were_sent(standing.lost)} that it does not hold"
+    return f"{what}; sent again" if choice == "again" else f"{what}; as many of the next rows are not sent"
 
 
 def _missing(standing: Standing) -> str:
     """What is to be done about rows of a table that is not there any more."""
     return (
-        f"{standing.model.table}: {_rows(standing.lost)} were sent, and its table is not there; the next run makes it, "
+        f"{standing.model.table}: {_were_sent(standing.lost)}, and its table is not there; the next run makes it, "
         "and is refused until `headrace restore --publish` says whether they are sent again"
     )
 
 
-def _rows(number: int | None) -> str:
-    return "rows" if number is None else counted(number)
+def _were_sent(rows: int | None) -> str:
+    return "rows were sent" if rows is None else f"{counted(rows)} {'was' if rows == 1 else 'were'} sent"
