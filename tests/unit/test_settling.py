@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from headrace.project.resets import ResetNote
 from headrace.publishing import settling
 from headrace.publishing.positions import Standing
 from headrace.publishing.progress import Progress, Recorded, Writer
+from headrace.publishing.published_note import PublishedNote
+from headrace.publishing.settling import Unrecorded
 from headrace.store.delta_tables import id_of
 from headrace.store.layout import Layout
 from tests.unit.synthetic_table import SyntheticTable
@@ -82,3 +85,25 @@ def test_rows_that_an_old_record_does_not_count_cannot_be_skipped(project: Proje
     settling.refuse_unknown(found, "again")
     with pytest.raises(UsageError, match="--publish again"):
         settling.refuse_unknown(found, "skip")
+
+
+def noted(project: Project, layout: Layout, progress: Progress | None = None) -> list[Unrecorded]:
+    """The publishers of which Kafka has no record, where a backup may hold such a one."""
+    found = {TABLE: json.loads(progress.to_json())} if progress else {}
+    return [*settling.unrecorded(project, layout, {}, found)]
+
+
+def test_publisher_on_another_kafka_goes_on_where_its_backup_was_taken(project: Project, layout: Layout) -> None:
+    assert noted(project, layout) == []  # it was never published: its model says what becomes of the rows
+    PublishedNote(layout.root, "shipment_ready").note("headrace-progress")
+    sent, table_id = Progress(id_of(layout.table(TABLE)), 2, 1, rows=2), id_of(layout.table(TABLE))
+    (found,) = noted(project, layout, sent)
+    assert (found.settled("skip"), found.settled("again")) == (sent, Progress(table_id))
+    for known in (None, Progress("another", 1)):
+        (found,) = noted(project, layout, known)
+        assert (found.settled("skip"), found.settled("again")) == (Progress(table_id, 3, rows=4), Progress(table_id))
+
+
+def test_publisher_that_kafka_knows_is_not_asked_for(project: Project, layout: Layout) -> None:
+    PublishedNote(layout.root, "shipment_ready").note("headrace-progress")
+    assert [*settling.unrecorded(project, layout, {TABLE: Recorded(Progress("x"))}, {})] == []

@@ -16,6 +16,7 @@ from headrace.project.model import Project
 from headrace.publishing import settling
 from headrace.publishing.positions import Choice, Standing, counted
 from headrace.publishing.progress import Recorded
+from headrace.publishing.settling import Unrecorded
 from headrace.store import lease
 from headrace.store.layout import Layout
 from headrace.store.paths import ObjectPath, StorePath, path_of
@@ -52,6 +53,7 @@ def put_back(workspace: Workspace, source: str | None, replace: bool, choice: Ch
         found, put = settling.recorded(project), layout if place is None else layout.within(place)
         standings = [*settling.unfit(project, put, found, is_backup=place is not None)]
         missing = [*settling.without_table(project, put, found)]
+        unknown = [*settling.unrecorded(project, put, found, {} if place is None else backup.manifest(place).sent)]
         if standings and choice is None:
             raise InvalidProject(finding for each in standings if (finding := each.finding()))
         if choice is not None:
@@ -59,8 +61,9 @@ def put_back(workspace: Workspace, source: str | None, replace: bool, choice: Ch
         if place is not None:
             backup.put_back(layout, place)
         if choice is not None:
-            settling.settle(project, standings, choice)
-    for line in (*map(_missing, missing), *(_lines(standings, choice) if standings or not missing else ())):
+            settling.settle(project, [*standings, *unknown], choice)
+    lines = [*map(_missing, missing), *(_unrecorded(each, choice) for each in unknown)]
+    for line in (*lines, *(_lines(standings, choice) if standings or not lines else ())):
         print(line, file=sys.stderr)
     return ExitCode.OK
 
@@ -128,6 +131,20 @@ def _missing(standing: Standing) -> str:
     return (
         f"{standing.model.table}: {_were_sent(standing.lost)}, and its table is not there; the next run makes it, "
         "and is refused until `headrace restore --publish` says whether they are sent again"
+    )
+
+
+def _unrecorded(found: Unrecorded, choice: Choice | None) -> str:
+    """What becomes of rows of which Kafka does not know whether they were sent."""
+    table, since = (
+        found.model.table,
+        "from now on" if found.noted is None else "that were not sent when the backup was taken",
+    )
+    if choice is not None:
+        return f"{table}: {'all rows' if choice == 'again' else f'only rows {since}'} are sent"
+    return (
+        f"{table}: this Kafka does not know how far it was sent; the next run is refused until `headrace restore` with "
+        f"`--publish again` sends all rows, or with `--publish skip` only those {since}"
     )
 
 
