@@ -238,7 +238,7 @@ def test_progress_that_was_deleted_is_missed_by_the_next_run(
     press.cluster.delete(f"{press.name}-progress")
     press.cluster.create({f"{press.name}-progress": 1})
     with pytest.raises(
-        InvalidProject, match=r"publish-history: .*that topic was deleted.* Remove .*one\.json, and set"
+        InvalidProject, match=r"publish-history: .*that topic was deleted.*headrace restore --publish again"
     ):
         press.publisher(start=start).open()
     (press.folder / "published" / "one.json").unlink()

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import stat
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -160,15 +161,41 @@ def test_interrupted_restore_names_its_backup_wherever_it_was_called(
         backup.refuse_half(layout)
 
 
-def test_backup_that_was_changed_is_not_taken_for_whole(tmp_path: Path) -> None:
-    layout, to = Layout(tmp_path / "data"), tmp_path / "backup"
+def lose(folder: StorePath, name: str) -> None:
+    (folder / name).unlink()
+
+
+def cut(folder: StorePath, name: str) -> None:
+    (folder / name).write_text("ol")
+
+
+@pytest.mark.parametrize("change", [lose, cut])
+@pytest.mark.parametrize("name", ["checkpoints/q/offsets/0", "tables/gold/a/f.parquet", entry(1)[0]])
+def test_backup_that_was_changed_replaces_nothing(
+    places: tuple[Layout, StorePath], change: Callable[[StorePath, str], None], name: str
+) -> None:
+    layout, to = places
     fill(layout.root)
     taken(layout, to)
-    durable_write(to, *entry(2, commitInfo={}))
-    with pytest.raises(HeadraceError, match="does not hold what"):
+    change(to, name)
+    fill(layout.root, text="new")
+    before = content(layout.root)
+    with pytest.raises(HeadraceError, match="Nothing was replaced; restore another backup"):
         backup.put_back(layout, to)
-    with pytest.raises(HeadraceError, match="interrupted"):
-        backup.refuse_half(layout)
+    backup.refuse_half(layout)
+    assert content(layout.root) == before
+
+
+def test_backup_of_before_that_lacks_a_commit_replaces_nothing(tmp_path: Path) -> None:
+    """Its manifest does not count files."""
+    layout, to = Layout(tmp_path / "data"), tmp_path / "backup"
+    fill(layout.root)
+    manifest = json.loads((taken(layout, to) and (to / "backup.json")).read_text("utf-8"))
+    (to / "backup.json").write_text(json.dumps({name: each for name, each in manifest.items() if name != "files"}))
+    lose(to, entry(1)[0])
+    with pytest.raises(HeadraceError, match="Nothing was replaced"):
+        backup.put_back(layout, to)
+    assert content(layout.root)[SET[0]] == "old"
 
 
 REFUSED = [

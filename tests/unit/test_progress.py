@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from headrace.project.model import Model, Publish
@@ -16,10 +18,13 @@ BY = Writer("node1", 7, "/srv/shop", "run")
 ROWS = (2, 3)
 
 
+ELSEWHERE = replace(BY, data="/srv/other")
+
+
 def standing(progress: Progress, newest: int = 2, by: Writer | None = BY) -> Standing:
     """A record beside a table of two versions with rows, after the one that made it."""
     commits = [Commit(n + 1, {"batch": n, "rows": rows}) for n, rows in enumerate(ROWS)]
-    return Standing(MODEL, Recorded(progress, by), Extent(newest, "x"), lambda: [Commit(0), *commits])
+    return Standing(MODEL, Recorded(progress, by), Extent(newest, "x"), lambda: [Commit(0), *commits], BY)
 
 
 def code(progress: Progress, replaced: tuple[str, ...] | None = ()) -> str | None:
@@ -82,18 +87,60 @@ def test_old_record_cannot_count_them() -> None:
     assert standing(Progress("x", 4, rows=None)).lost is None
 
 
-CHOSEN = [
-    (Progress("x", 5, 1, rows=9), "again", Progress("x", 3, rows=5)),
-    (Progress("x", 5, 1, rows=9), "skip", Progress("x", 3, rows=5, skip=5)),
-    (Progress("y", 5), "again", Progress("x")),
-    (Progress("y", 5), "skip", Progress("x", 3, rows=5)),
+CHOSEN: list[tuple[Progress, Writer, Choice, Progress]] = [
+    (Progress("x", 5, 1, rows=9), BY, "again", Progress("x", 3, rows=5)),
+    (Progress("x", 5, 1, rows=9), BY, "skip", Progress("x", 3, rows=5, skip=5)),
+    (Progress("y", 5, rows=9), BY, "again", Progress("x")),
+    (Progress("y", 5, 1, rows=9), BY, "skip", Progress("x", 3, rows=5, skip=5)),
+    (Progress("y", 5, rows=3), BY, "skip", Progress("x", 2, 1, rows=2)),
+    (Progress("y", 5, rows=9), ELSEWHERE, "again", Progress("x")),
+    (Progress("y", 5, rows=9), ELSEWHERE, "skip", Progress("x", 3, rows=5)),
 ]
 
 
-@pytest.mark.parametrize(("progress", "choice", "settled"), CHOSEN)
-def test_choice_settles_it(progress: Progress, choice: Choice, settled: Progress) -> None:
-    assert standing(progress).settled(choice) == settled
+@pytest.mark.parametrize(("progress", "by", "choice", "settled"), CHOSEN)
+def test_choice_settles_it(progress: Progress, by: Writer, choice: Choice, settled: Progress) -> None:
+    assert standing(progress, by=by).settled(choice) == settled
     assert code(settled) is None
+
+
+COPIES = [
+    (Progress("x", 2, rows=2), None),
+    (Progress("x", 3, rows=5), None),
+    (Progress("x", 2, rows=None), None),
+    (Progress("x", 2, 1, rows=3), "publish-elsewhere"),
+    (Progress("x", 3, rows=4), "publish-elsewhere"),
+    (Progress("x", 4, rows=4), "publish-ahead"),
+]
+
+
+@pytest.mark.parametrize("by", [ELSEWHERE, replace(BY, host="node2")])
+@pytest.mark.parametrize(("progress", "found"), COPIES)
+def test_progress_of_a_copy_that_went_its_own_way_is_refused(progress: Progress, found: str | None, by: Writer) -> None:
+    """It has the table's id, and its versions stand for other rows."""
+    finding = standing(progress, by=by).finding()
+    assert (finding and finding.code) == found
+    assert found != "publish-elsewhere" or "from a copy of these data" in str(finding)
+
+
+def test_rows_that_a_copy_has_sent_are_counted() -> None:
+    found = standing(Progress("x", 2, 1, rows=3), by=ELSEWHERE)
+    assert (found.settled("skip"), found.settled("again")) == (Progress("x", 2, 2, rows=2), Progress("x"))
+
+
+def test_store_that_machines_share_is_one() -> None:
+    one = Writer("node1", 7, "s3://lake/shop", "run")
+    assert one.is_over_data_of(replace(one, host="node2", run="next"))
+
+
+@pytest.mark.parametrize("by", [BY, ELSEWHERE])
+def test_rows_that_a_lost_data_directory_has_sent_are_counted_for_one_that_begins_again(by: Writer) -> None:
+    """To send what it computes from now on would be to send all of it again."""
+    begun = Standing(MODEL, Recorded(Progress("y", 5, 1, rows=9), by), Extent(0, "x"), lambda: [Commit(0)], BY)
+    assert (begun.lost, begun.settled("skip")) == (10, Progress("x", 1, skip=10))
+    finding = begun.finding()
+    assert finding is not None and "only those after the first 10 rows" in finding.message
+    assert ("That was in these data" in finding.message) is (by == BY)
 
 
 def test_rows_to_skip_may_lie_in_several_versions() -> None:

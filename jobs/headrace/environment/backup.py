@@ -30,13 +30,17 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a backup holds: id and newest version of each table by its path, and how far publishers had sent theirs."""
+    """What a backup holds: id and newest version of each table by its path, and how far publishers had sent theirs.
+
+    `files` are the number and the bytes of the files in each of its folders; a backup of before does not say.
+    """
 
     project: str
     target: str
     made_at: str
     tables: Mapping[str, tuple[str, int]]
     sent: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    files: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     format: int = _FORMAT
 
 
@@ -52,7 +56,7 @@ def take(layout: Layout, to: StorePath, names: tuple[str, str], sent: Mapping[st
         if (layout.root / name).is_dir():
             trees.copy(layout.root / name, to / name)
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    made = Manifest(*names, now, dict(_tables(layout.root)), sent)
+    made = Manifest(*names, now, dict(_tables(layout.root)), sent, _files(to))
     trees.sync(to)
     durable.write(to / _MANIFEST, json.dumps(asdict(made), indent=1))
     return made
@@ -76,7 +80,8 @@ def _manifest(folder: StorePath, found: Mapping[str, Any]) -> Manifest:
     if found["format"] != _FORMAT:
         raise UsageError(f"{folder} was written by a newer headrace; restore it with that one")
     tables = {path: (str(table_id), int(version)) for path, (table_id, version) in found["tables"].items()}
-    return Manifest(found["project"], found["target"], found["made_at"], tables, found["sent"])
+    files = {name: (int(number), int(size)) for name, (number, size) in found.get("files", {}).items()}
+    return Manifest(found["project"], found["target"], found["made_at"], tables, found["sent"], files)
 
 
 def stored(layout: Layout) -> list[str]:
@@ -87,6 +92,7 @@ def stored(layout: Layout) -> list[str]:
 def put_back(layout: Layout, backup: StorePath) -> None:
     """Replace what is stored by a backup; the lease must be held. A restore that was interrupted can be repeated."""
     wanted = manifest(backup)
+    _refuse_changed(backup, wanted)
     durable.write(layout.restore, json.dumps({"from": str(backup)}))
     for name in FOLDERS:
         trees.remove(layout.root / name)
@@ -100,6 +106,21 @@ def put_back(layout: Layout, backup: StorePath) -> None:
     layout.restore.unlink()
 
 
+def _refuse_changed(backup: StorePath, wanted: Manifest) -> None:
+    """Refuse a backup that has lost something since it was taken, before what is stored makes room for it."""
+    for name, (number, size) in wanted.files.items():
+        if (found := trees.extent(backup / name)) != (number, size):
+            raise HeadraceError(
+                f"{backup / name} has {found[0]} files of {found[1]:,} bytes, and {_MANIFEST} says {number} of "
+                f"{size:,}: the backup has been changed or lost files. Nothing was replaced; restore another backup"
+            )
+    if dict(_tables(backup)) != dict(wanted.tables):
+        raise HeadraceError(
+            f"{backup} does not hold the tables that its {_MANIFEST} names. Nothing was replaced; "
+            "restore another backup"
+        )
+
+
 def refuse_half(layout: Layout) -> None:
     """Refuse data that a restore has left half replaced."""
     if layout.restore.is_file():
@@ -108,6 +129,10 @@ def refuse_half(layout: Layout) -> None:
         raise HeadraceError(
             f"a restore from {source} was interrupted: run `headrace restore {source} --replace` to complete it"
         )
+
+
+def _files(root: StorePath) -> dict[str, tuple[int, int]]:
+    return {name: trees.extent(root / name) for name in FOLDERS if (root / name).is_dir()}
 
 
 def _tables(root: StorePath) -> Iterator[tuple[str, tuple[str, int]]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from headrace.errors import Finding, Place
 from headrace.project.model import Model
-from headrace.publishing.progress import Progress, Recorded
+from headrace.publishing.progress import Progress, Recorded, Writer
 from headrace.store.commits import Commit
 from headrace.tables.positions import Extent
 
@@ -22,15 +22,27 @@ CHOICES = (
     "computed again in the same order"
 )
 
+_OF_ANOTHER = (
+    "If that one is in use, run this project with a target of another name, as publishers are named after it. "
+    "If it is lost, choose"
+)
+_OF_A_COPY = "Since it was made, each has computed rows by itself: use one of both only. For this one, choose"
+_OF_BEFORE = "That was in these data, which are an older copy or begin again. Restore a newer copy, or choose"
+
 
 @dataclass(frozen=True)
 class Standing:
-    """The recorded progress of a model's publisher, and its table: what exists of it, and its commits."""
+    """The recorded progress of a model's publisher, and its table: what exists of it, and its commits.
+
+    `here` is this run, as its own records name it; `is_restored` says that the table is that of a backup.
+    """
 
     model: Model
     recorded: Recorded
     table: Extent
     commits: Callable[[], Iterable[Commit]]
+    here: Writer | None = None
+    is_restored: bool = False
 
     @cached_property
     def rows(self) -> int:
@@ -47,14 +59,39 @@ class Standing:
         """Whether more versions were sent than there are."""
         return not self.is_elsewhere and self.recorded.progress.upto > self.table.newest
 
+    @cached_property
+    def is_of_copy(self) -> bool:
+        """Whether the progress is over a copy of the table that has gone its own way: its versions hold other rows.
+
+        A copy has the id of what it was copied from, and commits what it computes as it comes.
+        """
+        progress = self.recorded.progress
+        if self.is_elsewhere or self.is_ahead or progress.replaced or progress.rows is None:
+            return False
+        if self.recorded.by is None or self.here is None or self._is_own:
+            return False
+        return progress.rows != rows_of(commit for commit in self.commits() if commit.version < progress.version)
+
+    @property
+    def is_computed_again(self) -> bool:
+        """Whether the table comes to hold what was sent, so that rows can be counted.
+
+        So does an older copy, one that took the place of another in the same data, and one that has no rows yet.
+        """
+        return not self.is_elsewhere or self.is_restored or self._is_own or not self.rows
+
+    @property
+    def sent(self) -> int | None:
+        """How many rows were sent, as far as this table has them or computes them again; None if that is not known."""
+        progress = self.recorded.progress
+        if not self.is_computed_again or progress.rows is None:
+            return None
+        return progress.rows + (0 if progress.replaced else progress.position) + progress.skip
+
     @property
     def lost(self) -> int | None:
-        """How many rows were sent that the table does not hold; None if a record of an old run does not say."""
-        progress = self.recorded.progress
-        if self.is_elsewhere or progress.rows is None:
-            return None
-        position = 0 if progress.replaced else progress.position
-        return max(progress.rows + position + progress.skip - self.rows, 0)
+        """How many rows were sent that the table does not hold; None if that cannot be known."""
+        return None if self.sent is None else max(self.sent - self.rows, 0)
 
     def finding(self, replaced: Container[str] | None = ()) -> Finding | None:
         """Why rows cannot be sent from here.
@@ -63,14 +100,32 @@ class Standing:
         """
         if self.is_elsewhere and replaced is not None and self.recorded.progress.table_id not in replaced:
             return Finding(self._place, "publish-elsewhere", self._elsewhere)
+        if self.is_of_copy:
+            return Finding(self._place, "publish-elsewhere", self._elsewhere)
         return Finding(self._place, "publish-ahead", self._ahead) if self.is_ahead else None
 
     def settled(self, choice: Choice) -> Progress:
         """The progress from which on a publisher may go on, as chosen; only where there is a finding."""
-        begin = Progress(self.table.id or "", self.table.newest + 1, rows=self.rows)
-        if self.is_elsewhere:
-            return Progress(self.table.id or "") if choice == "again" else begin
-        return begin if choice == "again" else replace(begin, skip=self.lost or 0)
+        if choice == "skip" and self.sent is not None:
+            return self._behind(self.sent)
+        if choice == "again" and (self.is_elsewhere or self.is_of_copy):
+            return Progress(self.table.id or "")
+        return Progress(self.table.id or "", self.table.newest + 1, rows=self.rows)
+
+    def _behind(self, rows: int) -> Progress:
+        """The place behind so many rows of the table; those that it does not hold yet count as sent, too."""
+        before = 0
+        for commit in self.commits():
+            if before + rows_of([commit]) > rows:
+                return Progress(self.table.id or "", commit.version, rows - before, rows=before)
+            before += rows_of([commit])
+        return Progress(self.table.id or "", self.table.newest + 1, rows=before, skip=rows - before)
+
+    @property
+    def _is_own(self) -> bool:
+        """Whether a run over these data has recorded the progress."""
+        by = self.recorded.by
+        return by is not None and self.here is not None and by.is_over_data_of(self.here)
 
     @property
     def _place(self) -> Place:
@@ -87,11 +142,18 @@ class Standing:
 
     @property
     def _elsewhere(self) -> str:
+        what, cause = ("another table", _OF_ANOTHER)
+        if self.is_of_copy:
+            what, cause = ("a copy of these data", _OF_A_COPY)
+        elif self._is_own:
+            cause = _OF_BEFORE
+        skip = "only those that are computed from now on"
+        if self.sent is not None:
+            first = counted(self.sent)
+            skip = f"only those after the first {first}, which is right where these are computed in the same order"
         return (
-            f"what was sent of {self.model.table} came from another table, by {self.recorded.source}. If that one is "
-            "in use, run this project with a target of another name, as publishers are named after it. If it is lost, "
-            "choose: `headrace restore --publish again` sends all rows of this table, "
-            "`headrace restore --publish skip` only those that are computed from now on"
+            f"what was sent of {self.model.table} came from {what}, by {self.recorded.source}. {cause}: "
+            f"`headrace restore --publish again` sends all rows of this table, `headrace restore --publish skip` {skip}"
         )
 
 

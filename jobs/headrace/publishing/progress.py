@@ -26,6 +26,10 @@ class Writer:
         """A new run in this process, over data at a place."""
         return cls(_host(), os.getpid(), data, uuid.uuid4().hex)
 
+    def is_over_data_of(self, other: Writer) -> bool:
+        """Whether both write over the same data: a path names those of its machine."""
+        return self.data == other.data and ("://" in self.data or self.host == other.host)
+
     def __str__(self) -> str:
         return f"pid {self.pid} on {self.host} with the data in {self.data}"
 

@@ -36,6 +36,13 @@ CHUNK_ROWS = 5_000
 CHUNK_BYTES = 16 << 20
 FEW_ROWS = 1_000
 _MESSAGE = Row("topic", "key", "value")
+_NEVER_PUBLISHED = (
+    "Add to publish `start: earliest` to send them all, or `start: latest` to send only what comes from now on"
+)
+_RECORD_LOST = (
+    "Choose: `headrace restore --publish again` sends them all, `headrace restore --publish skip` only what comes from "
+    "now on or, with the folder of a backup, what was not sent when it was taken"
+)
 
 
 class Publisher:
@@ -135,7 +142,7 @@ class Publisher:
     def standing(self, found: Recorded) -> Standing:
         """A recorded progress together with the table that it is compared with."""
         table = Extent(self._table.newest_version(), self._table.id())
-        return Standing(self.model, found, table, lambda: self._table.commits(-1))
+        return Standing(self.model, found, table, lambda: self._table.commits(-1), self.outlet.writer)
 
     def _without_record(self) -> Progress:
         """Where to go on without a record: the topic may have been deleted since this publisher wrote to it."""
@@ -151,14 +158,12 @@ class Publisher:
         return Progress(self._table.id(), history[-1].version + 1, rows=rows_of(history))
 
     def _history_finding(self, commits: int) -> Finding:
-        cause, advice = "it was never published here", "Add to publish"
+        cause, advice = "it was never published here", _NEVER_PUBLISHED
         if self._published_note.exists:
-            cause = "that topic was deleted, or is another one"
-            advice = f"Remove {self._published_note.file}, and set in publish"
+            cause, advice = "that topic was deleted, or is another one", _RECORD_LOST
         message = (
             f"{self.model.table} has rows in {commits} commits, and topic {self.outlet.progress_topic} does not say "
-            f"how far they were sent: {cause}. {advice} `start: earliest` to send them all, or `start: latest` to "
-            "send only what comes from now on"
+            f"how far they were sent: {cause}. {advice}"
         )
         return Finding(self.model.header_places.get("publish", Place(self.model.path)), "publish-history", message)
 

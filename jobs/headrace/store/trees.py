@@ -102,6 +102,20 @@ def files(folder: StorePath) -> Iterator[StorePath]:
         yield from (file for file in sorted(folder.rglob("*")) if file.is_file())
 
 
+def extent(folder: StorePath) -> tuple[int, int]:
+    """How many files below a folder have content, and its bytes: objects that stand for a folder have none."""
+    sizes = [size for size in _sizes(folder) if size]
+    return len(sizes), sum(sizes)
+
+
+def _sizes(folder: StorePath) -> Iterator[int]:
+    if isinstance(folder, ObjectPath):
+        yield from (each.size for each in folder.bucket.below(folder.key) if not each.is_folder)
+        return
+    for above, _, names in os.walk(str(folder), followlinks=True):
+        yield from (Path(above, name).stat().st_size for name in names)
+
+
 def is_empty(folder: StorePath) -> bool:
     """Whether nothing is there; of a disk only the folder itself is looked at, as below may be all of the machine."""
     if isinstance(folder, Path):

@@ -16,6 +16,7 @@ from headrace.project.model import Project
 from headrace.publishing import settling
 from headrace.publishing.positions import Choice, Standing, counted
 from headrace.publishing.progress import Recorded
+from headrace.publishing.settling import Unrecorded
 from headrace.store import lease
 from headrace.store.layout import Layout
 from headrace.store.paths import ObjectPath, StorePath, path_of
@@ -49,9 +50,10 @@ def put_back(workspace: Workspace, source: str | None, replace: bool, choice: Ch
     else:
         _refuse(workspace, place, replace)
     with _alone(workspace, layout), _connected(workspace) as project:
-        standings = [
-            *settling.unfit(project, layout if place is None else layout.within(place), settling.recorded(project))
-        ]
+        found, put = settling.recorded(project), layout if place is None else layout.within(place)
+        standings = [*settling.unfit(project, put, found, is_backup=place is not None)]
+        missing = [*settling.without_table(project, put, found)]
+        unknown = [*settling.unrecorded(project, put, found, {} if place is None else backup.manifest(place).sent)]
         if standings and choice is None:
             raise InvalidProject(finding for each in standings if (finding := each.finding()))
         if choice is not None:
@@ -59,8 +61,9 @@ def put_back(workspace: Workspace, source: str | None, replace: bool, choice: Ch
         if place is not None:
             backup.put_back(layout, place)
         if choice is not None:
-            settling.settle(project, standings, choice)
-    for line in _lines(standings, choice):
+            settling.settle(project, [*standings, *unknown], choice)
+    lines = [*map(_missing, missing), *(_unrecorded(each, choice) for each in unknown)]
+    for line in (*lines, *(_lines(standings, choice) if standings or not lines else ())):
         print(line, file=sys.stderr)
     return ExitCode.OK
 
@@ -116,12 +119,34 @@ def _lines(standings: list[Standing], choice: Choice | None) -> list[str]:
 
 def _line(standing: Standing, choice: Choice | None) -> str:
     table = standing.model.table
-    if standing.is_elsewhere:
-        return f"{table}: {'all rows are' if choice == 'again' else 'only rows from now on are'} sent"
-    if choice == "again":
-        return f"{table}: {_rows(standing.lost)} were sent that it does not hold; they are sent again"
-    return f"{table}: {_rows(standing.lost)} were sent that it does not hold; as many of the next rows are not sent"
+    if standing.is_elsewhere or standing.is_of_copy:
+        behind = "from now on" if standing.sent is None else f"after the first {counted(standing.sent)}"
+        return f"{table}: {'all rows' if choice == 'again' else f'only rows {behind}'} are sent"
+    what = f"{table}: {_were_sent(standing.lost)} that it does not hold"
+    return f"{what}; sent again" if choice == "again" else f"{what}; as many of the next rows are not sent"
 
 
-def _rows(number: int | None) -> str:
-    return "rows" if number is None else counted(number)
+def _missing(standing: Standing) -> str:
+    """What is to be done about rows of a table that is not there any more."""
+    return (
+        f"{standing.model.table}: {_were_sent(standing.lost)}, and its table is not there; the next run makes it, "
+        "and is refused until `headrace restore --publish` says whether they are sent again"
+    )
+
+
+def _unrecorded(found: Unrecorded, choice: Choice | None) -> str:
+    """What becomes of rows of which Kafka does not know whether they were sent."""
+    table, since = (
+        found.model.table,
+        "from now on" if found.noted is None else "that were not sent when the backup was taken",
+    )
+    if choice is not None:
+        return f"{table}: {'all rows' if choice == 'again' else f'only rows {since}'} are sent"
+    return (
+        f"{table}: this Kafka does not know how far it was sent; the next run is refused until `headrace restore` with "
+        f"`--publish again` sends all rows, or with `--publish skip` only those {since}"
+    )
+
+
+def _were_sent(rows: int | None) -> str:
+    return "rows were sent" if rows is None else f"{counted(rows)} {'was' if rows == 1 else 'were'} sent"
