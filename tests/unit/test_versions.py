@@ -8,6 +8,8 @@ from headrace.catalogue import origins
 
 NEW = "sql/gold/shipping/a_new.sql"
 NOW = "(v._valid_to is null or o._arrival <= v._valid_to)"
+EARLIER = "o._arrival > v._valid_from"
+TURNED = "(o._arrival <= v._valid_to or v._valid_to is null)"
 
 
 def written(project_files, query: str, keys: str = "query: shipping") -> None:
@@ -31,11 +33,11 @@ def test_reader_is_computed_after_the_upsert(project_files):
     ("query", "expected"),
     [
         (
-            "select v.items from stream bronze.orders join silver.open_orders_versions as v using (key)",
+            as_of(EARLIER).replace("v.item_count", "v.items"),
             "unknown-column",
         ),
         (
-            "select v._deleted from stream bronze.orders join silver.open_orders_versions as v using (key)",
+            as_of(EARLIER).replace("v.item_count", "v._deleted"),
             "unknown-column",
         ),
         ("select order_id, _arrival from stream silver.open_orders_versions", "not-allowed"),
@@ -88,18 +90,19 @@ STATE = (
 @pytest.mark.parametrize(
     ("query", "keys", "expected"),
     [
-        (as_of(NOW), "query: shipping", False),
+        (as_of(f"{EARLIER} and {NOW}"), "query: shipping", False),
         (CTE, "query: shipping", False),
-        (as_of("(o._arrival <= v._valid_to or v._valid_to is null)", "inner join"), "query: shipping", False),
+        (as_of(f"{EARLIER} and {TURNED}", "inner join"), "query: shipping", False),
         (as_of("o._arrival > v._valid_from"), "query: shipping", True),
-        (as_of(NOW, "right join"), "query: shipping", True),
+        (as_of(f"{EARLIER} and {NOW}", "right join"), "query: shipping", True),
         (as_of(f"o._arrival > v._valid_from or {NOW}"), "query: shipping", True),
         (CTE.replace("v as (select", "v as (select distinct"), "query: shipping", True),
         (as_of(NOW), "query: own", True),
         # the arrivals of rows that were kept may lie long back
         (
             STATE
-            + f" select o.order_id, v.item_count, o._arrival from o join silver.open_orders_versions as v on {NOW}",
+            + " select o.order_id, v.item_count, o._arrival from o"
+            + f" join silver.open_orders_versions as v on {EARLIER} and {NOW}",
             "query: shipping",
             True,
         ),

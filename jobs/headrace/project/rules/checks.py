@@ -36,7 +36,7 @@ from headrace.project.rules.lint.star_from_table import stars_from_tables
 from headrace.project.rules.lint.unbounded_join import unbounded_joins
 from headrace.project.rules.lint.unbounded_state import unbounded_aggregates
 from headrace.project.rules.lint.unused_stream import unused_streams
-from headrace.project.rules.lookup_rules import lookups_before_the_batch
+from headrace.project.rules.lookup_rules import lookups_before_the_batch, versions_as_of_arrival
 from headrace.project.rules.reading_rules import (
     missing_parameters,
     missing_streams,
@@ -105,6 +105,7 @@ RULES: tuple[Rule, ...] = (
     unstable_picks,
     cut_dependent,
     lookups_before_the_batch,
+    versions_as_of_arrival,
     ranked_streams,
     sorted_streams,
     distinct_counts,

@@ -3,7 +3,8 @@
 A row that arrives in the same batch as the change it looks for does not find it, and in the next batch it would. Three
 forms do not depend on that: the table is computed from the model's own rows, so it is the model's own state; the
 model adds the changes of this batch to it; or the model starts from it and takes the changes in order of arrival.
-And there are the versions of an upsert, which hold this batch's changes.
+And there are the versions of an upsert, which hold this batch's changes, also those that came after a row. So a lookup
+must say that a version began before the row, and must not ask whether it is the current one.
 """
 
 from __future__ import annotations
@@ -21,10 +22,17 @@ from headrace.project.flows.draft import Draft
 from headrace.project.flows.flow import Flow
 from headrace.project.model import Model
 from headrace.project.sql.scopes import table_name
+from headrace.project.sql.selects import conjuncts, filters
 
 _CHOICES = (exp.ArgMax, exp.ArgMin)
 _COMPARISONS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 _ARRIVAL = "_arrival"
+_CURRENT = "whether a version is the current one depends on the batch"
+_LATER = "versions that come later in the batch are among these, so rows depend on the batches"
+_AS_OF_ARRIVAL = (
+    "look it up as of each row's arrival: `and o._arrival > c._valid_from and (c._valid_to is null or o._arrival <= "
+    "c._valid_to)`"
+)
 
 
 def lookups_before_the_batch(draft: Draft) -> Iterator[Finding]:
@@ -137,3 +145,69 @@ def _is_ordered(scope: Scope) -> bool:
 
 def _is_arrival(column: exp.Column) -> bool:
     return _ARRIVAL in (part.name.lower() for part in column.parts)
+
+
+def versions_as_of_arrival(draft: Draft) -> Iterator[Finding]:
+    """A model finds the versions that its own query writes as of the arrival of its rows."""
+    for model in draft.models.values():
+        flow = draft.flows.get(model.table)
+        if flow is None or model.run != "micro_batch" or model.materialized not in ("append", "upsert"):
+            continue
+        for ref in model.inputs:
+            if not ref.versions or ref.stream or ref.table == model.table:  # the last two have findings of their own
+                continue
+            is_here = draft.models[ref.table].query == model.query
+            if is_here and (why := _Reading(flow, ref.start).wrong):
+                yield Finding(ref.place, "cut-dependent", f"{why}; {_AS_OF_ARRIVAL}")
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One place at which a model reads versions."""
+
+    flow: Flow
+    start: int
+
+    @property
+    def wrong(self) -> str | None:
+        conditions = [each for scope in self.flow.selects for each in self._conditions(scope.expression)]
+        conditions += [each for scope in self.flow.selects for each in filters(scope)]
+        if (
+            any(isinstance(each, exp.Is) and self._has(versions.VALID_TO, each) for each in conditions)
+            or self._returns_end()
+        ):
+            return _CURRENT
+        ordering = (each for condition in conditions for each in condition.find_all(*_COMPARISONS, exp.Between))
+        return None if any(self._bounds(each) for each in ordering) else _LATER
+
+    def _conditions(self, select: exp.Expr) -> Iterator[exp.Expr]:
+        for join in select.args.get("joins") or ():
+            if (on := join.args.get("on")) is not None:
+                yield from conjuncts(on)
+
+    def _bounds(self, comparison: exp.Expr) -> bool:
+        """Whether the begin of a version is compared with something of another relation."""
+        sides = [*comparison.iter_expressions()]
+        return any(self._has(versions.VALID_FROM, side) for side in sides) and any(
+            self._is_other(side) for side in sides
+        )
+
+    def _returns_end(self) -> bool:
+        queries = [scope.expression for scope in self.flow.tracing.scopes[-1:]]
+        columns = (each for query in queries if isinstance(query, exp.Select) for each in query.selects)
+        return any(self._has(versions.VALID_TO, each) for each in columns)
+
+    def _has(self, column: str, expression: exp.Expr) -> bool:
+        return any(each == column for each, is_here in self._columns(expression) if is_here)
+
+    def _is_other(self, expression: exp.Expr) -> bool:
+        found = [*self._columns(expression)]
+        return bool(found) and not any(is_here for _, is_here in found)
+
+    def _columns(self, expression: exp.Expr) -> Iterator[tuple[str, bool]]:
+        """The stored columns that go into a value, each with whether it is read here."""
+        for each in self.flow.tracing.stored(expression):
+            is_here = (
+                table_name(each.node).endswith(versions.SUFFIX) and each.node.parts[0].meta.get("start") == self.start
+            )
+            yield each.column.lower(), is_here
