@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.errors import PySparkException
 
 from headrace.errors import MissingFile, TornFile
@@ -126,3 +127,14 @@ def test_file_of_a_bucket_is_judged_by_what_is_said(says: str, kind: type[TornFi
     found = damage.found(says.format(IN_BUCKET))
     assert type(found) is (kind or type(None))
     assert found is None or str(found).startswith(f"{IN_BUCKET}: {found.code}: this data file of landing shop ")
+
+
+def test_file_that_was_compacted_and_removed_costs_no_rows(store: Store, file: Path) -> None:
+    """Whoever resets the query that has stored the table would lose them."""
+    store.append(TABLE, "'p' as order_id, 'FRAUD' as check_type, 4 as n, 0 as _batch")
+    table = DeltaTable(file.parent)
+    table.optimize.compact()
+    table.vacuum(0, dry_run=False, enforce_retention_duration=False)
+    found = damage.found(f"Error while reading file file:{file}. File does not exist")
+    assert isinstance(found, MissingFile)
+    assert "its rows are in other files" in str(found) and "for the query that fails" in str(found)

@@ -59,7 +59,7 @@ class Acted:
     def step(self) -> bool:
         self.steps += 1
         self.fail()
-        return False
+        return self.kind == "streaming" and self.steps < 40
 
     is_caught_up: bool = True
 
@@ -141,6 +141,24 @@ def test_failures_that_differ_in_numbers_of_spark_are_the_same(run: Callable[...
 def test_failures_of_unknown_kinds_that_differ_are_tried_again(run: Callable[..., Run]) -> None:
     others = [RuntimeError(f"number {number}") for number in range(2 * failures.SAME_FAILURES)]
     assert run(Acted(fail=raising(*others))).supervisor.failures == ()
+
+
+@pytest.mark.parametrize("files", [1, 2])
+def test_query_of_the_streaming_engine_that_fails_after_each_start_ends(run: Callable[..., Run], files: int) -> None:
+    """It fails in a step after the one that has started it; and Spark may name another of several files each time."""
+    gone = [RuntimeError(f"/t/batch-{n % files:032x}/part-0.parquet: missing-file") for n in range(20)]
+    fail = raising(*gone)
+    task = Acted(kind="streaming", is_caught_up=False)
+    task.fail = lambda: fail() if task.steps % 2 == 0 else None
+    done = run(task)
+    assert (task.steps, len(done.supervisor.failures)) == (2 * failures.SAME_FAILURES, 1)
+
+
+def test_query_of_the_streaming_engine_that_has_run_since_may_fail_again(run: Callable[..., Run]) -> None:
+    fail = raising(*[UNKNOWN] * 20)
+    task = Acted(kind="streaming")
+    task.fail = lambda: fail() if task.steps % 2 == 0 else None
+    assert run(task).supervisor.failures == ()
 
 
 def test_task_begins_when_those_it_awaits_have_caught_up() -> None:

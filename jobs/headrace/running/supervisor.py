@@ -38,6 +38,7 @@ class Supervised:
         self.awaited: Sequence[Supervised] = ()
         self.state: QueryState = "starting"
         self.restarts = 0
+        self._attempts = 0
         self.last_error: str | None = None
         self.finished = threading.Event()
         self.caught_up = threading.Event()
@@ -84,19 +85,27 @@ class Supervised:
 
     def _step(self, stop: threading.Event) -> bool | None:
         """One step, retried while its failure is transient; None if the task has failed permanently."""
-        attempt = 0
         while not stop.is_set():
             try:
                 worked = self._worked(stop)
-                self.state = "running" if worked else "waiting"
+                if self._has_recovered:
+                    self._attempts, self.state = 0, "running" if worked else "waiting"
                 return worked
             except Exception as error:
-                attempt += 1
-                if not self._can_go_on(error, attempt):
+                self._attempts += 1
+                if not self._can_go_on(error, self._attempts):
                     return None
-                self._log("retry", query=self.task.name, attempt=attempt, cause=self.last_error)
-                stop.wait(WAITS[min(attempt, len(WAITS)) - 1])
+                self._log("retry", query=self.task.name, attempt=self._attempts, cause=self.last_error)
+                stop.wait(WAITS[min(self._attempts, len(WAITS)) - 1])
         return False
+
+    @property
+    def _has_recovered(self) -> bool:
+        """Whether a step shows that what failed before does not fail any more.
+
+        What Spark's engine runs by itself fails after the step that has started it.
+        """
+        return not self._attempts or self.task.kind != "streaming" or self.task.is_caught_up
 
     def _worked(self, stop: threading.Event) -> bool:
         with self._scheduler.slot(RANKS[self.task.kind]) if self._scheduler else nullcontext():

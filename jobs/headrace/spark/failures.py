@@ -54,6 +54,8 @@ _PERMANENT = (
 _OWN = re.compile(r"^headrace\.(?:\w+\.)+[A-Z]\w+: (.+)$", re.MULTILINE)
 """How a traceback of Python ends that Java quotes."""
 
+_DATA_FILE = re.compile(r"(?:[\w-]*[0-9a-f]{32}/)?part-[\w.-]*\.parquet|compacted-[0-9a-f]{32}\.parquet")
+
 _FULL_DISK = re.compile(r"^.*No space left on device.*$", re.MULTILINE)
 """Parquet and RocksDB report what they could not close, and this among its causes."""
 
@@ -93,6 +95,11 @@ def is_transient(error: BaseException) -> bool | None:
     if any(sign in text for sign in _PERMANENT):
         return False
     return True if isinstance(error, (OSError, FutureTimeout)) or any(sign in text for sign in _TRANSIENT) else None
+
+
+def is_same(cause: str, previous: str | None) -> bool:
+    """Whether two messages tell of one cause; of several data files, Spark may name another one each time."""
+    return previous is not None and _DATA_FILE.sub("", cause) == _DATA_FILE.sub("", previous)
 
 
 def message_of(error: BaseException) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from headrace.errors import MissingFile, TornFile
-from headrace.store.commits import Commit, actions_of
+from headrace.store.commits import Commit, actions_of, newest_version, oldest_version
 from headrace.store.json_files import RESTORE
 from headrace.store.paths import StorePath
 
@@ -23,6 +23,10 @@ _FILE = re.compile(
 )
 _TABLE = re.compile(r"(?P<folder>.*?/?tables/(?P<layer>[^/]+)/(?P<name>[^/]+))/")
 _KINDS = {"_landing": "landing ", "_changes": "changes of ", "_late": "late rows of ", "_failed": "failed rows of "}
+_READ_AGAIN = (
+    "its rows are in other files of the table, as somebody has compacted it, and has removed the old files (`VACUUM`) "
+    "before all had read them; run `headrace reset` or `headrace rebuild` for the query that fails, to read the others"
+)
 _CHECKSUM = "Checksum"
 _GONE = ("FILE_NOT_EXIST", "PATH_NOT_FOUND", "FileNotFoundException", " not found", "Path does not exist")
 _TORN = (_CHECKSUM, "is not a Parquet file", "magic number", "Corrupt footer", "Invalid Parquet", "corrupt")
@@ -87,7 +91,7 @@ def _on_disk(name: str) -> Path | None:
 
 def _seen(file: Path, text: str) -> TornFile | None:
     if not file.is_file():
-        return MissingFile(file, table_of(file), RESTORE)
+        return MissingFile(file, table_of(file), _READ_AGAIN if _is_replaced(file) else RESTORE)
     from headrace.store import parquet
 
     try:
@@ -95,6 +99,17 @@ def _seen(file: Path, text: str) -> TornFile | None:
     except TornFile:
         return TornFile(file, not file.stat().st_size, RESTORE, table_of(file))
     return TornFile(file, False, RESTORE, table_of(file)) if _CHECKSUM in text else None
+
+
+def _is_replaced(file: Path) -> bool:
+    """Whether the log says that the rows of a file are in others now."""
+    match = _TABLE.match(str(file))
+    table = Path(match[0]) if match else file.parent
+    for version in range(newest_version(table), oldest_version(table) - 1, -1) if match else ():
+        for gone in (each["remove"] for each in actions_of(table, version) if "remove" in each):
+            if table / unquote(gone["path"]) == file:
+                return not gone.get("dataChange", True)
+    return False
 
 
 def _in_bucket(name: str, text: str) -> TornFile | None:
