@@ -14,7 +14,15 @@ from sqlglot.optimizer.simplify import Simplifier
 from headrace.planning.forms import terms, truths
 from headrace.planning.forms.durations import TypeOf
 from headrace.planning.forms.functions import noted
-from headrace.planning.forms.types import CERTAIN, is_never_null, is_null_of_nulls
+from headrace.planning.forms.types import (
+    ARRIVALS,
+    EXACT,
+    INTEGERS,
+    SPOKEN,
+    is_never_null,
+    is_null_of_nulls,
+    is_repeatable,
+)
 
 NO_CHANGE = "no_change"
 """Marks a cast to the type that a value has anyway."""
@@ -31,7 +39,6 @@ _SYNONYMS = {
     "timestampdiff": "datediff", "variance": "var_samp",
 }  # fmt: skip
 _SUMS = (exp.Add, exp.Mul)
-INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 _OF_TRUTHS = {"bool_and": exp.Min, "bool_or": exp.Max}
 """Aggregates of truth values that are others, as false is less than true."""
@@ -50,14 +57,6 @@ _UNIT_AT = {"date_trunc": 0, "trunc": 1}
 """Functions that take a unit as text, in any case, and which of their arguments it is."""
 
 _OF_FIRST = ("first", "last")
-_EXACT = ("boolean", "date", "timestamp", "string")
-"""Types of which two values are the same if they are equal, beside whole numbers and decimals."""
-
-_REPEATABLE = (
-    *(exp.Column, exp.Identifier, exp.Literal, exp.Cast, exp.DataType, exp.Dot, exp.Paren, exp.Neg, exp.Interval),
-    *(exp.Add, exp.Sub, exp.Mul, exp.Var, exp.DataTypeParam, exp.Upper, exp.Lower, exp.Coalesce),
-)
-"""What has the same value when it is computed twice."""
 
 
 def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
@@ -87,6 +86,8 @@ def _asks_for_null(condition: exp.Expr) -> bool:
 
 
 def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    if isinstance(node, truths.COMPARED):
+        node = _described(_with_times(node, type_of), node)
     rewrite = _REWRITES.get(type(node))
     if rewrite is not None:
         return _described(rewrite(node), node)
@@ -101,7 +102,7 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     if isinstance(node, exp.DPipe):
         return _described(_concat(node, type_of), node)
     if type(node) is exp.Concat:  # `concat_ws` is one, too
-        return _described(_constant(node), node)
+        return _described(_constant(node, type_of), node)
     if isinstance(node, exp.Connector):
         node.meta[terms.OF_TRUTHS] = type_of(node.this) == type_of(node.expression) == "boolean"
     if isinstance(node, (exp.Not, exp.Connector, exp.In)):
@@ -149,11 +150,16 @@ def _of_midnight(cast: exp.Cast, type_of: TypeOf) -> exp.Cast:
     return type(cast)(**{**cast.args, "this": exp.Literal.string(f"{of.name} 00:00:00")})
 
 
-def _is_repeatable(tree: exp.Expr) -> bool:
-    if "atom" in tree.meta:
-        return True
-    is_certain = isinstance(tree, exp.Anonymous) and tree.name.lower() in CERTAIN
-    return (is_certain or isinstance(tree, _REPEATABLE)) and all(map(_is_repeatable, tree.iter_expressions()))
+def _with_times(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """`t > '2026-01-01'` is `t > timestamp '2026-01-01'`, if `t` is a time."""
+    sides = [each.unnest() for each in (node.this, node.expression)]
+    types = {*map(type_of, sides)} - {"string"}
+    texts = [each for each in sides if isinstance(each, exp.Literal) and each.is_string]
+    if len(texts) != 1 or types not in ({"timestamp"}, {"date"}):
+        return node
+    to = exp.DataType.build(str(types.pop()), dialect="databricks")
+    made = [in_one_form(exp.Cast(this=each, to=to), type_of) if each in texts else each for each in sides]
+    return type(node)(this=made[0], expression=made[1])
 
 
 def _of_a_case(node: exp.Expr) -> exp.Expr:
@@ -211,8 +217,14 @@ def _count_if(node: exp.Expr) -> exp.Expr:
     return exp.Filter(this=exp.Count(this=exp.Star(), big_int=True), expression=exp.Where(this=node.this))
 
 
+def _like(node: exp.Expr) -> exp.Expr:
+    """`a not like b` is `not a like b`."""
+    plain = {part: value for part, value in node.args.items() if part != "negate"}
+    return _denied(type(node)(**plain)) if node.args.get("negate") else node
+
+
 def _between(node: exp.Expr) -> exp.Expr:
-    if node.args.get("symmetric") or not _is_repeatable(node.this):
+    if node.args.get("symmetric") or not is_repeatable(node.this):
         return node
     made: exp.Expr = Simplifier().rewrite_between(node)
     return made
@@ -312,14 +324,14 @@ def _part(node: exp.Expr, unit: str, of: exp.Expr, type_of: TypeOf) -> exp.Expr:
 
 
 def _affirmed(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
-    """`case when a is not null then b else c end` is `case when a is null then c else b end`.
+    """`case when not a then b else c end` is `case when a then c else b end`, if `a` is never null.
 
     Of structs, the first one would give its names to the fields of both.
     """
-    branches, other = node.args["ifs"], node.args.get("default")
+    branches, other = node.args["ifs"], node.args.get("default") or exp.null()
     condition, value = branches[0].this.unnest(), branches[0].args["true"]
-    is_denied = isinstance(condition, exp.Not) and _asks_for_null(condition.this.unnest())
-    if node.this is not None or other is None or len(branches) > 1 or not is_denied:
+    is_denied = isinstance(condition, exp.Not) and is_never_null(condition.this)
+    if node.this is not None or len(branches) > 1 or not is_denied:
         return node
     if any("<" in (type_of(each) or "<") for each in (value, other)):
         return node
@@ -380,6 +392,24 @@ def _without_neutral(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     return node
 
 
+def by_place(node: exp.Window) -> exp.Window:
+    """A window in whose order no two rows are alike: up to the current row are the rows up to its place."""
+    spec = node.args.get("spec")
+    places = {"kind": "rows", **_UNBOUNDED, "end": "current row"}
+    if spec is None or {part: value for part, value in spec.args.items() if value} != places:
+        return node
+    return exp.Window(**{part: value for part, value in node.args.items() if part != "spec"})
+
+
+def counted(node: exp.Expr) -> exp.Expr:
+    """`sum(case when a then 1 else 0 end)` of some rows is `count_if(a)`."""
+    case = node.this.unnest() if type(node) is exp.Sum else None
+    branches = case.args["ifs"] if isinstance(case, exp.Case) else []
+    values = [each.args["true"] for each in branches] + [case.args.get("default") if case is not None else None]
+    is_count = len(branches) == 1 and [each and terms.key(each) for each in values] == ["1", "0"]
+    return _count_if(exp.CountIf(this=branches[0].this)) if is_count else node
+
+
 def _filter(node: exp.Expr) -> exp.Expr:
     """An aggregate of the rows for which `true` holds is one of all."""
     condition = node.expression.this.unnest()
@@ -390,14 +420,23 @@ def _concat(node: exp.DPipe, type_of: TypeOf) -> exp.Expr:
     """`a || b || c` is `concat(a, b, c)`, if all of them are texts or become such."""
     first = node.this.unnest()
     inner = first.expressions if type(first) is exp.Concat and type_of(first) == "string" else [node.this]
-    return _constant(exp.Concat(expressions=[*inner, node.expression], safe=True, coalesce=False))
+    return _constant(exp.Concat(expressions=[*inner, node.expression], safe=True, coalesce=False), type_of)
 
 
-def _constant(node: exp.Expr) -> exp.Expr:
-    """`concat(60, ' seconds')` is `'60 seconds'`."""
+def _constant(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """`concat(60, ' seconds')` is `'60 seconds'`, and `concat(string(a), b)` is `concat(a, b)`."""
     parts = [each.unnest() for each in node.expressions]
     is_text = all(isinstance(each, exp.Literal) and (each.is_string or _is_plain_number(each)) for each in parts)
-    return exp.Literal.string("".join(each.name for each in parts)) if is_text else node
+    if is_text:
+        return exp.Literal.string("".join(each.name for each in parts))
+    spoken = [_spoken(each, type_of) for each in parts] if type_of(node) == "string" else parts
+    return node if spoken == parts else exp.Concat(**{**node.args, "expressions": spoken})
+
+
+def _spoken(part: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """A value that becomes text by itself, also where a cast says so."""
+    is_said = type(part) is exp.Cast and type_of(part) == "string" and type_of(part.this) in SPOKEN
+    return part.this if is_said else part
 
 
 def _is_plain_number(literal: exp.Literal) -> bool:
@@ -430,7 +469,7 @@ def _call(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
         return _of_a_case(exp.Anonymous(this=name, expressions=[arguments[0].unnest()]))
     if name == "window" and len(arguments) == 3 and _is_same_length(*arguments[1:]):
         return exp.Anonymous(this=node.this, expressions=arguments[:2])
-    if name in ("greatest", "least") and _is_exact(type_of(node)):
+    if name in ("greatest", "least") and (_is_exact(type_of(node)) or type_of(node) == ARRIVALS):
         arguments.sort(key=terms.key)
     if (at := _UNIT_AT.get(name)) is not None and isinstance(arguments[at], exp.Literal):
         arguments[at] = exp.Literal.string(arguments[at].name.lower())
@@ -439,7 +478,7 @@ def _call(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
 
 
 def _is_exact(type_: str | None) -> bool:
-    return type_ in (*INTEGERS, *_EXACT) or (type_ or "").startswith("decimal")
+    return type_ in EXACT or (type_ or "").startswith("decimal")
 
 
 def _denied(tree: exp.Expr) -> exp.Expr:
@@ -540,6 +579,9 @@ _REWRITES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.CurrentTimestamp: _now,
     exp.Between: _between,
     exp.Filter: _filter,
+    exp.Like: _like,
+    exp.ILike: _like,
+    exp.RegexpLike: _like,
     exp.Lag: _lag,
     exp.Lead: _lag,
     exp.StrPosition: _position,
