@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from headrace.planning.forms import rewrites, terms
+from headrace.planning.forms import aggregates, terms
 from headrace.planning.forms.columns import own
 from headrace.planning.forms.functions import AGGREGATES, GENERATORS
 from headrace.planning.forms.scope import Scope, with_children
@@ -38,7 +38,7 @@ class Grouping:
         if isinstance(node, exp.Window):
             return with_children(node, lambda each: self._over(each) if each is node.this else self.rewrite(each))
         if _is_aggregate(node):
-            node = rewrites.counted(node) if self._counts_cases else node
+            node = aggregates.counted(node) if self._counts_cases else node
             key = terms.key(node)
             return self.made.setdefault(key, own(self.name, "aggregate", node))
         if "atom" in node.meta:

@@ -12,7 +12,7 @@ from sqlglot import exp
 from headrace.errors import InvalidProject, Place
 from headrace.planning import sql_settings
 from headrace.planning.declared import Declared
-from headrace.planning.forms import arrivals, rewrites, terms
+from headrace.planning.forms import aggregates, arrivals, terms
 from headrace.planning.forms.columns import all_of, clauses, merged, null_beside, own, passed, sides, word
 from headrace.planning.forms.grouping import Grouping, makes
 from headrace.planning.forms.scope import (
@@ -410,7 +410,7 @@ class _Lowering:
 
         def rewrite(node: exp.Expr) -> exp.Expr:
             if isinstance(node, exp.Window):
-                node = rewrites.by_place(node) if self._has_places(node, step) else node
+                node = aggregates.by_place(node) if self._has_places(node, step) else node
                 return made.setdefault(terms.key(node), own(name, "window", node))
             return _with(node, rewrite)
 

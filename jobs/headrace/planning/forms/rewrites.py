@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 from sqlglot.optimizer.simplify import Simplifier
 
-from headrace.planning.forms import terms, truths
+from headrace.planning.forms import aggregates, terms, truths
 from headrace.planning.forms.durations import TypeOf
 from headrace.planning.forms.functions import noted
 from headrace.planning.forms.types import (
@@ -28,8 +28,6 @@ NO_CHANGE = "no_change"
 """Marks a cast to the type that a value has anyway."""
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_UNBOUNDED = {"start": "unbounded", "start_side": "preceding"}
-_WHOLE = {"kind": "rows", **_UNBOUNDED, "end": "unbounded", "end_side": "following"}
 _SYNONYMS = {
     "any": "bool_or", "any_value": "first", "array_agg": "collect_list", "curdate": "current_date",
     "date_diff": "datediff", "date_part": "extract", "dateadd": "date_add", "datepart": "extract",
@@ -39,9 +37,6 @@ _SYNONYMS = {
     "timestampdiff": "datediff", "variance": "var_samp",
 }  # fmt: skip
 _SUMS = (exp.Add, exp.Mul)
-
-_OF_TRUTHS = {"bool_and": exp.Min, "bool_or": exp.Max}
-"""Aggregates of truth values that are others, as false is less than true."""
 
 _NAMED_CASTS = ("bigint", "boolean", "date", "double", "float", "int", "smallint", "string", "timestamp", "tinyint")
 _CASTS = {"to_date": "date", "to_timestamp": "timestamp", **{name: name for name in _NAMED_CASTS}}
@@ -109,7 +104,7 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
         return _described(truths.in_one_form(node, type_of), node)
     if isinstance(node, exp.Anonymous):
         made = _call(node, type_of)
-        made = _of_truths(made, type_of) if isinstance(made, exp.Anonymous) else _rewritten(made, type_of)
+        made = aggregates.of_truths(made, type_of) if isinstance(made, exp.Anonymous) else _rewritten(made, type_of)
         return _described(made, node)
     if isinstance(node, exp.Coalesce):
         return _described(_flat(node, type_of), node)
@@ -121,7 +116,7 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     if isinstance(node, exp.Extract):
         return _described(_part(node, node.name, node.expression, type_of), node)
     if type(node) in (exp.Sum, exp.Min, exp.Max):
-        return _described(_of_a_case(node), node)
+        return _described(aggregates.of_a_case(node), node)
     if isinstance(node, exp.Cast) and type(node) in (exp.Cast, exp.TryCast):
         cast = _of_midnight(node, type_of)
         cast.meta[NO_CHANGE] = _changes_nothing(cast, type_of)
@@ -162,34 +157,6 @@ def _with_times(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     return type(node)(this=made[0], expression=made[1])
 
 
-def _of_a_case(node: exp.Expr) -> exp.Expr:
-    """`sum(case when x then a end)` is `sum(a) filter (where x)`: these aggregates pass nulls over."""
-    value = node.expressions[0].unnest() if isinstance(node, exp.Anonymous) else node.this.unnest()
-    branch = _only_branch(value)
-    if branch is None or node.args.get("expressions") not in (None, [], [value]):
-        return node
-    of = branch.args["true"]
-    made = type(node)(**{**node.args, **({"expressions": [of]} if isinstance(node, exp.Anonymous) else {"this": of})})
-    return exp.Filter(this=made, expression=exp.Where(this=branch.this))
-
-
-def _only_branch(node: exp.Expr) -> exp.If | None:
-    """The branch of `case when a then b end`; None of any other expression."""
-    is_plain = isinstance(node, exp.Case) and node.this is None and not node.args.get("default")
-    branches = node.args["ifs"] if is_plain else []
-    return branches[0] if len(branches) == 1 else None
-
-
-def _lag(node: exp.Expr) -> exp.Expr:
-    """`lag(a, 1, null)` is `lag(a)`."""
-    given = {part: value for part, value in node.args.items() if value is not None}
-    if isinstance(given.get("default"), exp.Null):
-        del given["default"]
-    if "default" not in given and isinstance(given.get("offset"), exp.Literal) and given["offset"].name == "1":
-        del given["offset"]
-    return node if given.keys() == {p for p, v in node.args.items() if v is not None} else type(node)(**given)
-
-
 def _position(node: exp.Expr) -> exp.Expr:
     """`position(a in b)` is `instr(b, a)`."""
     parts = {part: value for part, value in node.args.items() if value}
@@ -197,30 +164,11 @@ def _position(node: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this="instr", expressions=[node.this, node.args["substr"]]) if is_plain else node
 
 
-def _count(node: exp.Expr) -> exp.Expr:
-    """`count(1)` is `count(*)`, and `count(case when x then 1 end)` is `count_if(x)`."""
-    counted = node.this.unnest()
-    if node.expressions:
-        return node
-    if isinstance(counted, exp.Literal):
-        return exp.Count(**{**node.args, "this": exp.Star()})
-    branch = _only_branch(counted)
-    if branch is None or not isinstance(branch.args["true"].unnest(), exp.Literal):
-        return _of_a_case(node)
-    return _count_if(exp.CountIf(this=branch.this))
-
-
-def _count_if(node: exp.Expr) -> exp.Expr:
-    """`count_if(x)` is `count(*) filter (where x)`."""
-    if isinstance(node.this, exp.Distinct):
-        return node
-    return exp.Filter(this=exp.Count(this=exp.Star(), big_int=True), expression=exp.Where(this=node.this))
-
-
 def _like(node: exp.Expr) -> exp.Expr:
-    """`a not like b` is `not a like b`."""
+    """`a not like b` is `not a like b`; `a not like any (b, c)` denies each of them, and asks for one."""
     plain = {part: value for part, value in node.args.items() if part != "negate"}
-    return _denied(type(node)(**plain)) if node.args.get("negate") else node
+    is_of_one = not isinstance(node.expression, (exp.Any, exp.All))
+    return _denied(type(node)(**plain)) if node.args.get("negate") and is_of_one else node
 
 
 def _between(node: exp.Expr) -> exp.Expr:
@@ -392,30 +340,6 @@ def _without_neutral(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     return node
 
 
-def by_place(node: exp.Window) -> exp.Window:
-    """A window in whose order no two rows are alike: up to the current row are the rows up to its place."""
-    spec = node.args.get("spec")
-    places = {"kind": "rows", **_UNBOUNDED, "end": "current row"}
-    if spec is None or {part: value for part, value in spec.args.items() if value} != places:
-        return node
-    return exp.Window(**{part: value for part, value in node.args.items() if part != "spec"})
-
-
-def counted(node: exp.Expr) -> exp.Expr:
-    """`sum(case when a then 1 else 0 end)` of some rows is `count_if(a)`."""
-    case = node.this.unnest() if type(node) is exp.Sum else None
-    branches = case.args["ifs"] if isinstance(case, exp.Case) else []
-    values = [each.args["true"] for each in branches] + [case.args.get("default") if case is not None else None]
-    is_count = len(branches) == 1 and [each and terms.key(each) for each in values] == ["1", "0"]
-    return _count_if(exp.CountIf(this=branches[0].this)) if is_count else node
-
-
-def _filter(node: exp.Expr) -> exp.Expr:
-    """An aggregate of the rows for which `true` holds is one of all."""
-    condition = node.expression.this.unnest()
-    return node.this if isinstance(condition, exp.Boolean) and condition.this else node
-
-
 def _concat(node: exp.DPipe, type_of: TypeOf) -> exp.Expr:
     """`a || b || c` is `concat(a, b, c)`, if all of them are texts or become such."""
     first = node.this.unnest()
@@ -466,7 +390,7 @@ def _call(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     if name in ("locate", "position") and len(arguments) == 2:
         return exp.Anonymous(this="instr", expressions=arguments[::-1])
     if name == "avg" and len(arguments) == 1 and isinstance(arguments[0].unnest(), exp.Case):
-        return _of_a_case(exp.Anonymous(this=name, expressions=[arguments[0].unnest()]))
+        return aggregates.of_a_case(exp.Anonymous(this=name, expressions=[arguments[0].unnest()]))
     if name == "window" and len(arguments) == 3 and _is_same_length(*arguments[1:]):
         return exp.Anonymous(this=node.this, expressions=arguments[:2])
     if name in ("greatest", "least") and (_is_exact(type_of(node)) or type_of(node) == ARRIVALS):
@@ -504,40 +428,9 @@ _OPERATORS: Mapping[tuple[str, int], Callable[..., exp.Expr]] = {
 """Functions that are written as operators too, by their name and the number of their arguments."""
 
 
-def _of_truths(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
-    """`bool_and(x)` is `min(x)` where `x` is a truth value; a text would be read as one."""
-    if not isinstance(node, exp.Anonymous) or node.name.lower() not in _OF_TRUTHS or len(node.expressions) != 1:
-        return node
-    (value,) = node.expressions
-    return _OF_TRUTHS[node.name.lower()](this=value) if type_of(value) == "boolean" else node
-
-
 def _is_same_length(length: exp.Expr, slide: exp.Expr) -> bool:
     are_texts = all(isinstance(each, exp.Literal) and each.is_string for each in (length, slide))
     return are_texts and terms.seconds(length.name) == terms.seconds(slide.name)
-
-
-def _window(node: exp.Expr) -> exp.Expr:
-    """A window whose keys are in no order, without the frame that it has anyway."""
-    keys = {terms.key(each): each for each in node.args.get("partition_by") or ()}
-    return _without_usual_frame(exp.Window(**{**node.args, "partition_by": [keys[each] for each in sorted(keys)]}))
-
-
-def _without_usual_frame(node: exp.Window) -> exp.Window:
-    """A window with an order goes up to the current row, any other is the whole."""
-    usual = {"kind": "range", **_UNBOUNDED, "end": "current row"} if node.args.get("order") else _WHOLE
-    spec = node.args.get("spec")
-    if spec is None or {part: value for part, value in spec.args.items() if value} != usual:
-        return node
-    return exp.Window(**{part: value for part, value in node.args.items() if part != "spec"})
-
-
-def _frame(node: exp.Expr) -> exp.Expr:
-    """Words without case; a frame ends at the current row unless it says where, and the whole has no kind."""
-    given = {part: value for part, value in node.args.items() if value}
-    words = {part: value.lower() for part, value in given.items() if isinstance(value, str)}
-    found = {"end": "current row", **given, **words}
-    return exp.WindowSpec(**(_WHOLE if {**found, "kind": "rows"} == _WHOLE else found))
 
 
 def _lambda(node: exp.Expr) -> exp.Expr:
@@ -573,19 +466,19 @@ def _renamed_part(node: exp.Expr, part: str, value: object, names: dict[str, str
 
 
 _REWRITES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
-    exp.CountIf: _count_if,
-    exp.Count: _count,
+    exp.CountIf: aggregates.count_if,
+    exp.Count: aggregates.count,
     exp.CurrentDate: _now,
     exp.CurrentTimestamp: _now,
     exp.Between: _between,
-    exp.Filter: _filter,
+    exp.Filter: aggregates.filtered,
     exp.Like: _like,
     exp.ILike: _like,
     exp.RegexpLike: _like,
-    exp.Lag: _lag,
-    exp.Lead: _lag,
+    exp.Lag: aggregates.lag,
+    exp.Lead: aggregates.lag,
     exp.StrPosition: _position,
     exp.Lambda: _lambda,
-    exp.WindowSpec: _frame,
-    exp.Window: _window,
+    exp.WindowSpec: aggregates.frame,
+    exp.Window: aggregates.window,
 }
