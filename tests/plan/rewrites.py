@@ -186,6 +186,16 @@ ALIKE = (
     ("try_cast('2026-02-30' as timestamp)", "try_cast('2026-02-30 00:00:00' as timestamp)"),
     ("lag(i) over (order by j, n)", "lag(i, 1) over (order by j, n)"),
     ("lead(i, 2) over (order by j, n)", "lead(i, 2, null) over (order by j, n)"),
+    ("concat(s, cast(i as string), '!')", "s || i || '!'"),
+    ("s not like '1%'", "not s like '1%'"),
+    ("s not rlike '[12]'", "not regexp_like(s, '[12]')"),
+    ("t > '2026-03-30'", "t > timestamp '2026-03-30 00:00:00'"),
+    ("'2026-03-29 10:00:00' >= t", "t <= timestamp '2026-03-29 10:00:00'"),
+    ("date(t) = '2026-03-30'", "date(t) = date '2026-03-30'"),
+    ("case when not (i <=> j) then n end", "case when i <=> j then null else n end"),
+    ("if(not isnull(s), i, j)", "if(s is null, j, i)"),
+    ("b and mod(i, 7) = 1", "i % 7 = 1 and b"),
+    ("b and t > t + make_dt_interval(0, 0, 0, cast(5 as int))", "t > t + make_dt_interval(0, 0, 0, 5) and b"),
 )
 AGGREGATED_ALIKE = (
     ("count(*)", "count(1)"),
@@ -213,6 +223,8 @@ TABLES = {"p": "k int, x int, s string", "q": "k int, y int", "r": "k int, z int
 """Tables that a test can fill: keys that meet, several times and not at all, and nulls; each has an `_arrival` too."""
 TOPICS = {"p": "a", "q": "b", "r": "a"}
 """The topics that they are made of: rows of `p` and `r` arrive together."""
+LANDED = {"l": "a", "m": "b"}
+"""Sources by their topics, each with the columns `k`, `x` and `_arrival`."""
 QUERIES_ALIKE = (
     ("select k from p where coalesce(x > 1, false) and x < 9", "select k from p where x < 9 and x > 1"),
     ("select k from p where x > 1 is true", "select k from p where x > 1"),
@@ -373,6 +385,96 @@ QUERIES_ALIKE = (
         "select k, -x as x from p qualify rank() over (partition by k order by x) = 1",
         "select k, -x as x from (select k, x, rank() over (partition by k order by x) as n from p) where n = 1",
     ),
+    # a left join whose rows must be there, or missing
+    (
+        "select p.x, q.y from p left join q on p.k = q.k where q.k is not null",
+        "select p.x, q.y from p join q on p.k = q.k",
+    ),
+    (
+        "select p.x, q.y from p left join q on p.k = q.k left join r on p.x = r.k where q.y > 1 and r.k is not null",
+        "select p.x, q.y from r join p on p.x = r.k join q on p.k = q.k where 1 < q.y",
+    ),
+    (
+        "select p.x, r.z from p left join q on p.k = q.k left join r on q.y = r.k where r.z not in (1, 2)",
+        "select p.x, r.z from p join q on p.k = q.k join r on q.y = r.k where r.z not in (1, 2)",
+    ),
+    (
+        "select p.x from p left join (select q.k, r.z from q left join r on q.k = r.k) as f on p.k = f.k "
+        "where f.z = p.x",
+        "select p.x from p join q on p.k = q.k join r on q.k = r.k where r.z = p.x",
+    ),
+    (
+        "select p.x from p left join q on p.k = q.k and q.y > 1 where q.k is null and p.x > 1",
+        "select p.x from p left anti join q on p.k = q.k and q.y > 1 where p.x > 1",
+    ),
+    # a condition that asks for rows, as a join
+    (
+        "select x from p where exists (select 1 from q where q.k = p.k and q.y > 1) and x > 0",
+        "select p.x from p left semi join q on p.k = q.k and q.y > 1 where p.x > 0",
+    ),
+    (
+        "select x from p where not exists (select 1 from q where q.k = p.k and p.x > 1)",
+        "select p.x from p left anti join q on p.k = q.k and p.x > 1",
+    ),
+    ("select x from p where k in (select k from q)", "select p.x from p left semi join q on p.k = q.k"),
+    (
+        "select x from p where k in (select y from q where q.k = p.x) and exists (select 1 from r where r.k = p.k)",
+        "select x from p where exists (select 1 from q where p.k = q.y and q.k = x) and k in (select k from r)",
+    ),
+    # a condition on what a step passes on
+    ("select k, sum(x) as v from p group by k having k > 1", "select k, sum(x) as v from p where k > 1 group by k"),
+    (
+        "with t as (select k, s, count(*) as n from p group by k, s) select k, n from t where k <> 1 and n > 0",
+        "select k, count(*) as n from p where k <> 1 group by k, s having count(*) > 0",
+    ),
+    (
+        "with t as (select distinct k, x from p) select k, x from t where k <> x",
+        "with t as (select k, x from p where k <> x) select distinct k, x from t",
+    ),
+    (
+        "with t as (select k, x as v from p union all select y, k from q) select k, v from t where v > 1 and k > 0",
+        "select k, x as v from p where k > 0 and x > 1 union all select y, k from q where y > 0 and k > 1",
+    ),
+    (
+        "with t as (select k, x, explode(split(s, '')) as v from p) select k, v from t where x > 1 and v <> '1'",
+        "with t as (select k, explode(split(s, '')) as v from p where x > 1) select k, v from t where v <> '1'",
+    ),
+    # rows of lists
+    (
+        "select k, explode(array(x, k)) as v from p where x > 1",
+        "select k, v from p lateral view explode(array(x, k)) as v where x > 1",
+    ),
+    (
+        "select k, explode(map(x, s)) as (v, w) from p where x is not null",
+        "with f as (select k, x, s from p where x is not null) "
+        "select f.k, t.v, t.w from f, lateral explode(map(f.x, f.s)) as t(v, w)",
+    ),
+    # distinct rows of two tables
+    (
+        "select k, x as v from p union select k, y from q",
+        "select distinct k, v from (select k, x as v from p union all select k, y from q)",
+    ),
+    # rows of a group that are counted
+    (
+        "select k, sum(case when x > 1 then 1 else 0 end) as n, sum(if(s is null, 1, 0)) as m from p group by k",
+        "select k, count_if(x > 1) as n, count(*) filter (where s is null) as m from p group by k",
+    ),
+    ("select p.x, q.y from p join q on true", "select p.x, q.y from p cross join q"),
+    # rows in an order in which no two are alike
+    (
+        "select k, sum(x) over (partition by k order by _arrival) as v from l",
+        "select k, sum(x) over (partition by k order by _arrival rows unbounded preceding) as v from l",
+    ),
+    (
+        "with u as (select k, x, _arrival from l union all select k, x, _arrival from m), "
+        "g as (select k, count(*) as n from r group by k) select u.k, g.n, "
+        "last_value(u.x, true) over (partition by u.k order by u.x, u._arrival desc) as v "
+        "from u left join g on u.k = g.k",
+        "with u as (select k, x, _arrival from l union all select k, x, _arrival from m), "
+        "g as (select k, count(*) as n from r group by k) select u.k, g.n, "
+        "last_value(u.x, true) over (partition by u.k order by u.x, u._arrival desc "
+        "rows between unbounded preceding and current row) as v from u left join g on u.k = g.k",
+    ),
 )
 QUERIES_OTHER = (
     (
@@ -498,6 +600,126 @@ QUERIES_OTHER = (
     (
         "select k, x from p qualify rank() over (partition by k order by x) = 1",
         "select k, x from p qualify row_number() over (partition by k order by x) = 1",
+    ),
+    # a left join that may have no row, or may have one
+    (
+        "select p.x, q.y from p left join q on p.k = q.k where q.k is not null or p.x > 1",
+        "select p.x, q.y from p join q on p.k = q.k where q.k is not null or p.x > 1",
+    ),
+    (
+        "select p.x, q.y from p left join q on p.k = q.k where coalesce(q.y, 2) > 1",
+        "select p.x, q.y from p join q on p.k = q.k where coalesce(q.y, 2) > 1",
+    ),
+    (
+        "select p.x, q.y from p left join q on p.k = q.k where not q.y <=> p.x",
+        "select p.x, q.y from p join q on p.k = q.k where not q.y <=> p.x",
+    ),
+    (
+        "select p.x, f.one from p left join (select k, 1 as one from q) as f on p.k = f.k where f.one is null",
+        "select p.x, null as one from p join q on p.k = q.k where false",
+    ),
+    (
+        "select p.x from p left join q on p.k = q.k where q.y is null",
+        "select p.x from p left anti join q on p.k = q.k",
+    ),
+    (
+        "select p.x from p left join q on p.k <=> q.k where q.k is null",
+        "select p.x from p left anti join q on p.k <=> q.k",
+    ),
+    (
+        "select p.x from p left join q on p.k = q.k or q.y > 3 where q.k is null",
+        "select p.x from p left anti join q on p.k = q.k or q.y > 3",
+    ),
+    (
+        "select p.x from p full join q on p.k = q.k and p.x > 2 where q.k is not null",
+        "select p.x from p join q on p.k = q.k and p.x > 2",
+    ),
+    # rows that a condition asks for
+    (
+        "select x from p where k not in (select k from q where y > 1)",
+        "select x from p where not exists (select 1 from q where q.k = p.k and q.y > 1)",
+    ),
+    (
+        "select x from p where exists (select 1 from q where q.k = p.k)",
+        "select x from p where exists (select count(*) from q where q.k = p.k)",
+    ),
+    (
+        "select x from p where exists (select 1 from q where q.k = p.k)",
+        "select x from p where exists (select 1 from q where q.k = k)",
+    ),
+    (
+        "select x from p where exists (select 1 from q where q.k = p.k group by q.k having count(*) > 100)",
+        "select x from p where exists (select 1 from q where q.k = p.k)",
+    ),
+    (
+        "select x from p where x > 1 or exists (select 1 from q where q.k = p.k)",
+        "select x from p where x > 1 and exists (select 1 from q where q.k = p.k)",
+    ),
+    # conditions of groups, branches and lists
+    (
+        "select count(*) as n from p where false",
+        "select count(*) as n from p having false",
+    ),
+    (
+        "select k, count(*) as n from p group by k having count(*) > 1",
+        "select k, count(*) as n from p where x > 1 group by k",
+    ),
+    (
+        "with t as (select k + 1 as k, count(*) as n from p group by k + 1) select k, n from t where k > 2",
+        "select k + 1 as k, count(*) as n from p where k > 2 group by k + 1",
+    ),
+    (
+        "with t as (select k, x as v from p union all select k, y from q) select k, v from t where v > 1",
+        "select k, x as v from p where x > 1 union all select k, y from q",
+    ),
+    (
+        "with t as (select k, explode(array(x, 3)) as v from p) select k, v from t where v > 2",
+        "with t as (select k, explode(array(x, 3)) as v from p where x > 2) select k, v from t",
+    ),
+    (
+        "select k, explode(array_compact(array(x))) as v from p",
+        "select k, v from p lateral view outer explode(array_compact(array(x))) as v",
+    ),
+    (
+        "select k, explode(map(k, x)) as (v, w) from p where k is not null",
+        "select k, v, w from p lateral view explode(map(k, x)) as w, v where k is not null",
+    ),
+    ("select k, x as v from p union select k, y from q", "select k, x as v from p union all select k, y from q"),
+    # counts where no row is counted
+    (
+        "select sum(case when x > 1 then 1 else 0 end) as n from p where false",
+        "select count_if(x > 1) as n from p where false",
+    ),
+    (
+        "select k, sum(if(x > 1, 1, 0)) filter (where s is null) as n from p group by k",
+        "select k, count_if(x > 1) filter (where s is null) as n from p group by k",
+    ),
+    (
+        "select k, sum(if(k > 1, 1, 0)) over (order by k rows between 2 preceding and 1 preceding) as n "
+        "from p group by k",
+        "select k, count_if(k > 1) over (order by k rows between 2 preceding and 1 preceding) as n from p group by k",
+    ),
+    # orders in which rows are alike
+    (
+        "select k, count(*) over (partition by k order by x) as v from l",
+        "select k, count(*) over (partition by k order by x rows unbounded preceding) as v from l",
+    ),
+    (
+        "select l.k, count(*) over (partition by l.k order by l._arrival) as v from l join r on l.k = r.k",
+        "select l.k, count(*) over (partition by l.k order by l._arrival rows unbounded preceding) as v "
+        "from l join r on l.k = r.k",
+    ),
+    (
+        "with u as (select k, _arrival from l union all select x, _arrival from l) "
+        "select k, count(*) over (order by _arrival) as v from u",
+        "with u as (select k, _arrival from l union all select x, _arrival from l) "
+        "select k, count(*) over (order by _arrival rows unbounded preceding) as v from u",
+    ),
+    (
+        "with u as (select k, _arrival, explode(array(1, x)) as v from l) "
+        "select k, count(*) over (order by _arrival) as n from u",
+        "with u as (select k, _arrival, explode(array(1, x)) as v from l) "
+        "select k, count(*) over (order by _arrival rows unbounded preceding) as n from u",
     ),
 )
 """Queries that give other rows, if only of some tables."""
@@ -797,7 +1019,14 @@ OTHERS = (
     ("count(case i when 1 then 1 end)", "count(case j when 1 then 1 end)"),
     ("count(case when b then 1 else 0 end)", "count_if(b)"),
     ("count(distinct 1)", "count(1)"),
+    ("case when not b then n end", "case when b then null else n end"),
+    ("b and mod(i, j) = 1", "i % j = 1 and b"),
+    ("s > '2026-03-30'", "t > '2026-03-30'"),
+    ("t > '2026-03-30'", "date(t) > '2026-03-30'"),
+    ("concat(a, cast(a as array<int>))", "concat(a, cast(a as array<string>))"),
     ("first(i)", "last(i)"),
+    ("s not like any ('1%', '2%')", "not (s like any ('1%', '2%'))"),
+    ("s not like all ('1%', '2%')", "not (s like all ('1%', '2%'))"),
     ("2.0D", "2.0"),
     ("1", "true"),
     ("'1'", "1"),
@@ -841,6 +1070,10 @@ TYPED = (
     ("date_trunc('hour', t)", "timestamp"),
     ("from_utc_timestamp(t, 'Asia/Tokyo')", "timestamp"),
     ("timestamp_millis(n)", "timestamp"),
+    ("split(s, ',')", "array<string>"),
+    ("element_at(split(s, ','), 1)", "string"),
+    ("a[0]", "int"),
+    ("get(a, 0)", "int"),
     ("cast(i as decimal)", "decimal(10,0)"),
     ("cast(i as decimal(12))", "decimal(12,0)"),
 )

@@ -16,6 +16,7 @@ from tests.plan.rewrites import (
     AGGREGATED_TYPED,
     ALIKE,
     COLUMNS,
+    LANDED,
     MACRO,
     NULL_OF_NULLS,
     QUERIES_ALIKE,
@@ -80,8 +81,11 @@ def tables(spark: SparkSession) -> Iterator[None]:
         width = columns.count(",") + 1
         rows = [(*row[:width], (0, TOPICS[name], 0, at)) for at, row in enumerate(values)]
         spark.createDataFrame(rows, f"{columns}, _arrival {ARRIVAL}").createOrReplaceTempView(name)
+    for name, topic in LANDED.items():
+        records = [(DRAWN.randint(0, 4), DRAWN.randint(-1, 4), (0, topic, 0, at)) for at in range(20)]
+        spark.createDataFrame(records, f"k int, x int, _arrival {ARRIVAL}").createOrReplaceTempView(name)
     yield
-    for name in TABLES:
+    for name in (*TABLES, *LANDED):
         spark.catalog.dropTempView(name)
 
 

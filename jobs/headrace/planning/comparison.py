@@ -11,12 +11,12 @@ from headrace.planning import branches, differences, settings, sql_settings, sto
 from headrace.planning.declared import Declared
 from headrace.planning.differences import Sides
 from headrace.planning.edits import Edits
-from headrace.planning.forms import normal, unions
+from headrace.planning.equality import queries, unions
 from headrace.planning.forms.lowering import IsEdited, lower
 from headrace.planning.forms.scope import NotUnderstood, written
 from headrace.planning.forms.steps import Form, Read
 from headrace.planning.forms.terms import Atom, Term
-from headrace.planning.forms.types import canonical, of_atoms, spelled, type_of
+from headrace.planning.forms.types import ARRIVALS, canonical, of_atoms, spelled, type_of
 from headrace.planning.places import Places
 from headrace.planning.stored import Kept
 from headrace.planning.untouched import Rewritten, Untouched, words
@@ -25,8 +25,7 @@ from headrace.project import graph
 from headrace.project.model import LANDING_COLUMNS, Model
 
 _LANDED = {name: canonical(ddl) for name, ddl in LANDING_COLUMNS}
-_ARRIVAL = "struct<landing_batch:bigint,topic:string,partition:int,offset:bigint>"
-_CLOCK = {"landed_at": "timestamp", "event_time": "timestamp", "is_tick": "boolean", "_arrival": _ARRIVAL}
+_CLOCK = {"landed_at": "timestamp", "event_time": "timestamp", "is_tick": "boolean", "_arrival": ARRIVALS}
 
 Columns = frozenset[str] | None
 """Some columns; None for all."""
@@ -237,7 +236,7 @@ class Comparison:
             if (old.run, new.run) == ("micro_batch", "micro_batch"):
                 before = self._side(self.old, old, forms[0], lambda *_: False)
                 after = self._side(self.new, new, forms[1], partial(self._is_edited, new))
-                forms = (forms[1], forms[1]) if normal.same(before, after) else forms
+                forms = (forms[1], forms[1]) if queries.same(before, after) else forms
             more = self._one_branch_more(old, new, *forms)
             forms = (forms[1], forms[1]) if more else forms
             sides = Sides(*forms, of_atoms(self._old_type), of_atoms(self._new_type), Place(new.path))
@@ -264,12 +263,15 @@ class Comparison:
         rows |= stored.has_other_rows(old, new, sides, columns)
         return Outcome(tuple(found), edited, rows, sides.old, sides.new)
 
-    def _side(self, declared: Declared, model: Model, form: Form, is_edited: IsEdited) -> normal.Side:
+    def _side(self, declared: Declared, model: Model, form: Form, is_edited: IsEdited) -> queries.Side:
         """One of both texts of a model, to find out whether they give the same rows."""
         lowered = partial(lower, declared, model, self._old_type, is_edited)
+        if form.asks_queries:
+            lowered = partial(lowered, joins_queries=True)
+            form = lowered()
         is_free = partial(unions.are_free, column=self._old_type, origins=declared.kafka_topics)
         keeps_one = Kept(model, frozenset(), False).depends_on_past
-        return normal.Side(form, lowered, is_free, self._old_type, keeps_one)
+        return queries.Side(form, lowered, is_free, self._old_type, keeps_one)
 
     def _one_branch_more(self, old: Model, new: Model, before: Form, after: Form) -> tuple[Reason, ...]:
         """What a branch does that is all the difference of two texts for the streaming engine."""
@@ -350,7 +352,7 @@ class Comparison:
         if known := _types(self.new, model.table).get(name) or _lower(model.columns).get(name):
             return known
         found = type_of(form.columns[name].tree, of_atoms(self._new_type))
-        is_spelled = found == _ARRIVAL or "struct<" not in was or found != canonical(was)
+        is_spelled = found == ARRIVALS or "struct<" not in was or found != canonical(was)
         return found if is_spelled else None
 
     def _old_type(self, atom: Atom) -> str | None:
@@ -373,7 +375,7 @@ class Comparison:
             return "boolean" if atom.column == "_deleted" else canonical(found) if found else None
         _, topic = declared.topics[atom.table]
         types = {f"data.{field.name}": field.type for field in topic.fields}
-        types |= {**_LANDED, "_arrival": _ARRIVAL, "data": topic.ddl}
+        types |= {**_LANDED, "_arrival": ARRIVALS, "data": topic.ddl}
         return canonical(types[atom.column]) if atom.column in types else None
 
     # what a model reads

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from headrace.errors import Place
 from headrace.planning import differences, settings
 from headrace.planning.differences import Sides
-from headrace.planning.forms.unions import ARRIVAL
+from headrace.planning.forms.arrivals import ARRIVAL
 from headrace.planning.verdict import Reason, Verdict
 from headrace.project.model import Model
 

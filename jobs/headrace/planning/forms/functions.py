@@ -144,7 +144,7 @@ def _fails(node: exp.Expr, type_of: Callable[[exp.Expr], str | None]) -> bool:
     if type(node) is exp.Cast:
         return _is_narrowing(type_of(node.this), type_of(node)) and not _is_time(node.this.unnest(), type_of(node))
     name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
-    if name in _LENGTHS and all(isinstance(each.unnest(), exp.Literal) for each in node.expressions):
+    if name in _LENGTHS and all(map(_is_constant, node.expressions)):
         return False
     values = [each for each in _values(node) if not (isinstance(each, exp.Literal) and each.is_string)]
     texts = [each for each in values if _may_be_text(each, type_of)]
@@ -221,6 +221,15 @@ def _is_no_text(known: str | None) -> bool:
     return known not in (None, "string", "void") and not str(known).startswith(("struct<", "array<", "map<"))
 
 
+def _is_constant(tree: exp.Expr) -> bool:
+    """Whether it is a number that is written out, or null, also as the argument of a macro."""
+    tree = tree.unnest()
+    if isinstance(tree, exp.Cast):
+        return isinstance(tree.this.unnest(), exp.Literal) and not tree.this.unnest().is_string
+    return isinstance(tree, (exp.Literal, exp.Null))
+
+
 def _is_number(tree: exp.Expr) -> bool:
     """Whether a divisor is a number that is not zero."""
+    tree = tree.unnest()
     return isinstance(tree, exp.Literal) and not tree.is_string and any(digit in "123456789" for digit in tree.name)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from headrace.planning.forms import terms
+from headrace.planning.forms import aggregates, terms
 from headrace.planning.forms.columns import own
 from headrace.planning.forms.functions import AGGREGATES, GENERATORS
 from headrace.planning.forms.scope import Scope, with_children
@@ -15,13 +15,17 @@ _WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
 
 class Grouping:
-    """The columns of an aggregation: its keys, and the aggregates in the order in which they are first named."""
+    """The columns of an aggregation: its keys, and the aggregates in the order in which they are first named.
 
-    def __init__(self, name: str, keys: list[exp.Expr], scope: Scope) -> None:
+    With `counts_cases`, `sum(case when a then 1 else 0 end)` is `count_if(a)`.
+    """
+
+    def __init__(self, name: str, keys: list[exp.Expr], scope: Scope, counts_cases: bool = False) -> None:
         self.name = name
         self.made: dict[str, exp.Expr] = {}
         self._keys = {terms.key(each): each for each in keys}
         self._scope = scope
+        self._counts_cases = counts_cases
 
     def rewrite(self, node: exp.Expr) -> exp.Expr:
         """The expression over keys and aggregates."""
@@ -31,11 +35,20 @@ class Grouping:
             key = starts[0] if len(starts) == 1 else key
         if key in self._keys:
             return own(self.name, "key", self._keys[key])
+        if isinstance(node, exp.Window):
+            return with_children(node, lambda each: self._over(each) if each is node.this else self.rewrite(each))
         if _is_aggregate(node):
+            node = aggregates.counted(node) if self._counts_cases else node
+            key = terms.key(node)
             return self.made.setdefault(key, own(self.name, "aggregate", node))
         if "atom" in node.meta:
             raise self._scope.unsupported(node, f"`{node.name}`, neither grouped nor aggregated,")
         return with_children(node, self.rewrite)
+
+    def _over(self, function: exp.Expr) -> exp.Expr:
+        """A function over a window of groups, which is no aggregate of the rows of a group; its arguments may be."""
+        wrapped = function.this if isinstance(function, _WRAPPERS) else None
+        return with_children(function, lambda each: self._over(each) if each is wrapped else self.rewrite(each))
 
 
 def makes(tree: exp.Expr) -> frozenset[str]:

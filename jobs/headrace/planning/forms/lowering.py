@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
@@ -11,7 +12,7 @@ from sqlglot import exp
 from headrace.errors import InvalidProject, Place
 from headrace.planning import sql_settings
 from headrace.planning.declared import Declared
-from headrace.planning.forms import terms
+from headrace.planning.forms import aggregates, arrivals, terms
 from headrace.planning.forms.columns import all_of, clauses, merged, null_beside, own, passed, sides, word
 from headrace.planning.forms.grouping import Grouping, makes
 from headrace.planning.forms.scope import (
@@ -78,14 +79,16 @@ def lower(
     is_edited: IsEdited = lambda *_: False,
     sorts: bool = False,
     numbers: Numbers = as_written,
+    joins_queries: bool = False,
 ) -> Form:
     """The canonical form of a model, in which edited columns of tables are other columns.
 
     The same `column_type` must be given for two forms that are compared. With `sorts`, the branches of each `union all`
-    stand in an order that does not depend on how the text orders them.
+    stand in an order that does not depend on how the text orders them. With `joins_queries`, conditions that ask for
+    rows of a query, such as `exists`, are the joins as which Spark runs them.
     """
     try:
-        return _Lowering(declared, model, column_type, is_edited, sorts, numbers).form()
+        return _Lowering(declared, model, column_type, is_edited, sorts, numbers, joins_queries).form()
     except (InvalidProject, RecursionError, AttributeError, TypeError, ValueError, LookupError) as error:
         raise NotUnderstood("this query") from error
 
@@ -99,6 +102,7 @@ class _Lowering:
         is_edited: IsEdited,
         sorts: bool,
         numbers: Numbers,
+        joins_queries: bool,
     ) -> None:
         self._declared = declared
         self._model = model
@@ -106,8 +110,9 @@ class _Lowering:
         self._is_edited = is_edited
         self._sorts = sorts
         self._numbers = numbers
-        types = of_atoms(column_type)
-        self._resolver = Resolver(declared, self._query, lambda tree: type_of(tree, types), model.run == "streaming")
+        self._joins_queries = joins_queries
+        self._type = partial(type_of, column=of_atoms(column_type))
+        self._resolver = Resolver(declared, self._query, self._type, model.run == "streaming")
         self._counts: dict[str, int] = {}
         self._clauses: set[Place | None] = set()
         self._scans = 0
@@ -151,7 +156,7 @@ class _Lowering:
         _refuse_others(tree, _SELECT, scope)
         tree = _with_windows(tree)
         step, scope = self._from(tree, scope)
-        step = _filtered(step, self._conditions(tree.args.get("where"), scope))
+        step = self._where(step, tree.args.get("where"), scope)
         named = [*self._projections(tree, scope)]
         scope = replace(scope, aliases={name.lower(): each for name, each in named if name})
         resolved = [(name, self._resolver.resolve(each, scope)) for name, each in named]
@@ -167,6 +172,39 @@ class _Lowering:
         if len(columns) < len(resolved):
             raise scope.unsupported(tree, "two columns of one name")
         return self._distinct(step, columns) if tree.args.get("distinct") else Rows(step, columns)
+
+    def _where(self, step: Step, clause: exp.Expr | None, scope: Scope) -> Step:
+        if clause is None or not self._joins_queries:
+            return _filtered(step, self._conditions(clause, scope))
+        rest = list[exp.Expr]()
+        for each in conjuncts(clause.this):
+            joined = self._joined(step, each, scope)
+            step = joined or step
+            rest += [] if joined else [each]
+        return _filtered(step, self._conditions(exp.Where(this=exp.and_(*rest)), scope)) if rest else step
+
+    def _joined(self, step: Step, condition: exp.Expr, scope: Scope) -> Step | None:
+        """The step joined with the rows for which a condition asks: `exists`, `not exists`, or `in` with a query."""
+        is_denied = isinstance(condition, exp.Not)
+        asked = condition.this.unnest() if is_denied else condition
+        query = asked.this if isinstance(asked, exp.Exists) else asked.args.get("query")
+        if not isinstance(query, exp.Query) or (is_denied and not isinstance(asked, exp.Exists)):
+            return None
+        rows = self._query(query, Scope(scope.file, scope.ctes, outer=scope))
+        on = self._membership(asked, rows, scope)
+        if on is None or not rows.step.is_closed:
+            return None
+        kind, place = "left anti" if is_denied else "left semi", first_place(condition, scope.file.statement)
+        parts = {"kind": (word(kind, place),), "keys": (), "on": tuple(guarded(on))}
+        return Step("join", f"join{self._number('join')}", parts, (step, rows.step), (), step.moves, place)
+
+    def _membership(self, asked: exp.Expr, rows: Rows, scope: Scope) -> list[exp.Expr] | None:
+        """What IN compares, if both are of one type, so that it does so as `=`; EXISTS compares nothing."""
+        if isinstance(asked, exp.Exists):
+            return []
+        value, of = self._resolver.resolve(asked.this, scope), [*rows.columns.values()]
+        types = {self._type(each) for each in (value, *of)}
+        return [self._resolver.equality(value, *of)] if len(of) == 1 and len(types) == 1 and None not in types else None
 
     def _conditions(self, clause: exp.Expr | None, scope: Scope) -> list[exp.Expr]:
         return self._resolver.conditions(clause.this, scope) if clause is not None else []
@@ -282,6 +320,8 @@ class _Lowering:
 
     def _join(self, left: Step, join: exp.Join, scope: Scope) -> tuple[Step, Scope]:
         words = [str(join.args.get(part) or "").lower() for part in ("method", "side", "kind")]
+        if isinstance(join.this, exp.Lateral) and {*words} <= {"", "cross"} and not join.args.get("on"):
+            return self._lateral(left, join.this, scope)
         if words[0] or not isinstance(join.this, (exp.Table, exp.Subquery)):
             raise scope.unsupported(join, "this kind of join")
         _refuse_others(join, _JOIN, scope)
@@ -315,14 +355,16 @@ class _Lowering:
             both = (replace(scope, sources=sources) for sources in (scope.sources[:-1], scope.sources[-1:]))
             left, right = (self._resolver.resolve(exp.Column(this=each.copy()), one) for one in both)
             found.append(self._resolver.equality(left, right))
-        return guarded(found)
+        return guarded(each for each in found if not _is_true(each))
 
     def _lateral(self, step: Step, lateral: exp.Lateral, scope: Scope) -> tuple[Step, Scope]:
         alias = lateral.args.get("alias")
         names = [each.name for each in alias.args.get("columns") or ()] if alias else []
-        if alias is None or not lateral.args.get("view") or not names:
-            raise scope.unsupported(lateral, "a lateral table, or one without names of its columns,")
+        if alias is None or not names:
+            raise scope.unsupported(lateral, "a lateral table without names of its columns")
         made, name = self._resolver.resolve(lateral.this, scope), f"explode{self._number('explode')}"
+        if "generator" not in makes(made) or lateral.args.get("ordinality"):
+            raise scope.unsupported(lateral, "this kind of lateral table")
         columns = {each.lower(): called(own(f"{name}.{at}", "generated", made), each) for at, each in enumerate(names)}
         place = first_place(lateral.this, scope.file.statement)
         kind = "lateral outer" if lateral.args.get("outer") else "lateral"
@@ -336,7 +378,8 @@ class _Lowering:
         self, step: Step, group: exp.Group | None, scope: Scope, resolved: Named, having: list[exp.Expr]
     ) -> tuple[Step, Named, list[exp.Expr]]:
         keys = self._group_keys(group, scope, resolved) if group is not None else []
-        grouping = Grouping(f"group{self._number('group')}", keys, scope)
+        counts_cases = bool(keys) and self._model.run != "streaming"  # no rows have no sum; state is another
+        grouping = Grouping(f"group{self._number('group')}", keys, scope, counts_cases)
         resolved = [(name, grouping.rewrite(each)) for name, each in resolved]  # state is in the order of first use
         having = [grouping.rewrite(each) for each in having]
         place = first_place(group, scope.file.statement) if group is not None else None
@@ -367,6 +410,7 @@ class _Lowering:
 
         def rewrite(node: exp.Expr) -> exp.Expr:
             if isinstance(node, exp.Window):
+                node = aggregates.by_place(node) if self._has_places(node, step) else node
                 return made.setdefault(terms.key(node), own(name, "window", node))
             return _with(node, rewrite)
 
@@ -375,18 +419,31 @@ class _Lowering:
         parts = {"over": tuple(map(term, made.values()))}
         return Step("window", name, parts, (step,), (), step.moves, step.place), named, others
 
+    def _has_places(self, window: exp.Window, step: Step) -> bool:
+        """Whether no two rows are alike in the order of a window."""
+        order = window.args.get("order")
+        asked = [each.this for each in order.expressions] if order is not None else []
+        return any(arrivals.is_unique(each, step, self._declared.kafka_topics) for each in asked)
+
     def _exploded(self, step: Step, named: Named) -> tuple[Step, Named]:
-        made = [tree for _, tree in named if "generator" in makes(tree)]
-        if not made:
+        if not _has("generator", named, []):
             return step, named
-        name = f"explode{self._number('explode')}"
-        columns = [(each, own(name, "generated", tree) if tree in made else tree) for each, tree in named]
-        return Step("explode", name, {"rows": tuple(map(term, made))}, (step,), (), step.moves, step.place), columns
+        name, rows = f"explode{self._number('explode')}", dict[str, exp.Expr]()
+        columns = Named()
+        for each, tree in named:
+            if "generator" in makes(tree):
+                at, made = _generator(tree)
+                rows[terms.key(made)] = made
+                tree = own(f"{name}.{at}", "generated", made)
+            columns.append((each, tree))
+        parts = {"rows": tuple(map(term, rows.values())), "kind": (word("lateral", step.place),)}
+        return Step("explode", name, parts, (step,), (), step.moves, step.place), columns
 
     def _set_operation(self, tree: exp.SetOperation, scope: Scope) -> Rows:
         _refuse_others(tree, _SET_OPERATION, scope)
+        is_all = isinstance(tree, exp.Union) and tree.args.get("distinct") is False
         kind = type(tree).__name__.lower() + (" all" if tree.args.get("distinct") is False else "")
-        is_all = kind == "union all"
+        kind = "union all" if isinstance(tree, exp.Union) else kind  # `union` is the distinct rows of that
         branches = [*_united(tree)] if is_all and self._sorts else [tree.this, tree.expression]
         order = sorted(branches, key=lambda each: self._alone(each, scope)) if is_all and self._sorts else branches
         rows = [self._query(each, scope) for each in order]
@@ -401,13 +458,20 @@ class _Lowering:
 
     def _alone(self, branch: exp.Expr, scope: Scope) -> str:
         """A branch of a union as words that do not depend on what the text has before it."""
-        by_itself = _Lowering(self._declared, self._model, self._column_type, self._is_edited, True, unnumbered)
+        like = (self._declared, self._model, self._column_type, self._is_edited)
+        by_itself = _Lowering(*like, True, unnumbered, self._joins_queries)
         rows = by_itself._query(branch, scope)
         return " ".join([*map(terms.key, rows.columns.values()), *rows.step.keys()])
 
     def _number(self, kind: str) -> int:
         self._counts[kind] = self._counts.get(kind, 0) + 1
         return self._numbers(kind, self._counts[kind])
+
+
+def _generator(tree: exp.Expr) -> tuple[int, exp.Expr]:
+    """A function that makes rows, and which of its columns is meant."""
+    is_one_of_several = isinstance(tree, exp.Dot) and tree.expression.name.isdecimal()
+    return (int(tree.expression.name), tree.this) if is_one_of_several else (0, tree)
 
 
 def _widened(scope: Scope, kind: str, left: Step, right: Step) -> Scope:
@@ -476,8 +540,12 @@ def _has(what: str, named: Named, others: list[exp.Expr]) -> bool:
 
 
 def _filtered(step: Step, conditions: list[exp.Expr]) -> Step:
-    narrowing = [each for each in conditions if not (isinstance(each, exp.Boolean) and each.this)]
+    narrowing = [each for each in conditions if not _is_true(each)]
     return replace(step, filters=tuple(guarded(narrowing, step.filters)))
+
+
+def _is_true(condition: exp.Expr) -> bool:
+    return isinstance(condition, exp.Boolean) and bool(condition.this)
 
 
 def _is_equality(condition: Term, join: str) -> bool:

@@ -11,17 +11,23 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 from sqlglot.optimizer.simplify import Simplifier
 
-from headrace.planning.forms import terms, truths
+from headrace.planning.forms import aggregates, terms, truths
 from headrace.planning.forms.durations import TypeOf
 from headrace.planning.forms.functions import noted
-from headrace.planning.forms.types import CERTAIN, is_never_null, is_null_of_nulls
+from headrace.planning.forms.types import (
+    ARRIVALS,
+    EXACT,
+    INTEGERS,
+    SPOKEN,
+    is_never_null,
+    is_null_of_nulls,
+    is_repeatable,
+)
 
 NO_CHANGE = "no_change"
 """Marks a cast to the type that a value has anyway."""
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_UNBOUNDED = {"start": "unbounded", "start_side": "preceding"}
-_WHOLE = {"kind": "rows", **_UNBOUNDED, "end": "unbounded", "end_side": "following"}
 _SYNONYMS = {
     "any": "bool_or", "any_value": "first", "array_agg": "collect_list", "curdate": "current_date",
     "date_diff": "datediff", "date_part": "extract", "dateadd": "date_add", "datepart": "extract",
@@ -31,10 +37,6 @@ _SYNONYMS = {
     "timestampdiff": "datediff", "variance": "var_samp",
 }  # fmt: skip
 _SUMS = (exp.Add, exp.Mul)
-INTEGERS = ("tinyint", "smallint", "int", "bigint")
-
-_OF_TRUTHS = {"bool_and": exp.Min, "bool_or": exp.Max}
-"""Aggregates of truth values that are others, as false is less than true."""
 
 _NAMED_CASTS = ("bigint", "boolean", "date", "double", "float", "int", "smallint", "string", "timestamp", "tinyint")
 _CASTS = {"to_date": "date", "to_timestamp": "timestamp", **{name: name for name in _NAMED_CASTS}}
@@ -50,14 +52,6 @@ _UNIT_AT = {"date_trunc": 0, "trunc": 1}
 """Functions that take a unit as text, in any case, and which of their arguments it is."""
 
 _OF_FIRST = ("first", "last")
-_EXACT = ("boolean", "date", "timestamp", "string")
-"""Types of which two values are the same if they are equal, beside whole numbers and decimals."""
-
-_REPEATABLE = (
-    *(exp.Column, exp.Identifier, exp.Literal, exp.Cast, exp.DataType, exp.Dot, exp.Paren, exp.Neg, exp.Interval),
-    *(exp.Add, exp.Sub, exp.Mul, exp.Var, exp.DataTypeParam, exp.Upper, exp.Lower, exp.Coalesce),
-)
-"""What has the same value when it is computed twice."""
 
 
 def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
@@ -87,6 +81,8 @@ def _asks_for_null(condition: exp.Expr) -> bool:
 
 
 def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    if isinstance(node, truths.COMPARED):
+        node = _described(_with_times(node, type_of), node)
     rewrite = _REWRITES.get(type(node))
     if rewrite is not None:
         return _described(rewrite(node), node)
@@ -101,14 +97,14 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     if isinstance(node, exp.DPipe):
         return _described(_concat(node, type_of), node)
     if type(node) is exp.Concat:  # `concat_ws` is one, too
-        return _described(_constant(node), node)
+        return _described(_constant(node, type_of), node)
     if isinstance(node, exp.Connector):
         node.meta[terms.OF_TRUTHS] = type_of(node.this) == type_of(node.expression) == "boolean"
     if isinstance(node, (exp.Not, exp.Connector, exp.In)):
         return _described(truths.in_one_form(node, type_of), node)
     if isinstance(node, exp.Anonymous):
         made = _call(node, type_of)
-        made = _of_truths(made, type_of) if isinstance(made, exp.Anonymous) else _rewritten(made, type_of)
+        made = aggregates.of_truths(made, type_of) if isinstance(made, exp.Anonymous) else _rewritten(made, type_of)
         return _described(made, node)
     if isinstance(node, exp.Coalesce):
         return _described(_flat(node, type_of), node)
@@ -120,7 +116,7 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     if isinstance(node, exp.Extract):
         return _described(_part(node, node.name, node.expression, type_of), node)
     if type(node) in (exp.Sum, exp.Min, exp.Max):
-        return _described(_of_a_case(node), node)
+        return _described(aggregates.of_a_case(node), node)
     if isinstance(node, exp.Cast) and type(node) in (exp.Cast, exp.TryCast):
         cast = _of_midnight(node, type_of)
         cast.meta[NO_CHANGE] = _changes_nothing(cast, type_of)
@@ -149,39 +145,16 @@ def _of_midnight(cast: exp.Cast, type_of: TypeOf) -> exp.Cast:
     return type(cast)(**{**cast.args, "this": exp.Literal.string(f"{of.name} 00:00:00")})
 
 
-def _is_repeatable(tree: exp.Expr) -> bool:
-    if "atom" in tree.meta:
-        return True
-    is_certain = isinstance(tree, exp.Anonymous) and tree.name.lower() in CERTAIN
-    return (is_certain or isinstance(tree, _REPEATABLE)) and all(map(_is_repeatable, tree.iter_expressions()))
-
-
-def _of_a_case(node: exp.Expr) -> exp.Expr:
-    """`sum(case when x then a end)` is `sum(a) filter (where x)`: these aggregates pass nulls over."""
-    value = node.expressions[0].unnest() if isinstance(node, exp.Anonymous) else node.this.unnest()
-    branch = _only_branch(value)
-    if branch is None or node.args.get("expressions") not in (None, [], [value]):
+def _with_times(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """`t > '2026-01-01'` is `t > timestamp '2026-01-01'`, if `t` is a time."""
+    sides = [each.unnest() for each in (node.this, node.expression)]
+    types = {*map(type_of, sides)} - {"string"}
+    texts = [each for each in sides if isinstance(each, exp.Literal) and each.is_string]
+    if len(texts) != 1 or types not in ({"timestamp"}, {"date"}):
         return node
-    of = branch.args["true"]
-    made = type(node)(**{**node.args, **({"expressions": [of]} if isinstance(node, exp.Anonymous) else {"this": of})})
-    return exp.Filter(this=made, expression=exp.Where(this=branch.this))
-
-
-def _only_branch(node: exp.Expr) -> exp.If | None:
-    """The branch of `case when a then b end`; None of any other expression."""
-    is_plain = isinstance(node, exp.Case) and node.this is None and not node.args.get("default")
-    branches = node.args["ifs"] if is_plain else []
-    return branches[0] if len(branches) == 1 else None
-
-
-def _lag(node: exp.Expr) -> exp.Expr:
-    """`lag(a, 1, null)` is `lag(a)`."""
-    given = {part: value for part, value in node.args.items() if value is not None}
-    if isinstance(given.get("default"), exp.Null):
-        del given["default"]
-    if "default" not in given and isinstance(given.get("offset"), exp.Literal) and given["offset"].name == "1":
-        del given["offset"]
-    return node if given.keys() == {p for p, v in node.args.items() if v is not None} else type(node)(**given)
+    to = exp.DataType.build(str(types.pop()), dialect="databricks")
+    made = [in_one_form(exp.Cast(this=each, to=to), type_of) if each in texts else each for each in sides]
+    return type(node)(this=made[0], expression=made[1])
 
 
 def _position(node: exp.Expr) -> exp.Expr:
@@ -191,28 +164,15 @@ def _position(node: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this="instr", expressions=[node.this, node.args["substr"]]) if is_plain else node
 
 
-def _count(node: exp.Expr) -> exp.Expr:
-    """`count(1)` is `count(*)`, and `count(case when x then 1 end)` is `count_if(x)`."""
-    counted = node.this.unnest()
-    if node.expressions:
-        return node
-    if isinstance(counted, exp.Literal):
-        return exp.Count(**{**node.args, "this": exp.Star()})
-    branch = _only_branch(counted)
-    if branch is None or not isinstance(branch.args["true"].unnest(), exp.Literal):
-        return _of_a_case(node)
-    return _count_if(exp.CountIf(this=branch.this))
-
-
-def _count_if(node: exp.Expr) -> exp.Expr:
-    """`count_if(x)` is `count(*) filter (where x)`."""
-    if isinstance(node.this, exp.Distinct):
-        return node
-    return exp.Filter(this=exp.Count(this=exp.Star(), big_int=True), expression=exp.Where(this=node.this))
+def _like(node: exp.Expr) -> exp.Expr:
+    """`a not like b` is `not a like b`; `a not like any (b, c)` denies each of them, and asks for one."""
+    plain = {part: value for part, value in node.args.items() if part != "negate"}
+    is_of_one = not isinstance(node.expression, (exp.Any, exp.All))
+    return _denied(type(node)(**plain)) if node.args.get("negate") and is_of_one else node
 
 
 def _between(node: exp.Expr) -> exp.Expr:
-    if node.args.get("symmetric") or not _is_repeatable(node.this):
+    if node.args.get("symmetric") or not is_repeatable(node.this):
         return node
     made: exp.Expr = Simplifier().rewrite_between(node)
     return made
@@ -312,14 +272,14 @@ def _part(node: exp.Expr, unit: str, of: exp.Expr, type_of: TypeOf) -> exp.Expr:
 
 
 def _affirmed(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
-    """`case when a is not null then b else c end` is `case when a is null then c else b end`.
+    """`case when not a then b else c end` is `case when a then c else b end`, if `a` is never null.
 
     Of structs, the first one would give its names to the fields of both.
     """
-    branches, other = node.args["ifs"], node.args.get("default")
+    branches, other = node.args["ifs"], node.args.get("default") or exp.null()
     condition, value = branches[0].this.unnest(), branches[0].args["true"]
-    is_denied = isinstance(condition, exp.Not) and _asks_for_null(condition.this.unnest())
-    if node.this is not None or other is None or len(branches) > 1 or not is_denied:
+    is_denied = isinstance(condition, exp.Not) and is_never_null(condition.this)
+    if node.this is not None or len(branches) > 1 or not is_denied:
         return node
     if any("<" in (type_of(each) or "<") for each in (value, other)):
         return node
@@ -380,24 +340,27 @@ def _without_neutral(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     return node
 
 
-def _filter(node: exp.Expr) -> exp.Expr:
-    """An aggregate of the rows for which `true` holds is one of all."""
-    condition = node.expression.this.unnest()
-    return node.this if isinstance(condition, exp.Boolean) and condition.this else node
-
-
 def _concat(node: exp.DPipe, type_of: TypeOf) -> exp.Expr:
     """`a || b || c` is `concat(a, b, c)`, if all of them are texts or become such."""
     first = node.this.unnest()
     inner = first.expressions if type(first) is exp.Concat and type_of(first) == "string" else [node.this]
-    return _constant(exp.Concat(expressions=[*inner, node.expression], safe=True, coalesce=False))
+    return _constant(exp.Concat(expressions=[*inner, node.expression], safe=True, coalesce=False), type_of)
 
 
-def _constant(node: exp.Expr) -> exp.Expr:
-    """`concat(60, ' seconds')` is `'60 seconds'`."""
+def _constant(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """`concat(60, ' seconds')` is `'60 seconds'`, and `concat(string(a), b)` is `concat(a, b)`."""
     parts = [each.unnest() for each in node.expressions]
     is_text = all(isinstance(each, exp.Literal) and (each.is_string or _is_plain_number(each)) for each in parts)
-    return exp.Literal.string("".join(each.name for each in parts)) if is_text else node
+    if is_text:
+        return exp.Literal.string("".join(each.name for each in parts))
+    spoken = [_spoken(each, type_of) for each in parts] if type_of(node) == "string" else parts
+    return node if spoken == parts else exp.Concat(**{**node.args, "expressions": spoken})
+
+
+def _spoken(part: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """A value that becomes text by itself, also where a cast says so."""
+    is_said = type(part) is exp.Cast and type_of(part) == "string" and type_of(part.this) in SPOKEN
+    return part.this if is_said else part
 
 
 def _is_plain_number(literal: exp.Literal) -> bool:
@@ -427,10 +390,10 @@ def _call(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     if name in ("locate", "position") and len(arguments) == 2:
         return exp.Anonymous(this="instr", expressions=arguments[::-1])
     if name == "avg" and len(arguments) == 1 and isinstance(arguments[0].unnest(), exp.Case):
-        return _of_a_case(exp.Anonymous(this=name, expressions=[arguments[0].unnest()]))
+        return aggregates.of_a_case(exp.Anonymous(this=name, expressions=[arguments[0].unnest()]))
     if name == "window" and len(arguments) == 3 and _is_same_length(*arguments[1:]):
         return exp.Anonymous(this=node.this, expressions=arguments[:2])
-    if name in ("greatest", "least") and _is_exact(type_of(node)):
+    if name in ("greatest", "least") and (_is_exact(type_of(node)) or type_of(node) == ARRIVALS):
         arguments.sort(key=terms.key)
     if (at := _UNIT_AT.get(name)) is not None and isinstance(arguments[at], exp.Literal):
         arguments[at] = exp.Literal.string(arguments[at].name.lower())
@@ -439,7 +402,7 @@ def _call(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
 
 
 def _is_exact(type_: str | None) -> bool:
-    return type_ in (*INTEGERS, *_EXACT) or (type_ or "").startswith("decimal")
+    return type_ in EXACT or (type_ or "").startswith("decimal")
 
 
 def _denied(tree: exp.Expr) -> exp.Expr:
@@ -465,40 +428,9 @@ _OPERATORS: Mapping[tuple[str, int], Callable[..., exp.Expr]] = {
 """Functions that are written as operators too, by their name and the number of their arguments."""
 
 
-def _of_truths(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
-    """`bool_and(x)` is `min(x)` where `x` is a truth value; a text would be read as one."""
-    if not isinstance(node, exp.Anonymous) or node.name.lower() not in _OF_TRUTHS or len(node.expressions) != 1:
-        return node
-    (value,) = node.expressions
-    return _OF_TRUTHS[node.name.lower()](this=value) if type_of(value) == "boolean" else node
-
-
 def _is_same_length(length: exp.Expr, slide: exp.Expr) -> bool:
     are_texts = all(isinstance(each, exp.Literal) and each.is_string for each in (length, slide))
     return are_texts and terms.seconds(length.name) == terms.seconds(slide.name)
-
-
-def _window(node: exp.Expr) -> exp.Expr:
-    """A window whose keys are in no order, without the frame that it has anyway."""
-    keys = {terms.key(each): each for each in node.args.get("partition_by") or ()}
-    return _without_usual_frame(exp.Window(**{**node.args, "partition_by": [keys[each] for each in sorted(keys)]}))
-
-
-def _without_usual_frame(node: exp.Window) -> exp.Window:
-    """A window with an order goes up to the current row, any other is the whole."""
-    usual = {"kind": "range", **_UNBOUNDED, "end": "current row"} if node.args.get("order") else _WHOLE
-    spec = node.args.get("spec")
-    if spec is None or {part: value for part, value in spec.args.items() if value} != usual:
-        return node
-    return exp.Window(**{part: value for part, value in node.args.items() if part != "spec"})
-
-
-def _frame(node: exp.Expr) -> exp.Expr:
-    """Words without case; a frame ends at the current row unless it says where, and the whole has no kind."""
-    given = {part: value for part, value in node.args.items() if value}
-    words = {part: value.lower() for part, value in given.items() if isinstance(value, str)}
-    found = {"end": "current row", **given, **words}
-    return exp.WindowSpec(**(_WHOLE if {**found, "kind": "rows"} == _WHOLE else found))
 
 
 def _lambda(node: exp.Expr) -> exp.Expr:
@@ -534,16 +466,19 @@ def _renamed_part(node: exp.Expr, part: str, value: object, names: dict[str, str
 
 
 _REWRITES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
-    exp.CountIf: _count_if,
-    exp.Count: _count,
+    exp.CountIf: aggregates.count_if,
+    exp.Count: aggregates.count,
     exp.CurrentDate: _now,
     exp.CurrentTimestamp: _now,
     exp.Between: _between,
-    exp.Filter: _filter,
-    exp.Lag: _lag,
-    exp.Lead: _lag,
+    exp.Filter: aggregates.filtered,
+    exp.Like: _like,
+    exp.ILike: _like,
+    exp.RegexpLike: _like,
+    exp.Lag: aggregates.lag,
+    exp.Lead: aggregates.lag,
     exp.StrPosition: _position,
     exp.Lambda: _lambda,
-    exp.WindowSpec: _frame,
-    exp.Window: _window,
+    exp.WindowSpec: aggregates.frame,
+    exp.Window: aggregates.window,
 }

@@ -54,6 +54,15 @@ class Step:
         both = self.kind == "join" and len(self.inputs) == 2 and all(each.moves for each in self.inputs)
         return both or (self.kind in ("aggregate", "window") and self.moves)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it is made of its own columns alone, but for its conditions."""
+        owners = [each.name for each in self.every()]
+        made = (each for part in self.parts.values() for each in part)
+        below = (each for step in self.inputs for each in step.terms())
+        named = (atom.name for each in (*made, *below) for atom in each.atoms)
+        return all(any(name.startswith(f"{owner}.") for owner in owners) for name in named)
+
     def every(self) -> Iterator[Step]:
         """This step and all below it."""
         yield self
@@ -109,6 +118,11 @@ class Form:
     @property
     def scans(self) -> list[Step]:
         return [step for step in self.root.every() if step.kind == "scan"]
+
+    @property
+    def asks_queries(self) -> bool:
+        """Whether a condition on its rows has a query in it, as `exists (select ...)` has."""
+        return any(atom.kind == "query" for step in self.root.every() for each in step.filters for atom in each.atoms)
 
     def lines(self) -> list[str]:
         """The form as lines of text."""

@@ -9,6 +9,7 @@ from sqlglot import exp
 from headrace.planning.forms import terms
 from headrace.planning.forms.durations import TypeOf
 from headrace.planning.forms.functions import may_fail, noted
+from headrace.planning.forms.types import INTEGERS, is_repeatable
 
 _DENIED: tuple[tuple[type[exp.Binary], type[exp.Binary]], ...] = (
     (exp.GT, exp.LTE),
@@ -20,9 +21,7 @@ _DENIED: tuple[tuple[type[exp.Binary], type[exp.Binary]], ...] = (
 )
 """What is said by `not` of a comparison; both are null where one side is, and NaN is greater than all numbers."""
 
-_COMPARED = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ)
-
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+COMPARED = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ)
 
 
 def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
@@ -36,10 +35,14 @@ def in_one_form(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
 
 def narrowing(found: Sequence[exp.Expr], type_of: TypeOf) -> list[exp.Expr]:
     """Conditions that must all be true: `a is not null` says nothing beside `a > b`."""
-    asked = [condition(each, type_of) for each in found]
+    return not_implied([condition(each, type_of) for each in found])
+
+
+def not_implied(asked: Sequence[exp.Expr]) -> list[exp.Expr]:
+    """Those of some conditions that do not follow from the others."""
     if any(map(may_fail, asked)):
-        return asked
-    compared = {terms.key(side) for each in asked if isinstance(each, _COMPARED) for side in (each.left, each.right)}
+        return [*asked]
+    compared = {terms.key(side) for each in asked if isinstance(each, COMPARED) for side in (each.left, each.right)}
     return [each for each in asked if not (compared and _never_null(each) in compared)]
 
 
@@ -82,8 +85,6 @@ def _denied(node: exp.Not, type_of: TypeOf) -> exp.Expr:
 
 def _joined(node: exp.And | exp.Or, type_of: TypeOf) -> exp.Expr:
     """`a = 1 or a = 2` is `a in (1, 2)`, and `a <> 1 and a <> 2` is `a not in (1, 2)`."""
-    if any(map(may_fail, node.iter_expressions())):
-        return node
     found: dict[str, list[exp.Expr]] = {}
     others: list[exp.Expr] = []
     for part in _parts(node, type(node)):
@@ -94,7 +95,9 @@ def _joined(node: exp.And | exp.Or, type_of: TypeOf) -> exp.Expr:
             found.setdefault(terms.key(members[0]), []).extend(
                 exp.EQ(this=members[0], expression=e) for e in members[1]
             )
-    if not any(len(each) > 1 for each in found.values()):
+    is_one = len(found) == 1 and not others  # of which all are asked the same, whether that fails or not
+    are_free = is_one or not any(map(may_fail, node.iter_expressions()))
+    if not are_free or not any(len(each) > 1 for each in found.values()):
         return node
     made = [_of(each, isinstance(node, exp.And), type_of) for each in found.values()]
     return _both(type(node), [*others, *made])
@@ -128,20 +131,15 @@ def _members(part: exp.Expr, is_denied: bool) -> tuple[exp.Expr, list[exp.Expr]]
 def _membership(of: exp.Expr, values: Sequence[exp.Expr], type_of: TypeOf) -> exp.Expr | None:
     """An IN over values of the very type, so that Spark compares with each as with all; None if that is not certain."""
     literals = [each.unnest() for each in values]
-    if not literals or not all(isinstance(each, exp.Literal) for each in literals) or not _is_repeatable(of):
+    if not literals or not all(isinstance(each, exp.Literal) for each in literals) or not is_repeatable(of):
         return None
     type_, are_texts = type_of(of), {bool(each.is_string) for each in literals}
-    fits = are_texts == {True} if type_ == "string" else are_texts == {False} and type_ in _INTEGERS
+    fits = are_texts == {True} if type_ == "string" else are_texts == {False} and type_ in INTEGERS
     if not fits or not all(each.is_string or each.name.isdecimal() for each in literals):
         return None
     if len(literals) == 1:
         return noted(exp.EQ(this=of, expression=literals[0]), type_of)
     return noted(exp.In(this=of, expressions=literals), type_of)
-
-
-def _is_repeatable(tree: exp.Expr) -> bool:
-    """Whether an expression has the same value when it is computed twice."""
-    return "atom" in tree.unnest().meta
 
 
 def _parts(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:

@@ -17,6 +17,12 @@ TypeOf = Callable[[Atom], str | None]
 """The type of a column, of a table or made by a step."""
 
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
+EXACT = (*INTEGERS, "boolean", "date", "timestamp", "string")
+"""Types of which two values are the same if they are equal; so are decimals."""
+
+ARRIVALS = "struct<landing_batch:bigint,topic:string,partition:int,offset:bigint>"
+"""The type of `_arrival`."""
+
 _TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)
 _TEXTS = (exp.Upper, exp.Lower, exp.Trim, exp.ConcatWs, exp.ArrayToString, exp.JSONFormat)
 _TEXTS_OF_TEXTS = (exp.Concat, exp.Substring)
@@ -34,10 +40,11 @@ _CALLS = {
     "date": "add_months current_date date_add date_sub last_day make_date next_day to_date trunc",
     "double": "acos asin atan corr cos exp ln power sin sqrt stddev_pop stddev_samp tan var_pop var_samp",
     "int": "ascii datediff dayofmonth dayofweek dayofyear hash hour instr minute month quarter second weekofyear year",
+    "array<string>": "split",
     "string": "base64 date_format format_string from_unixtime hex initcap md5 regexp_replace sha1 sha2 translate",
     "timestamp": "current_timestamp date_trunc from_utc_timestamp now timestamp_millis timestamp_seconds",
 }
-_SPOKEN = ("string", "boolean", "date", "timestamp", *_NUMBERS)
+SPOKEN = ("string", "boolean", "date", "timestamp", *_NUMBERS)
 """Types whose values become text by themselves."""
 
 _TYPES_OF_CALLS = {name: type_ for type_, names in _CALLS.items() for name in names.split()}
@@ -46,8 +53,17 @@ _TYPES_OF_CALLS = {name: type_ for type_, names in _CALLS.items() for name in na
 _WITH_UNITS = ("date_add", "datediff")
 """Functions that have another type where they are called with a unit."""
 
-CERTAIN = frozenset(_TYPES_OF_CALLS.keys() - {"current_date", "current_timestamp", "now"})
+_OF_ARRAY = ("element_at", "get")
+_LENGTHS = ("make_dt_interval", "make_interval", "make_ym_interval")
+CERTAIN = frozenset({*_TYPES_OF_CALLS, *_OF_ARRAY, *_LENGTHS} - {"current_date", "current_timestamp", "now"})
 """Functions that give the same value for the same arguments."""
+
+_REPEATABLE = (
+    *(exp.Column, exp.Identifier, exp.Literal, exp.Cast, exp.DataType, exp.Dot, exp.Paren, exp.Neg, exp.Interval),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Var, exp.DataTypeParam, exp.Upper, exp.Lower, exp.Trim, exp.Coalesce),
+)
+"""What has the same value when it is computed twice."""
+
 _STRICT = (
     *(exp.Cast, exp.TryCast, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Not),
     *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Concat, exp.Substring, exp.Trim, exp.Length, exp.Ceil),
@@ -87,8 +103,11 @@ def of_atoms(column: TypeOf) -> TypeOf:
     def found(atom: Atom) -> str | None:
         if atom.kind == "column":
             return column(atom)
-        if atom.kind in ("query", "generated"):
+        if atom.kind == "query":
             return None
+        if atom.kind == "generated":
+            (made,) = atom.made_of
+            return _element(type_of(made.this, found)) if type(made) is exp.Explode else None
         if atom.name not in known:
             known[atom.name] = _common([type_of(each, found) for each in atom.made_of])
         return known[atom.name]
@@ -119,9 +138,19 @@ def type_of(tree: exp.Expr, column: TypeOf) -> str | None:
         return type_of(tree.this, column)
     if isinstance(tree, exp.Abs):  # of a text it is a number
         return found if (found := type_of(tree.this, column)) in _NUMBERS else None
+    if isinstance(tree, exp.Bracket) and len(tree.expressions) == 1:
+        return _element(type_of(tree.this, column))
     if isinstance(tree, exp.Dot):
         return _member(type_of(tree.this, column), tree.expression.name)
     return _computed(tree, column)
+
+
+def is_repeatable(tree: exp.Expr) -> bool:
+    """Whether an expression has the same value when it is computed twice."""
+    if "atom" in tree.meta:
+        return True
+    is_certain = isinstance(tree, exp.Anonymous) and tree.name.lower() in CERTAIN
+    return (is_certain or isinstance(tree, _REPEATABLE)) and all(map(is_repeatable, tree.iter_expressions()))
 
 
 def is_never_null(tree: exp.Expr) -> bool:
@@ -167,7 +196,7 @@ def _computed(tree: exp.Expr, column: TypeOf) -> str | None:
     if isinstance(tree, exp.IntDiv):
         return "bigint"
     if isinstance(tree, _TEXTS_OF_TEXTS):
-        return _text(tree) if all(type_of(each, column) in _SPOKEN for each in _texts(tree)) else None
+        return _text(tree) if all(type_of(each, column) in SPOKEN for each in _texts(tree)) else None
     if isinstance(tree, exp.Coalesce):
         return _common(type_of(each, column) for each in (tree.this, *tree.expressions))
     if isinstance(tree, exp.If):
@@ -189,15 +218,22 @@ def _called(call: exp.Anonymous, column: TypeOf) -> str | None:
     if name in ("collect_list", "collect_set"):
         inner = type_of(arguments[0], column)
         return f"array<{inner}>" if inner and inner != "void" else None
+    if name in _OF_ARRAY:
+        return _element(type_of(arguments[0], column))
     if name in terms.WINDOWS:
         return "struct<start:timestamp,end:timestamp>"
     found = None if name in _WITH_UNITS and len(arguments) > 2 else _TYPES_OF_CALLS.get(name)
-    return _text(call) if found == "string" else found
+    return _text(call, found) if found in ("string", "array<string>") else found
 
 
-def _text(tree: exp.Expr) -> str | None:
+def _element(of: str | None) -> str | None:
+    """The type of the elements of an array."""
+    return of[6:-1] if of is not None and of.startswith("array<") else None
+
+
+def _text(tree: exp.Expr, type_: str = "string") -> str | None:
     """What a function makes of texts: one with a collation is of another type."""
-    return None if tree.find(exp.Collate) else "string"
+    return None if tree.find(exp.Collate) else type_
 
 
 def _texts(tree: exp.Expr) -> list[exp.Expr]:

@@ -8,27 +8,20 @@ taken in the order in which the text has the branches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
+from headrace.planning.forms.arrivals import ARRIVAL, Origins, values
 from headrace.planning.forms.steps import Form, Step
 from headrace.planning.forms.terms import Atom, deep
-from headrace.planning.forms.types import TypeOf, of_atoms, type_of
+from headrace.planning.forms.types import EXACT, INTEGERS, TypeOf, of_atoms, type_of
 
-Origins = Callable[[str], frozenset[str] | None]
-"""The Kafka topics that a table is made of; None where its rows may have arrivals of no topic."""
-
-ARRIVAL = "_arrival"
 _TRANSPARENT = ("scan", "join", "explode", "union", "values")
 """Steps whose rows do not depend on the order of those that they are made of."""
 
 _PASSING = ("union", "key")
 """Columns of steps that have the very values that they are made of."""
-
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
-_EXACT = (*_INTEGERS, "boolean", "date", "timestamp", "string")
-"""Types of which two values are the same if they are equal."""
 
 
 def are_free(form: Form, column: TypeOf, origins: Origins) -> bool:
@@ -119,21 +112,13 @@ class _Order:
         if isinstance(inner, (exp.ArgMax, exp.ArgMin)):
             return self._goes_by(inner.expression, arrivals)
         if isinstance(inner, (exp.Min, exp.Max)):
-            return self._goes_by(inner.this, arrivals) or type_of(inner.this, self._column) in _EXACT
-        return isinstance(inner, exp.Sum) and type_of(inner.this, self._column) in _INTEGERS
+            return self._goes_by(inner.this, arrivals) or type_of(inner.this, self._column) in EXACT
+        return isinstance(inner, exp.Sum) and type_of(inner.this, self._column) in INTEGERS
 
     def _goes_by(self, tree: exp.Expr, arrivals: frozenset[str]) -> bool:
         """Whether a value is one of some columns of a union."""
         atom = tree.unnest().meta.get("atom")
         return atom is not None and (atom.name in arrivals or any(self._goes_by(e, arrivals) for e in values(atom)))
-
-
-def values(atom: Atom) -> Iterator[exp.Expr]:
-    """What a column of a step has the very values of: branches, keys of a group, the least or greatest in it."""
-    if atom.kind in ("union", "key"):
-        yield from atom.made_of
-    elif atom.kind == "aggregate":
-        yield from (each.this for each in atom.made_of if isinstance(each, (exp.Min, exp.Max)))
 
 
 def _passed(tree: exp.Expr) -> Iterator[Atom | None]:
