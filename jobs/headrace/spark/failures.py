@@ -20,9 +20,6 @@ WAITS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 SAME_FAILURES = 5
 """A failure of unknown kind that repeats itself this often is not transient."""
 
-_NUMBERED = re.compile(r"#\d+|@[0-9a-f]+\b|\b(stage|TID) \d[\d.]*")
-"""Numbers of columns, objects, stages and tasks."""
-
 _TRANSIENT = (
     "org.apache.kafka.common.errors.",
     "java.net.",
@@ -54,7 +51,11 @@ _PERMANENT = (
 _OWN = re.compile(r"^headrace\.(?:\w+\.)+[A-Z]\w+: (.+)$", re.MULTILINE)
 """How a traceback of Python ends that Java quotes."""
 
-_DATA_FILE = re.compile(r"(?:[\w-]*[0-9a-f]{32}/)?part-[\w.-]*\.parquet|compacted-[0-9a-f]{32}\.parquet")
+_VARYING = re.compile(
+    r"#\d+|@[0-9a-f]+\b|\b(stage|TID) \d[\d.]*"
+    r"|(?:[\w-]*[0-9a-f]{32}/)?part-[\w.-]*\.parquet|compacted-[0-9a-f]{32}\.parquet"
+)
+"""Numbers of columns, objects, stages and tasks, and which of several data files is named."""
 
 _FULL_DISK = re.compile(r"^.*No space left on device.*$", re.MULTILINE)
 """Parquet and RocksDB report what they could not close, and this among its causes."""
@@ -97,19 +98,14 @@ def is_transient(error: BaseException) -> bool | None:
     return True if isinstance(error, (OSError, FutureTimeout)) or any(sign in text for sign in _TRANSIENT) else None
 
 
-def is_same(cause: str, previous: str | None) -> bool:
-    """Whether two messages tell of one cause; of several data files, Spark may name another one each time."""
-    return previous is not None and _DATA_FILE.sub("", cause) == _DATA_FILE.sub("", previous)
-
-
 def message_of(error: BaseException) -> str:
     """The message of a failure in one line, without secrets that Java or a broker may quote."""
     return hidden(_message(error))
 
 
-def is_same(cause: str, other: str) -> bool:
-    """Whether two messages differ in nothing but what Spark and Java number again at each try, as in `order_id#17`."""
-    return _NUMBERED.sub("", cause) == _NUMBERED.sub("", other)
+def is_same(cause: str, previous: str) -> bool:
+    """Whether two messages are of one cause: they differ in nothing but what differs from try to try."""
+    return _VARYING.sub("", cause) == _VARYING.sub("", previous)
 
 
 def _message(error: BaseException) -> str:
