@@ -13,21 +13,18 @@ columns:
     landed_at: timestamp
 */
 with orders as (
-    select
-        customer_id,
-        -- plain columns, since an order of structs in structs is slow; and made
-        -- before they are collected, as code is generated for it here
-        struct(
-            _arrival.landing_batch, _arrival.topic, _arrival.partition,
-            _arrival.offset, order_id, ordered_at, landed_at, amount
-        ) as made
+    select customer_id, order_id, ordered_at, landed_at, amount, _arrival
     from stream silver.orders_to_check
 ),
 before as (
     select customer_id, newest_at, sessions from silver.customer_sessions
 ),
 in_order as (
-    select customer_id, sort_array(collect_list(made)) as orders
+    select
+        customer_id,
+        sort_array(collect_list(
+            struct(_arrival, order_id, ordered_at, landed_at, amount)
+        )) as orders
     from orders
     group by customer_id
 ),
@@ -46,21 +43,19 @@ with_steps as (
     left join before on in_order.customer_id = before.customer_id
 ),
 per_order as (
-    select customer_id, inline(arrays_zip(orders, steps)) as (made, step)
+    select customer_id, inline(arrays_zip(orders, steps)) as (ordered, step)
     from with_steps
 ),
 changes as (
     select
         customer_id,
-        made.order_id,
+        ordered.order_id,
         step.total,
         step.is_late,
         step.newest_at,
         step.sessions,
-        made.landed_at,
-        struct(
-            made.landing_batch, made.topic, made.partition, made.offset
-        ) as _arrival
+        ordered.landed_at,
+        ordered._arrival
     from per_order
 )
 select * from changes
