@@ -16,8 +16,9 @@ from headrace.commands.edits import planning
 from headrace.errors import InvalidProject, Place, UsageError
 from headrace.planning import comparison, declared, known, plan
 from headrace.planning.declared import Declared, Schemas
-from headrace.planning.plan import Plan
+from headrace.planning.plan import Entry, Plan
 from headrace.planning.settings import edited_topic_columns, topic_reasons
+from headrace.planning.verdict import Reason, Verdict
 from headrace.project.declarations.targets.references import DATA_DIR_VARIABLE
 from headrace.project.model import Macro, Project, Seed, Topic
 from tests.plan import corpus
@@ -143,6 +144,12 @@ def test_field_that_is_spelled_otherwise_does_not_fit(live: Live, field: str, ve
 def test_downstream_and_topics_are_reported(live: Live) -> None:
     entry = live.entry("silver.totals")
     assert (entry.downstream, entry.topics) == (("gold.news",), ("news",))
+
+
+def test_reason_is_shown_once() -> None:
+    reason = Reason(Verdict.FORWARD, Place("a.sql", 3, 1), "other rows are taken")
+    lines = [*planning._details(Entry("gold.a", "a.sql", "a", "FORWARD", (reason, reason)), {}, explain=False)]
+    assert lines == ["", "gold.a: FORWARD", "  FORWARD a.sql:3:1: other rows are taken"]
 
 
 def test_mix_and_reset_are_refused_with_place_and_code(live: Live) -> None:

@@ -34,3 +34,16 @@ def columns(text: str) -> list[str] | None:
 )
 def test_columns_are_listed_one_by_one(text: str, expected: list[str] | None) -> None:
     assert columns(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("column", "line"),
+    [("total", 3), ("TOTAL", 3), ("key", 1), ("nothing", 1)],
+)
+def test_place_of_a_column_is_where_it_is_made(column: str, line: int) -> None:
+    text = """with summed as (
+    select key,
+        sum(n) as total
+    from bronze.a group by key)
+select * from summed"""
+    assert result_columns.place(text, "a.sql", column).line == line

@@ -20,6 +20,10 @@ VIEWED_LEFT = (
     "with l as (select k as key, at as event_time from (select key as k, event_time as at from stream bronze.orders "
     f"{MARK})),"
 )
+MADE = "watermark to_timestamp(value) as event_time delay of interval 1 minute"
+MADE_LEFT = f"with l as (select key, event_time from stream bronze.orders {MADE}),"
+RENAMED_LEFT = f"with l as (select key, at as event_time from stream bronze.orders {MADE.replace('event_time', 'at')}),"
+MADE_RIGHT = f"r as (select key, at as event_time from stream bronze.manufactured {MADE.replace('event_time', 'at')})"
 STATIC_RIGHT = "r as (select key, event_time from bronze.manufactured)"
 STATIC_LEFT = "with l as (select key, event_time from bronze.orders),"
 LANDED = "with l as (select key, landed_at from stream bronze.orders watermark landed_at delay of interval 1 minute)"
@@ -69,6 +73,9 @@ SHAPES: list[tuple[str, str, list[str]]] = [
     (two("left join", right=BARE_RIGHT), APPEND, ["outer-join"]),
     (two("left join", "l.key = r.key"), APPEND, ["outer-join"]),
     (two("left join"), UPDATE, ["cannot-stream"]),
+    (two("left join", left=MADE_LEFT), APPEND, []),
+    (two("left join", left=MADE_LEFT, right=MADE_RIGHT), APPEND, []),
+    (two("left join", left=RENAMED_LEFT), APPEND, []),
     (two("right join"), APPEND, []),
     (two("right join", right=BARE_RIGHT), APPEND, ["outer-join"]),
     (two("right join", left=BARE_LEFT), APPEND, ["outer-join"]),

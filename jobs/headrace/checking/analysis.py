@@ -8,7 +8,16 @@ from datetime import datetime, timezone
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DateType, NullType, StructField, StructType, TimestampNTZType, TimestampType
+from pyspark.sql.types import (
+    DataType,
+    DateType,
+    DecimalType,
+    NullType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from headrace.checking import column_types, compared_types, parsed
 from headrace.errors import Finding, InvalidProject, Place
@@ -18,6 +27,7 @@ from headrace.project.declarations.event_times import SqlTime
 from headrace.project.files import place_at
 from headrace.project.flows import versions
 from headrace.project.model import Input, Model, Project, Topic
+from headrace.project.sql import result_columns
 from headrace.project.statement import bind, view_names
 from headrace.spark.binding import Binder, at_moment, view_of
 from headrace.spark.columns import columns_of, landing_schema, no_rows, type_of
@@ -186,7 +196,13 @@ def _growing(model: Model, previous: StructType, schema: StructType) -> Iterator
         if field.name in previous.names and previous[field.name].dataType != field.dataType:
             kinds = f"{previous[field.name].dataType.simpleString()}, then {field.dataType.simpleString()}"
             message = f"column {field.name} gets another type whenever the model reads its own rows: {kinds}; cast it"
-            yield Finding(Place(model.path), "column-type", message)
+            place = result_columns.place(model.text, model.path, field.name)
+            yield Finding(place, "column-type", f"{message}{_cast(field.dataType)}")
+
+
+def _cast(kind: DataType) -> str:
+    """The cast that keeps a decimal's type."""
+    return f", such as `cast(... as decimal(38,{kind.scale}))`" if isinstance(kind, DecimalType) else ""
 
 
 def _streaming(session: SparkSession, project: Project, model: Model, empty: _Empty) -> Iterator[Finding]:

@@ -27,9 +27,10 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from headrace.errors import Finding, Place
+from headrace.errors import Finding
 from headrace.project.model import Model
 from headrace.project.rules import column_rules
+from headrace.project.sql import result_columns
 
 _CASTS: tuple[tuple[type[DataType], str], ...] = (
     (TimestampNTZType, "cast it: `cast({} as timestamp)`"),
@@ -50,7 +51,7 @@ def findings(model: Model, schema: StructType) -> Iterator[Finding]:
                 yield replace(finding, message=f"column {path}: {finding.message}")
         if not isinstance(field.dataType, NullType):  # that has its own finding
             for path, kind in _refused(field.name, field.dataType):
-                place = model.header_places.get("columns", Place(model.path))
+                place = model.header_places.get("columns") or result_columns.place(model.text, model.path, field.name)
                 yield Finding(place, "column-type", f"column {path}: {_described(kind)}; {_cast(path, kind)}")
 
 

@@ -135,7 +135,7 @@ def _row(entry: Entry) -> dict[str, str]:
 
 
 def _details(entry: Entry, costs: Mapping[str, str], explain: bool) -> Iterator[str]:
-    reasons = sorted(entry.reasons, key=lambda reason: (-reason.verdict, reason.place))
+    reasons = [*dict.fromkeys(sorted(entry.reasons, key=lambda reason: (-reason.verdict, reason.place)))]
     if not reasons or (entry.verdict == Verdict.SAME.name):
         return
     yield ""

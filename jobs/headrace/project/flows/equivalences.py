@@ -38,7 +38,8 @@ class Equivalences:
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = parts
-        self._made: dict[object, int] = {}
+        self._numbers: dict[tuple[Flow, int], tuple[exp.Expr, int]] = {}
+        self._forms: dict[object, int] = {}
 
     def key(self, part: Part, expression: exp.Expr) -> Key:
         """Return what a value is derived from; nothing where that is uncertain."""
@@ -72,10 +73,11 @@ class Equivalences:
 
     def _number(self, flow: Flow, expression: exp.Expr) -> int:
         """The number of an expression; where it is written again, of the same columns, it has the same one."""
-        if (flow, id(expression)) not in self._made:
-            form = self._form(flow, expression) or (flow, id(expression))
-            self._made[flow, id(expression)] = self._made.setdefault(form, len(self._made))
-        return self._made[flow, id(expression)]
+        at = (flow, id(expression))
+        if at not in self._numbers:
+            number = self._forms.setdefault(self._form(flow, expression) or at, len(self._forms))
+            self._numbers[at] = expression, number  # the expression stays, and so does its id
+        return self._numbers[at][1]
 
     def _form(self, flow: Flow, expression: exp.Expr) -> object:
         """What an expression computes, and of which columns; None where it is more than one row's, or uncertain."""

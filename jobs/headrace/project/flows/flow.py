@@ -93,7 +93,9 @@ class Flow:
             return self._is_time_end(Made(expression))
         if len(expression.parts) > 1 and expression.parts[0].name.lower() in TIME_WINDOWS:
             return False
-        return any(map(self._is_marked, self.tracing.sources(expression)))
+        sources = self.tracing.sources(expression)
+        made_by_clauses = watermarks.columns(self.file.text.statement)  # no table has such a column
+        return any(map(self._is_marked, sources)) or (not sources and expression.name.lower() in made_by_clauses)
 
     def _is_marked(self, source: Source) -> bool:
         if source.fields:

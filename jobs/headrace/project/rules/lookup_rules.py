@@ -172,9 +172,9 @@ class _Reading:
     def wrong(self) -> str | None:
         conditions = [each for scope in self.flow.selects for each in self._conditions(scope.expression)]
         conditions += [each for scope in self.flow.selects for each in filters(scope)]
-        if (
-            any(isinstance(each, exp.Is) and self._has(versions.VALID_TO, each) for each in conditions)
-            or self._returns_end()
+        asked = (each.this if isinstance(each, exp.Not) else each for each in conditions)
+        if self._returns_end() or any(
+            isinstance(each, exp.Is) and self._has(versions.VALID_TO, each) for each in asked
         ):
             return _CURRENT
         ordering = (each for condition in conditions for each in condition.find_all(*_COMPARISONS, exp.Between))

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
+from headrace.errors import Place
+from headrace.project.sql import dialect
+
 Columns = tuple[str | exp.Expr, ...] | None
 
 
@@ -18,6 +21,17 @@ def of(scopes: Sequence[Scope]) -> Columns:
 def names(columns: Columns) -> tuple[str, ...] | None:
     """Return the names among columns."""
     return None if columns is None else tuple(column for column in columns if isinstance(column, str))
+
+
+def place(text: str, path: str, name: str) -> Place:
+    """Return where the last expression stands that makes a column of a query, or where its text starts."""
+    statement = dialect.parse(text, path)
+    for scope in reversed(statement.scopes):
+        for each in scope.expression.selects if isinstance(scope.expression, exp.Select) else ():
+            starts = [node.meta["start"] for node in each.walk() if "start" in node.meta]
+            if each.alias_or_name.lower() == name.lower() and starts and not isinstance(each, exp.Column):
+                return statement.place(min(starts))
+    return Place(path)
 
 
 def _columns(scope: Scope, above: tuple[Scope, ...]) -> Columns:
