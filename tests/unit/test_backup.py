@@ -180,7 +180,7 @@ def test_backup_that_was_changed_replaces_nothing(
     change(to, name)
     fill(layout.root, text="new")
     before = content(layout.root)
-    with pytest.raises(HeadraceError, match="Nothing was replaced; restore another backup"):
+    with pytest.raises(UsageError, match="Nothing was replaced; restore another backup"):
         backup.put_back(layout, to)
     backup.refuse_half(layout)
     assert content(layout.root) == before
@@ -193,7 +193,7 @@ def test_backup_of_before_that_lacks_a_commit_replaces_nothing(tmp_path: Path) -
     manifest = json.loads((taken(layout, to) and (to / "backup.json")).read_text("utf-8"))
     (to / "backup.json").write_text(json.dumps({name: each for name, each in manifest.items() if name != "files"}))
     lose(to, entry(1)[0])
-    with pytest.raises(HeadraceError, match="Nothing was replaced"):
+    with pytest.raises(UsageError, match="Nothing was replaced"):
         backup.put_back(layout, to)
     assert content(layout.root)[SET[0]] == "old"
 

@@ -110,12 +110,12 @@ def _refuse_changed(backup: StorePath, wanted: Manifest) -> None:
     """Refuse a backup that has lost something since it was taken, before what is stored makes room for it."""
     for name, (number, size) in wanted.files.items():
         if (found := trees.extent(backup / name)) != (number, size):
-            raise HeadraceError(
+            raise UsageError(
                 f"{backup / name} has {found[0]} files of {found[1]:,} bytes, and {_MANIFEST} says {number} of "
                 f"{size:,}: the backup has been changed or lost files. Nothing was replaced; restore another backup"
             )
     if dict(_tables(backup)) != dict(wanted.tables):
-        raise HeadraceError(
+        raise UsageError(
             f"{backup} does not hold the tables that its {_MANIFEST} names. Nothing was replaced; "
             "restore another backup"
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,10 +39,16 @@ class BrokerAdmin:
     """Metadata requests to one Kafka cluster; each has a timeout and raises on failure."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        self._admin = AdminClient(dict(config))
+        self._refused: KafkaError | None = None
+        known: dict[str, Any] = {**config, "error_cb": self._note}
+        self._admin = AdminClient(known)
 
     def describe(self, topics: Iterable[str]) -> dict[str, Described]:
         """Each topic that exists."""
+        with self._explaining():
+            return self._described(topics)
+
+    def _described(self, topics: Iterable[str]) -> dict[str, Described]:
         futures = self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=TIMEOUT)
         found = {}
         for name, future in futures.items():
@@ -84,9 +91,26 @@ class BrokerAdmin:
     def _listed(self, wanted: dict[TopicPartition, OffsetSpec], committed: bool) -> Offsets:
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         found: Offsets = {}
-        for at, future in self._admin.list_offsets(wanted, isolation_level=level, request_timeout=TIMEOUT).items():
-            found.setdefault(at.topic, {})[at.partition] = future.result(_PATIENCE).offset
+        with self._explaining():
+            for at, future in self._admin.list_offsets(wanted, isolation_level=level, request_timeout=TIMEOUT).items():
+                found.setdefault(at.topic, {})[at.partition] = future.result(_PATIENCE).offset
         return found
+
+    def _note(self, error: KafkaError) -> None:
+        if error.code() == KafkaError._AUTHENTICATION:
+            self._refused = error
+
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
+        """Raise that the login was refused, where it was, and not that no broker has taken the request in time."""
+        try:
+            yield
+            self._refused = None
+        except KafkaException as error:
+            self._admin.poll(0)  # calls error_cb
+            if self._refused is not None and error.args[0].code() == KafkaError._TIMED_OUT:
+                raise KafkaException(self._refused) from None
+            raise
 
 
 def _retried(request: Callable[..., Offsets], *arguments: Any) -> Offsets:
