@@ -218,6 +218,8 @@ AGGREGATED_ALIKE = (
     ("min(if(b, a, null))", "min(a) filter (where b)"),
     ("count(case when b then s end)", "count(s) filter (where b)"),
     ("first(i ignore nulls)", "first(i) ignore nulls"),
+    ("count_if(s is not null)", "count(s)"),
+    ("count(*) filter (where i is not null)", "count(i)"),
 )
 TABLES = {"p": "k int, x int, s string", "q": "k int, y int", "r": "k int, z int"}
 """Tables that a test can fill: keys that meet, several times and not at all, and nulls; each has an `_arrival` too."""
@@ -1025,6 +1027,9 @@ OTHERS = (
     ("t > '2026-03-30'", "date(t) > '2026-03-30'"),
     ("concat(a, cast(a as array<int>))", "concat(a, cast(a as array<string>))"),
     ("first(i)", "last(i)"),
+    ("count_if(s is null)", "count(s)"),
+    ("count(j) filter (where i is not null)", "count(i)"),
+    ("count(distinct i)", "count_if(i is not null)"),
     ("s not like any ('1%', '2%')", "not (s like any ('1%', '2%'))"),
     ("s not like all ('1%', '2%')", "not (s like all ('1%', '2%'))"),
     ("2.0D", "2.0"),

@@ -75,6 +75,7 @@ PACKAGES = [
     "commands/edits",
     "elsewhere",
     "landing",
+    "planning/equality",
     "planning/forms",
     "platforms",
     "publishing",

@@ -30,12 +30,16 @@ def count_if(node: exp.Expr) -> exp.Expr:
     """`count_if(x)` is `count(*) filter (where x)`."""
     if isinstance(node.this, exp.Distinct):
         return node
-    return exp.Filter(this=exp.Count(this=exp.Star(), big_int=True), expression=exp.Where(this=node.this))
+    return filtered(exp.Filter(this=exp.Count(this=exp.Star(), big_int=True), expression=exp.Where(this=node.this)))
 
 
 def filtered(node: exp.Expr) -> exp.Expr:
-    """An aggregate of the rows for which `true` holds is one of all."""
+    """An aggregate of the rows for which `true` holds is one of all, and a count of those with a value is one of it."""
     condition = node.expression.this.unnest()
+    inner = condition.this.unnest() if isinstance(condition, exp.Not) else condition
+    has_value = inner is not condition and isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null)
+    if has_value and isinstance(node.this, exp.Count) and isinstance(node.this.this, exp.Star):
+        return exp.Count(**{**node.this.args, "this": inner.this})
     return node.this if isinstance(condition, exp.Boolean) and condition.this else node
 
 
