@@ -26,9 +26,20 @@ with orders as (
         landed_at + make_dt_interval(0, 0, 0, :order_timeout) as deadline
     from stream silver.undecided_orders
 ),
-new_verdicts as (
-    select order_id, verdicts, is_stock_checked, _arrival
-    from stream silver.new_verdicts
+details as (
+    select order_id, verdict from stream silver.new_verdicts
+    where check_type = 'ORDER_DETAILS_CHECK'
+),
+fraud as (
+    select order_id, verdict from stream silver.new_verdicts
+    where check_type = 'FRAUD_CHECK'
+),
+stock as (
+    select order_id, verdict from stream silver.new_verdicts
+    where check_type = 'INVENTORY_CHECK'
+),
+others as (
+    select order_id, verdicts, _arrival from stream silver.new_validations
 ),
 order_ends as (
     select order_id, end_state, _arrival from stream silver.order_ends
@@ -44,21 +55,37 @@ moved as (
     select
         orders.* except (verdicts, is_stock_checked, end_state, deadline),
         first_verdicts(
-            orders.verdicts, coalesce(new_verdicts.verdicts, array())
+            orders.verdicts,
+            -- usually there are no others, and the list needs no second one
+            sort_array(array_compact(if(
+                others.verdicts is null,
+                array(details.verdict, fraud.verdict, stock.verdict),
+                concat(
+                    array(details.verdict, fraud.verdict, stock.verdict),
+                    others.verdicts
+                )
+            )))
         ) as verdicts,
         orders.is_stock_checked
-        or coalesce(new_verdicts.is_stock_checked, false) as is_stock_checked,
+        or stock.verdict is not null as is_stock_checked,
         coalesce(orders.end_state, order_ends.end_state) as end_state,
         overdue._arrival as overdue_arrival,
         greatest(
             if(orders.is_new, orders.created_arrival, null),
-            new_verdicts._arrival,
+            details.verdict._arrival,
+            fraud.verdict._arrival,
+            stock.verdict._arrival,
+            others._arrival,
             order_ends._arrival,
             overdue._arrival
         ) as _arrival,
         orders.deadline
     from orders
-    left join new_verdicts on orders.order_id = new_verdicts.order_id
+    -- a join for each check: its rows need not be brought together first
+    left join details on orders.order_id = details.order_id
+    left join fraud on orders.order_id = fraud.order_id
+    left join stock on orders.order_id = stock.order_id
+    left join others on orders.order_id = others.order_id
     left join order_ends on orders.order_id = order_ends.order_id
     left join overdue on orders.order_id = overdue.order_id
 ),
