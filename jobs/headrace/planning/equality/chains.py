@@ -163,7 +163,7 @@ def _needs_row(condition: Term, owners: frozenset[str]) -> bool:
     """Whether a condition is not true where all columns of some steps are null."""
     tree = condition.tree.unnest()
     inner = tree.this.unnest() if isinstance(tree, exp.Not) else tree
-    if isinstance(inner, exp.In) or (isinstance(tree, exp.Not) and _is_null(inner)):
+    if isinstance(inner, exp.In) or (isinstance(tree, exp.Not) and truths.asks_for_null(inner)):
         sides = [inner.this]
     else:
         sides = [tree.left, tree.right] if isinstance(tree, truths.COMPARED) else []
@@ -180,14 +180,10 @@ def _is_of_all(tree: exp.Expr, owners: frozenset[str]) -> bool:
 def _needs_none(condition: Term, join: _Join) -> bool:
     """Whether a condition is only true where a left join has found no row: what it is by is null there alone."""
     tree = condition.tree.unnest()
-    if not _is_null(tree) or not _is_of_all(tree.this, join.owners):
+    if not truths.asks_for_null(tree) or not _is_of_all(tree.this, join.owners):
         return False
     compared = (each.tree for each in join.on if isinstance(each.tree, truths.COMPARED))
     return any(key(side) == key(tree.this) for each in compared for side in (each.left, each.right))
-
-
-def _is_null(tree: exp.Expr) -> bool:
-    return isinstance(tree, exp.Is) and isinstance(tree.expression, exp.Null)
 
 
 # conditions below the step that they are written above

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 
-from headrace.planning.forms import terms
+from headrace.planning.forms import terms, truths
 from headrace.planning.forms.durations import TypeOf
 
 _UNBOUNDED = {"start": "unbounded", "start_side": "preceding"}
@@ -37,7 +39,7 @@ def filtered(node: exp.Expr) -> exp.Expr:
     """An aggregate of the rows for which `true` holds is one of all, and a count of those with a value is one of it."""
     condition = node.expression.this.unnest()
     inner = condition.this.unnest() if isinstance(condition, exp.Not) else condition
-    has_value = inner is not condition and isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null)
+    has_value = inner is not condition and truths.asks_for_null(inner)
     if has_value and isinstance(node.this, exp.Count) and isinstance(node.this.this, exp.Star):
         return exp.Count(**{**node.this.args, "this": inner.this})
     return node.this if isinstance(condition, exp.Boolean) and condition.this else node
@@ -89,11 +91,7 @@ def window(node: exp.Expr) -> exp.Expr:
 
 def by_place(node: exp.Window) -> exp.Window:
     """A window in whose order no two rows are alike: up to the current row are the rows up to its place."""
-    spec = node.args.get("spec")
-    places = {"kind": "rows", **_UNBOUNDED, "end": "current row"}
-    if spec is None or {part: value for part, value in spec.args.items() if value} != places:
-        return node
-    return exp.Window(**{part: value for part, value in node.args.items() if part != "spec"})
+    return _without_frame(node, {"kind": "rows", **_UNBOUNDED, "end": "current row"})
 
 
 def frame(node: exp.Expr) -> exp.Expr:
@@ -114,7 +112,12 @@ def _only_branch(node: exp.Expr) -> exp.If | None:
 def _without_usual_frame(node: exp.Window) -> exp.Window:
     """A window with an order goes up to the current row, any other is the whole."""
     usual = {"kind": "range", **_UNBOUNDED, "end": "current row"} if node.args.get("order") else _WHOLE
+    return _without_frame(node, usual)
+
+
+def _without_frame(node: exp.Window, redundant: Mapping[str, str]) -> exp.Window:
+    """A window without its frame, if that is a certain one."""
     spec = node.args.get("spec")
-    if spec is None or {part: value for part, value in spec.args.items() if value} != usual:
+    if spec is None or {part: value for part, value in spec.args.items() if value} != redundant:
         return node
     return exp.Window(**{part: value for part, value in node.args.items() if part != "spec"})

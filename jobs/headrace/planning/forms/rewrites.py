@@ -68,16 +68,11 @@ def coalesced(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     if not isinstance(node, exp.Case) or len(branches) > 1 or other is None:
         return node
     condition, value = branches[0].this.unnest(), branches[0].args["true"]
-    if not (_asks_for_null(condition) and "atom" in condition.this.unnest().meta):
+    if not (truths.asks_for_null(condition) and "atom" in condition.this.unnest().meta):
         return node
     if terms.key(condition.this) != terms.key(other) or "<" in (type_of(other) or "<"):
         return node
     return noted(_described(exp.Coalesce(this=other, expressions=[value]), node), type_of)
-
-
-def _asks_for_null(condition: exp.Expr) -> bool:
-    """Whether a condition is `a is null`, which is never null itself."""
-    return isinstance(condition, exp.Is) and isinstance(condition.expression, exp.Null)
 
 
 def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:

@@ -46,11 +46,16 @@ def not_implied(asked: Sequence[exp.Expr]) -> list[exp.Expr]:
     return [each for each in asked if not (compared and _never_null(each) in compared)]
 
 
+def asks_for_null(condition: exp.Expr) -> bool:
+    """Whether a condition is `a is null`, which is never null itself."""
+    return isinstance(condition, exp.Is) and isinstance(condition.expression, exp.Null)
+
+
 def _never_null(condition: exp.Expr) -> str | None:
     """What a condition says to be not null."""
     inner = condition.unnest()
     asked = inner.this.unnest() if isinstance(inner, exp.Not) else None
-    return terms.key(asked.this) if isinstance(asked, exp.Is) and isinstance(asked.expression, exp.Null) else None
+    return terms.key(asked.this) if asked is not None and asks_for_null(asked) else None
 
 
 def condition(tree: exp.Expr, type_of: TypeOf) -> exp.Expr:

@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from headrace.project.flows.flow import Flow
-from headrace.project.sql.selects import conjuncts
+from headrace.project.sql.selects import conjuncts, matches
 from headrace.project.sql.tracing import Made, Stored
 
 ARRIVAL = "_arrival"
@@ -154,11 +154,9 @@ def _text(expression: exp.Expr) -> str:
 
 def _equalities(scope: Scope) -> Iterator[tuple[exp.Expr, exp.Expr]]:
     where = scope.expression.args.get("where")
-    found = [join.args.get("on") for join in scope.expression.args.get("joins") or ()]
-    for condition in [*found, where.this if where is not None else None]:
-        for each in conjuncts(condition) if condition is not None else ():
-            if isinstance(each, (exp.EQ, exp.NullSafeEQ)) and not _has_literal(each):
-                yield each.left, each.right
+    for each in (*matches(scope), *(conjuncts(where.this) if where is not None else ())):
+        if isinstance(each, (exp.EQ, exp.NullSafeEQ)) and not _has_literal(each):
+            yield each.left, each.right
 
 
 def _has_literal(equality: exp.EQ | exp.NullSafeEQ) -> bool:

@@ -22,7 +22,7 @@ from headrace.project.flows.draft import Draft
 from headrace.project.flows.flow import Flow
 from headrace.project.model import Model
 from headrace.project.sql.scopes import table_name
-from headrace.project.sql.selects import conjuncts, filters
+from headrace.project.sql.selects import filters, matches
 
 _CHOICES = (exp.ArgMax, exp.ArgMin)
 _COMPARISONS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -170,8 +170,7 @@ class _Reading:
 
     @property
     def wrong(self) -> str | None:
-        conditions = [each for scope in self.flow.selects for each in self._conditions(scope.expression)]
-        conditions += [each for scope in self.flow.selects for each in filters(scope)]
+        conditions = [each for scope in self.flow.selects for each in (*matches(scope), *filters(scope))]
         asked = (each.this if isinstance(each, exp.Not) else each for each in conditions)
         if self._returns_end() or any(
             isinstance(each, exp.Is) and self._has(versions.VALID_TO, each) for each in asked
@@ -179,11 +178,6 @@ class _Reading:
             return _CURRENT
         ordering = (each for condition in conditions for each in condition.find_all(*_COMPARISONS, exp.Between))
         return None if any(self._bounds(each) for each in ordering) else _LATER
-
-    def _conditions(self, select: exp.Expr) -> Iterator[exp.Expr]:
-        for join in select.args.get("joins") or ():
-            if (on := join.args.get("on")) is not None:
-                yield from conjuncts(on)
 
     def _bounds(self, comparison: exp.Expr) -> bool:
         """Whether the begin of a version is compared with something of another relation."""

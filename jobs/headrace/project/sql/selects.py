@@ -57,10 +57,16 @@ def filters(scope: Scope) -> Iterator[exp.Expr]:
         yield from conjuncts(clause.this) if clause is not None else ()
 
 
+def matches(scope: Scope) -> Iterator[exp.Expr]:
+    """Yield the conditions by which the joins of a select find rows."""
+    for join in scope.expression.args.get("joins") or ():
+        if (on := join.args.get("on")) is not None:
+            yield from conjuncts(on)
+
+
 def equalities(scope: Scope) -> Iterator[exp.EQ | exp.NullSafeEQ]:
     """Yield the equalities among the conditions of a select and of its joins."""
-    joined = (each.args.get("on") for each in scope.expression.args.get("joins") or ())
-    conditions = (*filters(scope), *(part for on in joined if on is not None for part in conjuncts(on)))
+    conditions = (*filters(scope), *matches(scope))
     yield from (each for each in conditions if isinstance(each, (exp.EQ, exp.NullSafeEQ)))
 
 
