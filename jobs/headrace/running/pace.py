@@ -3,7 +3,8 @@
 A batch costs about the same however few records it has, so many small ones cost more than a large one. Where only a few
 records a second come, that does not matter, and a record that waits for the next batch waits for nothing. So the pause
 follows the rate of the last seconds: `SHORTEST` up to `QUIET` records a second, then in proportion, and from `BUSY` on
-what the target says (`trigger.ingest`), which is never exceeded.
+what the target says (`trigger.ingest`), which is never exceeded. What a batch of `FULL` records costs is mostly for its
+records, so where as many come sooner, the pause is up to `SPARED` shorter.
 """
 
 from __future__ import annotations
@@ -18,6 +19,12 @@ SHORTEST = 0.1
 QUIET, BUSY = 4.0, 20.0
 """Records a second."""
 
+FULL = 600
+"""Records. At 1,000 a second, shipping takes a quarter more CPU with batches of so many than with one each second."""
+
+SPARED = 0.5
+"""Seconds. Who asks for a pause of a minute wants few commits, and gets few."""
+
 WINDOW = 5.0
 """Seconds over which the rate is measured."""
 
@@ -25,7 +32,8 @@ WINDOW = 5.0
 def pause(rate: float, longest: float) -> float:
     """Seconds between the starts of two batches, at so many records a second."""
     share = min(max((rate - QUIET) / (BUSY - QUIET), 0.0), 1.0)
-    return max(share * longest, min(SHORTEST, longest))
+    full = max(FULL / rate, longest - SPARED) if rate else longest
+    return max(min(share * longest, full), min(SHORTEST, longest))
 
 
 class Pace:
