@@ -7,7 +7,7 @@ is analysed with the views that it reads inlined.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
@@ -70,7 +70,7 @@ class StateJoin:
     """A place where rows of the batch meet rows from before it; `keys` are what they meet by, None if uncertain.
 
     `is_lookup` is true where there are only rows from before the batch on the other side, `is_own` where these are what
-    the model itself has stored.
+    the model itself has stored. `waiting` are the selects that bring rows of the batch to the other side.
     """
 
     part: Part
@@ -78,6 +78,7 @@ class StateJoin:
     keys: tuple[Key, ...] | None
     is_lookup: bool
     is_own: bool
+    waiting: frozenset[int] = frozenset()
 
 
 class Movement:
@@ -169,6 +170,33 @@ class Movement:
         scopes = self._flows[table].tracing.scopes
         return self.streams(Part(self._flows[table], True), scopes[-1]) if scopes else frozenset()
 
+    def streams_of(self, part: Part, scope: Scope, aliases: tuple[str, ...]) -> frozenset[str]:
+        """Return the tables that some relations of a select stream."""
+        return frozenset[str]().union(*(self.streams_of_alias(part, scope, alias) for alias in aliases))
+
+    @cached_property
+    def looked_up(self) -> frozenset[str]:
+        """The tables that the model looks up, itself or in a view."""
+        return frozenset(
+            read.table for part in self.parts for read in part.flow.file.model.inputs if not (part.moves and read.stream)
+        )
+
+    def come_of(self, tables: frozenset[str], others: frozenset[str]) -> bool:
+        """Return whether some tables are all computed from a model among some others."""
+        models = others & self._models.keys()
+        return all(models & self._upstream(table) for table in tables)
+
+    def _upstream(self, table: str) -> frozenset[str]:
+        """A table, and those that it is ultimately derived from by streams."""
+        found, waiting = {table}, [table]
+        while waiting:
+            model = self._models.get(waiting.pop())
+            for read in graph.reads(model, self._models) if model is not None else ():
+                if read.stream and read.table not in found:
+                    found.add(read.table)
+                    waiting.append(read.table)
+        return frozenset(found)
+
     @property
     def own_tables(self) -> set[str]:
         """The model's own table, and those of its query that are built from it."""
@@ -219,14 +247,7 @@ class Movement:
 
     def _origins(self, table: str) -> frozenset[str]:
         """The bronze tables that a stored table is ultimately derived from."""
-        found, seen, waiting = set[str](), set[str](), [table]
-        while waiting:
-            model = self._models.get(waiting.pop())
-            for read in graph.reads(model, self._models) if model is not None and model.table not in seen else ():
-                if read.stream:
-                    (waiting.append if read.table in self._models else found.add)(read.table)
-            seen |= {model.table} if model is not None else set()
-        return frozenset(found)
+        return self._upstream(table) - self._models.keys()
 
     def _is_view(self, table: str) -> bool:
         model = self._models.get(table)
@@ -249,7 +270,26 @@ class Movement:
                 if moving.new and other.before:
                     keys = self._met_by(part, join, is_right)
                     is_lookup = not other.new and not moving.before
-                    yield StateJoin(part, join.join.this, keys, is_lookup, is_lookup and other.own)
+                    waiting = self._selects(part, scope, join.left if is_right else (join.right,))
+                    yield StateJoin(part, join.join.this, keys, is_lookup, is_lookup and other.own, waiting)
+
+    def _selects(self, part: Part, scope: Scope, aliases: Iterable[str]) -> frozenset[int]:
+        """The selects, by `id`, whose rows come to some relations of a select."""
+        found = set[int]()
+        waiting = [(part, scope.sources.get(alias)) for alias in aliases]
+        while waiting:
+            part, source = waiting.pop()
+            if isinstance(source, exp.Table):
+                table = table_name(source)
+                if not self._is_view(table):
+                    continue
+                part = Part(self._flows[table], part.moves and part.flow.is_streamed(source))
+                source = part.flow.tracing.scopes[-1] if part.flow.tracing.scopes else None
+            if isinstance(source, Scope) and id(source) not in found:
+                found.add(id(source))
+                waiting += [(part, each) for each in source.set_operation_scopes or ()]
+                waiting += [(part, source.sources.get(alias)) for alias, _ in source.references]
+        return frozenset(found)
 
     def _met_by(self, part: Part, join: FlowJoin, is_right: bool) -> tuple[Key, ...] | None:
         """What the moving side of a join meets the other by."""

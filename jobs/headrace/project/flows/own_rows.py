@@ -16,7 +16,7 @@ from headrace.project.flows.flow import Flow
 from headrace.project.flows.joins import joins_of
 from headrace.project.flows.movement import Movement
 from headrace.project.sql.selects import filters
-from headrace.project.sql.tracing import Made
+from headrace.project.sql.tracing import Made, Source
 
 
 class OwnRows:
@@ -54,7 +54,21 @@ class OwnRows:
         if isinstance(inner, (exp.Exists, exp.In)) and inner.find(exp.Query):
             asked = [each for each in scope.subquery_scopes if each.expression.find_ancestor(type(inner)) is inner]
             return not wanted and any(self._movement.of_scope(part, each).own for each in asked)
-        return self._is_own(part.flow, inner)
+        return self._is_looked_up(part.flow, inner)
+
+    def _is_looked_up(self, flow: Flow, expression: exp.Expr) -> bool:
+        """Return whether stored rows decide a value; one that rows of the batch have as well, as in a union, is not."""
+        found = (flow.tracing.sources(column) for column in expression.find_all(exp.Column))
+        return any(sources and all(self._comes_of_own(flow, each) for each in sources) for sources in found)
+
+    def _comes_of_own(self, flow: Flow, source: Source) -> bool:
+        if isinstance(source, Made):
+            return self._is_looked_up(flow, source.expression)
+        view = flow.view_of(source.table)
+        if view is None:
+            return source.table in self._movement.own_tables
+        made = view.tracing.output(source.column)
+        return bool(made) and all(self._comes_of_own(view, each) for each in made)
 
     def _is_own(self, flow: Flow, expression: exp.Expr) -> bool:
         if any(isinstance(each.parent, (exp.Select, exp.Column)) for each in expression.find_all(exp.Star)):

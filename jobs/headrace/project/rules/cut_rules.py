@@ -69,6 +69,10 @@ BEFORE_OR_AFTER = (
     "which rows of the table a row meets depends on the batch they came in; compare their arrivals, "
     "`and {right}._arrival < {left}._arrival`"
 )
+ANSWERED_BEFORE = (
+    "what waits meets a row that came before it only if both came in one batch; compare their arrivals, "
+    "`and {answer}._arrival > {waiting}._arrival`, or look up the earlier rows as well"
+)
 LOOKED_INTO = (
     "the subquery finds only rows of this batch; join instead, with what was kept of them in an upsert, or with a "
     "WATERMARK on both"
@@ -133,7 +137,7 @@ class _Judge:
         if any(self._is_arrival(part, key) for key in keys):
             return
         picks = next(aggregates(scope), None) is None
-        if rows.only_new and (self._is_covered(self._keys(part, keys), picks) or self._repeats(part, scope, keys)):
+        if rows.only_new and (self._is_covered(scope, self._keys(part, keys), picks) or self._repeats(part, scope, keys)):
             return
         if scope.expression.args.get("distinct"):
             names = ", ".join(each.alias_or_name for each in scope.expression.args["expressions"])
@@ -160,7 +164,7 @@ class _Judge:
             if rows.own or any(self._is_arrival(part, key) for key in keys):
                 continue
             in_order = bool(order) and self._is_arrival(part, order[0].this) and not order[0].args.get("desc")
-            known = rows.past or self._is_covered(self._keys(part, keys), bool(self._filters_by(window)))
+            known = rows.past or self._is_covered(scope, self._keys(part, keys), bool(self._filters_by(window)))
             if rows.only_new and looks_ahead(window):
                 yield self._finding(part, window, f"`over (...)` {AHEAD}")
                 continue
@@ -207,14 +211,33 @@ class _Judge:
         for join in joins_of(part.flow, scope):
             left = self._movement.of_aliases(part, scope, join.left)
             right = self._movement.of_alias(part, scope, join.right)
-            if not (left.new and right.new) or left.own or right.own or self._is_same_event(part, join):
+            if not (left.new and right.new) or self._is_same_event(part, join):
                 continue
-            if left.before or right.before:
+            if left.own or right.own:
+                yield from self._answered(part, scope, join, left.only_new)
+            elif left.before or right.before:
                 if not self._is_recomputed(part, scope, join) and not self._compares_times(part, join):
                     words = BEFORE_OR_AFTER.format(left=join.left[0], right=join.right)
                     yield self._finding(part, join.join.this, words)
-            elif not self._is_covered(self._join_keys(part, join)):
+            elif not self._is_covered(scope, self._join_keys(part, join)):
                 yield self._finding(part, join.join.this, ANTI_JOINED if join.side == "anti" else JOINED)
+
+    def _answered(self, part: Part, scope: Scope, join: FlowJoin, answers_left: bool) -> Iterator[Finding]:
+        """Rows that wait, new ones among them, meet rows of the batch, which may have come before them."""
+        waiting, answer = ((join.right,), join.left) if answers_left else (join.left, (join.right,))
+        if not self._movement.of_aliases(part, scope, answer).only_new:
+            return
+        if self._compares_times(part, join) or self._is_recomputed(part, scope, join):
+            return
+        if not self._finds_earlier(part, scope, waiting, answer):
+            words = ANSWERED_BEFORE.format(answer=answer[0], waiting=waiting[0])
+            yield self._finding(part, join.join.this, words)
+
+    def _finds_earlier(self, part: Part, scope: Scope, waiting: tuple[str, ...], answer: tuple[str, ...]) -> bool:
+        """Return whether answers from before the batch are looked up too, or come of what waits, so after it."""
+        asked = self._movement.streams_of(part, scope, waiting)
+        answers = self._movement.streams_of(part, scope, answer)
+        return answers <= self._movement.looked_up or self._movement.come_of(answers, asked)
 
     def _is_same_event(self, part: Part, join: FlowJoin) -> bool:
         """Return whether both rows of a join come from one event."""
@@ -329,13 +352,15 @@ class _Judge:
                 found += [self._keys(part, keys_and_order(scope, window)[0]) for window in windows]
         return found
 
-    def _is_covered(self, keys: tuple[Key, ...], picks: bool = False) -> bool:
-        """Return whether rows with these keys are joined with what was stored of them before the batch.
+    def _is_covered(self, scope: Scope, keys: tuple[Key, ...], picks: bool = False) -> bool:
+        """Return whether the rows of a select are joined by these keys with what was stored of them before the batch.
 
         Where one row of several is picked, known rows must be left out; otherwise the stored rows must be added to.
         """
         for join in self._movement.state_joins:
             if join.is_own and not (self._own_rows.are_left_out() if picks else self._own_rows.are_used()):
+                continue
+            if id(scope) in join.waiting:
                 continue
             if join.keys is None or frozenset() in join.keys or frozenset() in keys:
                 return True
