@@ -86,9 +86,7 @@ moved as (
     left join fraud on orders.order_id = fraud.order_id
     left join stock on orders.order_id = stock.order_id
     left join others on orders.order_id = others.order_id
-    left join order_ends
-        on orders.order_id = order_ends.order_id
-        and order_ends._arrival > orders.created_arrival
+    left join order_ends on orders.order_id = order_ends.order_id
     left join overdue on orders.order_id = overdue.order_id
 ),
 judged as (

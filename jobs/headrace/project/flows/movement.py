@@ -170,22 +170,6 @@ class Movement:
         scopes = self._flows[table].tracing.scopes
         return self.streams(Part(self._flows[table], True), scopes[-1]) if scopes else frozenset()
 
-    def streams_of(self, part: Part, scope: Scope, aliases: tuple[str, ...]) -> frozenset[str]:
-        """Return the tables that some relations of a select stream."""
-        return frozenset[str]().union(*(self.streams_of_alias(part, scope, alias) for alias in aliases))
-
-    @cached_property
-    def looked_up(self) -> frozenset[str]:
-        """The tables that the model looks up, itself or in a view."""
-        return frozenset(
-            read.table for part in self.parts for read in part.flow.file.model.inputs if not (part.moves and read.stream)
-        )
-
-    def come_of(self, tables: frozenset[str], others: frozenset[str]) -> bool:
-        """Return whether some tables are all computed from a model among some others."""
-        models = others & self._models.keys()
-        return all(models & self._upstream(table) for table in tables)
-
     def _upstream(self, table: str) -> frozenset[str]:
         """A table, and those that it is ultimately derived from by streams."""
         found, waiting = {table}, [table]

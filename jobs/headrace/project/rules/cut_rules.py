@@ -69,10 +69,6 @@ BEFORE_OR_AFTER = (
     "which rows of the table a row meets depends on the batch they came in; compare their arrivals, "
     "`and {right}._arrival < {left}._arrival`"
 )
-ANSWERED_BEFORE = (
-    "what waits meets a row that came before it only if both came in one batch; compare their arrivals, "
-    "`and {answer}._arrival > {waiting}._arrival`, or look up the earlier rows as well"
-)
 LOOKED_INTO = (
     "the subquery finds only rows of this batch; join instead, with what was kept of them in an upsert, or with a "
     "WATERMARK on both"
@@ -137,7 +133,8 @@ class _Judge:
         if any(self._is_arrival(part, key) for key in keys):
             return
         picks = next(aggregates(scope), None) is None
-        if rows.only_new and (self._is_covered(scope, self._keys(part, keys), picks) or self._repeats(part, scope, keys)):
+        own = self._keys(part, keys)
+        if rows.only_new and (self._is_covered(scope, own, picks) or self._repeats(part, scope, keys)):
             return
         if scope.expression.args.get("distinct"):
             names = ", ".join(each.alias_or_name for each in scope.expression.args["expressions"])
@@ -211,33 +208,14 @@ class _Judge:
         for join in joins_of(part.flow, scope):
             left = self._movement.of_aliases(part, scope, join.left)
             right = self._movement.of_alias(part, scope, join.right)
-            if not (left.new and right.new) or self._is_same_event(part, join):
+            if not (left.new and right.new) or left.own or right.own or self._is_same_event(part, join):
                 continue
-            if left.own or right.own:
-                yield from self._answered(part, scope, join, left.only_new)
-            elif left.before or right.before:
+            if left.before or right.before:
                 if not self._is_recomputed(part, scope, join) and not self._compares_times(part, join):
                     words = BEFORE_OR_AFTER.format(left=join.left[0], right=join.right)
                     yield self._finding(part, join.join.this, words)
             elif not self._is_covered(scope, self._join_keys(part, join)):
                 yield self._finding(part, join.join.this, ANTI_JOINED if join.side == "anti" else JOINED)
-
-    def _answered(self, part: Part, scope: Scope, join: FlowJoin, answers_left: bool) -> Iterator[Finding]:
-        """Rows that wait, new ones among them, meet rows of the batch, which may have come before them."""
-        waiting, answer = ((join.right,), join.left) if answers_left else (join.left, (join.right,))
-        if not self._movement.of_aliases(part, scope, answer).only_new:
-            return
-        if self._compares_times(part, join) or self._is_recomputed(part, scope, join):
-            return
-        if not self._finds_earlier(part, scope, waiting, answer):
-            words = ANSWERED_BEFORE.format(answer=answer[0], waiting=waiting[0])
-            yield self._finding(part, join.join.this, words)
-
-    def _finds_earlier(self, part: Part, scope: Scope, waiting: tuple[str, ...], answer: tuple[str, ...]) -> bool:
-        """Return whether answers from before the batch are looked up too, or come of what waits, so after it."""
-        asked = self._movement.streams_of(part, scope, waiting)
-        answers = self._movement.streams_of(part, scope, answer)
-        return answers <= self._movement.looked_up or self._movement.come_of(answers, asked)
 
     def _is_same_event(self, part: Part, join: FlowJoin) -> bool:
         """Return whether both rows of a join come from one event."""
