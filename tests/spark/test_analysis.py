@@ -104,6 +104,8 @@ NOT_STORABLE = [
 GROWING = """with sold as (select product, cast(1 as decimal(10, 2)) as price, _arrival from stream silver.sales)
 select sold.product, coalesce(before.total, 0) + sold.price as total, sold._arrival
 from sold left join gold.growing as before on sold.product = before.product"""
+READS_GROWING = """select sales.product, growing.total, sales._arrival
+from stream silver.sales left join gold.growing on sales.product = growing.product"""
 
 
 @cache
@@ -133,6 +135,7 @@ def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict
     refused = enumerate(sql for sql, _, _ in NOT_STORABLE)
     texts |= {f"refused_{at}": PER_BATCH + f"select {sql} from stream silver.sales" for at, sql in refused}
     texts["growing"] = PER_BATCH.replace("append", "upsert\nunique_key: product") + GROWING
+    texts["reads_growing"] = PER_BATCH + READS_GROWING
     for name, text in texts.items():
         (root / f"sql/gold/sales/{name}.sql").write_text(text, "utf-8")
     by_model: dict[str, list[Finding]] = {}
@@ -194,6 +197,10 @@ def test_column_that_no_table_can_store_is_refused(found: dict[str, list[Finding
 def test_type_that_grows_with_each_batch_is_refused(found: dict[str, list[Finding]]) -> None:
     (finding,) = found["growing"]
     assert (finding.code, "column total" in finding.message) == ("column-type", True), finding
+
+
+def test_model_that_looks_up_a_faulty_one_has_no_finding_of_its_own(found: dict[str, list[Finding]]) -> None:
+    assert "reads_growing" not in found
 
 
 def test_models_as_they_are_have_no_findings(found: dict[str, list[Finding]]) -> None:

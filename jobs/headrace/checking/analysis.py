@@ -62,8 +62,10 @@ def analyse(spark: SparkSession, project: Project) -> Analysis:
     findings += [*_rejects(session, project), *_event_times(session, project)]
     schemas: dict[str, StructType] = {}
     empty = _Empty(session, project, schemas)
+    seen = set[str]()
     for model in _in_order(project):
-        if any(ref.stream and not ref.table.startswith("bronze.") and ref.table not in schemas for ref in model.inputs):
+        seen.add(model.table)
+        if any(ref.table in seen - schemas.keys() - {model.table} for ref in model.inputs):
             continue  # the model it reads has its own finding
         try:
             schemas[model.table] = _settled(session, project, model, empty)
