@@ -1,4 +1,4 @@
-"""What a project declared when it last started, stored beside its data: the texts, not what was derived from them."""
+"""What a project declared when it last started, stored next to its data: the texts, not what was derived from them."""
 
 from __future__ import annotations
 

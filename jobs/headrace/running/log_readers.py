@@ -10,7 +10,7 @@ Most readers need no log: commits that left it are in the table's history (`stor
 A query that this run does not select needs as much as one that runs.
 
 Rows that leave a table by its `keep` are needed by more: by every query that has begun and has not read them yet, and
-by the current rows that are stored beside a change log, to which a reader adds the changes since.
+by the current rows that are stored next to a change log, to which a reader adds the changes since.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def bounds(project: Project, layout: Layout, others: Mapping[StorePath, int]) ->
 
 
 def unread(project: Project, layout: Layout) -> Mapping[StorePath, int]:
-    """The first version of each table that a query which has begun has still to read, also beside the live ones."""
+    """The first version of each table that a query which has begun has still to read, also next to the live ones."""
     return _firsts(chain(_everywhere(_unread, project, layout), _unstored(project, layout)))
 
 

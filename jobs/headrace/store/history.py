@@ -1,6 +1,6 @@
 """The history of a table: what is to be known of commits whose entries may have left its log.
 
-It lies beside the log, in `_history/`, as a few Parquet files: a row for each commit, with its version, the bytes that
+It lies next to the log, in `_history/`, as a few Parquet files: a row for each commit, with its version, the bytes that
 it added without the footers of its files, and its marker without what only a replay of the newest batch needs. A reader
 that is behind, or begins at the beginning, finds the old commits here, and their rows by the numbers of their batches.
 

@@ -1,6 +1,6 @@
 """The positions of a streaming query: Spark's checkpoint, compared with the tables that it reads and writes.
 
-Spark's checkpoint does not say what was written. So the newest commit of the table is noted beside it.
+Spark's checkpoint does not say what was written. So the newest commit of the table is noted next to it.
 """
 
 from __future__ import annotations

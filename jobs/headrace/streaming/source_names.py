@@ -2,7 +2,7 @@
 
 Its checkpoint keeps how far each stream was read under the stream's name. So a name must be another for each read, also
 where one table is read twice, and must stay with its read when others come or go. Which read has which name is noted
-beside the checkpoint.
+next to the checkpoint.
 """
 
 from __future__ import annotations

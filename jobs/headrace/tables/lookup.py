@@ -24,7 +24,7 @@ class Lookup:
     """
 
     def __init__(self, batches: SmallBatches, log: CommitTable, stored: Stored | None, keys: Sequence[str]) -> None:
-        """`stored` are the current rows beside the log, from which they are loaded where that is possible."""
+        """`stored` are the current rows next to the log, from which they are loaded where that is possible."""
         self._batches = batches
         self._log = log
         self._stored = stored

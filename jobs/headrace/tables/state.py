@@ -40,7 +40,7 @@ def order_of(changes: DataFrame) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Stored:
-    """The current rows that a query stores beside its change log, for plain Delta readers and for its next start."""
+    """The current rows that a query stores next to its change log, for plain Delta readers and for its next start."""
 
     table: ReplacedTable
     query: str

@@ -160,7 +160,7 @@ def _refuse_unfit(project: Project, layout: Layout, rebuild: Rebuild) -> None:
     """Refuse what cannot be rebuilt: a snapshot, rows that were sent and are not known any more, no stored input."""
     for query in _members(project, rebuild):
         if query.engine == "snapshot":
-            raise UsageError(f"{query.name} is a snapshot of what is there now; its past cannot be made anew")
+            raise UsageError(f"{query.name} is a snapshot of what is there now; its past cannot be computed again")
         for model in query.models:
             stored = layout.appended(model.table, model.materialized == "upsert")
             if model.publish is not None and retention.kept_since(stored) is not None:

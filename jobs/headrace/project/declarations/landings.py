@@ -206,7 +206,7 @@ def _seeds(root: Path, document: Document, topic: Topic, name: str | None) -> tu
         return ()
     path = _seed_path(document, name)
     if not (root / path).is_file():
-        message = f"there is no file {path}; a seed is a CSV file beside this one"
+        message = f"there is no file {path}; a seed is a CSV file next to this one"
         raise InvalidProject([Finding(document.value_place("topics", topic.name, "seed"), "unreadable", message)])
     return seeds.read(root, path, topic)
 

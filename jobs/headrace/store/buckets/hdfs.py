@@ -3,14 +3,14 @@
 HDFS shows a file under its name before its bytes are there, and knows no version of it. Its NameNode renames in one
 step, whether or not the other name may be taken. So:
 
-- A file is written as a draft beside its place, `.<unique>.tmp`, and renamed when it is whole: without overwriting to
+- A file is written as a draft next to its place, `.<unique>.tmp`, and renamed when it is whole: without overwriting to
   create it, of several writers one wins; with overwriting to replace it. A writer that dies leaves a draft, which
   maintenance removes.
 - A rename whose answer was lost is asked for again. A draft that is gone by then has got its name: nobody else knows
   of it.
 - A file that is replaced by version is a folder, in which each version is a file that is created: `<number>`, one above
   the number that was read. Older ones are removed. A writer that was held up for long enough may find its number free
-  again; it then finds a higher one beside it, or its predecessor missing, and has lost.
+  again; it then finds a higher one next to it, or its predecessor missing, and has lost.
 - Folders are real. They are removed and moved as one, so a table is never there in part.
 """
 

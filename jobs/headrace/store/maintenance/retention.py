@@ -1,6 +1,6 @@
 """Retention: how long ago the rows of an append table arrived, and which of them are old enough to leave it.
 
-Rows have no time that all tables share, so marks are kept beside the table's history: at a time, the number of the
+Rows have no time that all tables share, so marks are kept next to the table's history: at a time, the number of the
 newest batch. Every row of that batch and of those before had arrived by then. So a row never leaves before its time;
 it may stay longer by the distance of two marks, and as long as its file holds a row that is younger. Where a clock is
 set while a runner is up, the marks are set with it.

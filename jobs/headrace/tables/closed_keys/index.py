@@ -42,7 +42,7 @@ _Hashed = tuple[int, int, bool]
 
 
 class KeyIndex:
-    """Fingerprints of all closed keys, stored beside their table except for the most recent ones.
+    """Fingerprints of all closed keys, stored next to their table except for the most recent ones.
 
     A key is two independent 64-bit hashes, so that no two keys in 10^15 would collide. A small batch asks the stored
     runs by literal values, so the cost does not grow with the number of keys. Bloom filters in memory save that for

@@ -1,7 +1,7 @@
-"""Keys stored in sorted Parquet files beside a table: a log-structured merge, read in small pieces.
+"""Keys stored in sorted Parquet files next to a table: a log-structured merge, read in small pieces.
 
 A key is two 64-bit fingerprints. A file is a run: its keys sorted by the first, with a Bloom filter for each of its
-row groups in a file beside it. A run that comes is merged with those before it that are at most twice its size, so
+row groups in a file next to it. A run that comes is merged with those before it that are at most twice its size, so
 there are few, and a key is written few times. The manifest names the runs, and the batch before which they hold all
 keys. It is written whole, after them: what it does not name is not there.
 

@@ -83,6 +83,10 @@ class Landed:
         wanted = set(numbers)
         return tuple(batch for batch in self.batches if batch.number in wanted)
 
+    def ended(self, numbers: Iterable[int]) -> list[int]:
+        """Some numbers, and that of the last batch: by then a snapshot is due that shows what the others gave."""
+        return [*dict.fromkeys([*numbers, *(batch.number for batch in self.batches[-1:])])]
+
     def up_to(self, number: int) -> Landed:
         """What has landed up to and including a batch."""
         return Landed(tuple(batch for batch in self.batches if batch.number <= number))

@@ -99,12 +99,14 @@ class PartTrial:
         if second is None:
             return None
         run = replace(self._run, project=narrowed(self.part.project, [table]))
+        is_snapshot = run.project.model(table).materialized == "snapshot"
         found = dict[tuple[int, ...], tuple[Rows, Rows]]()
 
-        def differs(numbers: Sequence[int]) -> bool:
+        def differs(asked: Sequence[int]) -> bool:
+            numbers = run.landed.ended(asked) if is_snapshot else asked
             some = run.only(numbers)
             one, other = (some.rows(cutting.within(numbers))[table] for cutting in (first, second))
-            found[tuple(numbers)] = one, other
+            found[tuple(asked)] = one, other
             return one.differs(other)
 
         remaining = smallest(
@@ -114,7 +116,8 @@ class PartTrial:
             remaining = _numbers(self._run.landed)
             differs(remaining)
         one, other = found[tuple(remaining)]
-        return Difference(run.landed.within(remaining), (first.name, one), (second.name, other))
+        shown = run.landed.ended(remaining) if is_snapshot else remaining
+        return Difference(run.landed.within(shown), (first.name, one), (second.name, other))
 
     @property
     def _run(self) -> Run:
