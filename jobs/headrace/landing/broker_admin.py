@@ -23,6 +23,9 @@ _LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _LEADERLESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 """Transient answers about a partition that was just created, or that moves."""
 
+_REFUSALS = (KafkaError._AUTHENTICATION, KafkaError._SSL)
+"""What hides behind a request that is late: a login that is refused, a certificate that is not trusted."""
+
 Offsets = dict[str, dict[int, int]]
 """Next offset to read, per topic and partition."""
 
@@ -97,12 +100,12 @@ class BrokerAdmin:
         return found
 
     def _note(self, error: KafkaError) -> None:
-        if error.code() == KafkaError._AUTHENTICATION:
+        if error.code() in _REFUSALS:
             self._refused = error
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:
-        """Raise that the login was refused, where it was, and not that no broker has taken the request in time."""
+        """Raise that the login or the certificate was refused, and not that no broker has taken the request in time."""
         try:
             yield
             self._refused = None
