@@ -13,6 +13,8 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
+from headrace.project.kafka_options.certificates import explained
+
 TIMEOUT = 10.0
 _PATIENCE = TIMEOUT + 5.0
 """The client itself reports what it could not reach, a little after its timeout."""
@@ -43,6 +45,7 @@ class BrokerAdmin:
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._refused: KafkaError | None = None
+        self._config = config
         known: dict[str, Any] = {**config, "error_cb": self._note}
         self._admin = AdminClient(known)
 
@@ -112,7 +115,8 @@ class BrokerAdmin:
         except KafkaException as error:
             self._admin.poll(0)  # calls error_cb
             if self._refused is not None and error.args[0].code() == KafkaError._TIMED_OUT:
-                raise KafkaException(self._refused) from None
+                reason = explained(self._refused, self._config)
+                raise KafkaException(KafkaError(self._refused.code(), reason)) from None
             raise
 
 
