@@ -6,7 +6,7 @@ import ipaddress
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -31,7 +31,7 @@ NAME = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])
 TODAY = datetime.now(timezone.utc)
 
 
-def certificate(file: Path, host: str = HOST, days: int = 1) -> Path:
+def certificate(file: Path, host: str = HOST, days: int = 1, password: bytes | None = None) -> Path:
     """Write a certificate that signs itself, with its key: for some host, until so many days from now."""
     key = ec.generate_private_key(ec.SECP256R1())
     built = x509.CertificateBuilder(NAME, NAME, key.public_key(), x509.random_serial_number())
@@ -39,8 +39,8 @@ def certificate(file: Path, host: str = HOST, days: int = 1) -> Path:
     hosts = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(host))])
     signed = built.add_extension(hosts, False).sign(key, hashes.SHA256())
     text = signed.public_bytes(serialization.Encoding.PEM)
-    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    file.write_bytes(text + key.private_bytes(*form))
+    lock = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
+    file.write_bytes(text + key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, lock))
     return file
 
 
@@ -103,3 +103,24 @@ def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     options = {"security.protocol": "SSL", "ssl.truststore.type": "PEM", "ssl.truststore.location": str(gone)}
     with pytest.raises(HeadraceError, match=f"^kafka.options: ssl.ca.location: {gone}: No such file or directory$"):
         existing(Kafka(bootstrap=f"{HOST}:1", options=options))
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({}, "ssl.ca.location: {file} holds no certificate in PEM"),
+        (
+            {"ssl.ca.location": "{fine}", "ssl.keystore.type": "PEM", "ssl.keystore.location": "{locked}"},
+            "ssl.key.location: {locked} holds no key that ssl.key.password opens",
+        ),
+    ],
+)
+def test_file_of_another_content_is_named(tmp_path: Path, options: Mapping[str, str], says: str) -> None:
+    places = {name: tmp_path / f"{name}.pem" for name in ("file", "fine", "locked")}
+    places["file"].write_text("no certificate", "utf-8")
+    certificate(places["fine"])
+    certificate(places["locked"], password=b"right")
+    known = {"security.protocol": "SSL", "ssl.ca.location": "{file}", "ssl.key.password": "wrong", **options}
+    with pytest.raises(HeadraceError) as failed:
+        existing(Kafka(bootstrap=f"{HOST}:1", options={name: text.format(**places) for name, text in known.items()}))
+    assert str(failed.value) == f"kafka.options: {says.format(**places)}"

@@ -36,7 +36,7 @@ def explained(error: KafkaError, options: Mapping[str, Any]) -> str:
         host, port = untrusted["host"].strip("[]"), int(untrusted["port"])
         if reason := _distrust(host, port, options):
             return f"the certificate of {untrusted['host']}:{port} is not trusted: {reason}"
-    return next(_unreadable(options), text) if error.code() in OF_OPTIONS else text
+    return next(_unreadable(text, options), text) if error.code() in OF_OPTIONS else text
 
 
 def _distrust(host: str, port: int, options: Mapping[str, Any]) -> str | None:
@@ -54,11 +54,15 @@ def _distrust(host: str, port: int, options: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _unreadable(options: Mapping[str, Any]) -> Iterator[str]:
-    """The files of certificates and keys that cannot be read."""
-    for name in _FILES:
-        if place := options.get(name):
-            try:
-                Path(place).stat()
-            except OSError as error:
-                yield f"{name}: {place}: {error.strerror}"
+def _unreadable(text: str, options: Mapping[str, Any]) -> Iterator[str]:
+    """The files of certificates and keys that are not there; or the one of which the client says that it is no such."""
+    places = {name: str(place) for name in _FILES if (place := options.get(name))}
+    for name, place in places.items():
+        try:
+            Path(place).stat()
+        except OSError as error:
+            yield f"{name}: {place}: {error.strerror}"
+    for name, place in places.items():
+        if f"{name} failed" in text:
+            what = "no key that ssl.key.password opens" if name == "ssl.key.location" else "no certificate in PEM"
+            yield f"{name}: {place} holds {what}"
