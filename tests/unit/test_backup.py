@@ -115,6 +115,29 @@ def test_backup_to_a_root_looks_at_no_more_than_its_names(tmp_path: Path, monkey
         taken(Layout(tmp_path), Path("/"))
 
 
+@pytest.mark.parametrize("change", ["committed", "removed"])
+def test_backup_of_what_others_write_meanwhile_is_none(
+    places: tuple[Layout, StorePath], monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """A runner that was suspended and goes on commits once the tables are copied; a tool removes a file before."""
+    (layout, to), copied = places, trees.copy
+    fill(layout.root)
+
+    def copy(folder: StorePath, place: StorePath) -> None:
+        if change == "committed" and folder.name == "checkpoints":
+            durable_write(layout.root, *entry(2, commitInfo={}))
+            durable_write(layout.root, "checkpoints/q/offsets/1", "new")
+        copied(folder, place)
+        if change == "removed" and folder.name == "tables":
+            (layout.root / "tables/gold/a/f.parquet").unlink()
+
+    monkeypatch.setattr(trees, "copy", copy)
+    with pytest.raises(HeadraceError, match="another process has written"):
+        taken(layout, to)
+    with pytest.raises(UsageError, match="no whole backup"):
+        backup.put_back(layout, to)
+
+
 @pytest.mark.parametrize("files", [0, 3])
 def test_backup_that_died_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: int) -> None:
     layout, to = Layout(tmp_path / "data"), tmp_path / "backup"

@@ -256,6 +256,20 @@ def test_upkeep_by_another_tool_is_followed_at_a_start(written: CommitTable) -> 
     assert run.note(marked(2)) == run.newest_version()
 
 
+def test_vacuum_that_removes_what_was_committed_meanwhile_is_refused(written: CommitTable) -> None:
+    """One that keeps nothing of the last hour takes the files of commits that it does not know for unused."""
+    written.create()
+    began = DeltaTable(written.path)
+    append(written, 2)
+    written.note(marked(3))
+    began.vacuum(0, dry_run=False, enforce_retention_duration=False, full=True)
+    assert not (written.path / "batch-2.parquet").is_file()
+    says = "t: somebody has removed its data file batch-2.parquet in version . [(]VACUUM .*[)], .*headrace restore"
+    for refused in (lambda: written.note(marked(4)), next_run(written).create):
+        with pytest.raises(HeadraceError, match=says):
+            refused()
+
+
 def test_start_reads_what_has_changed_since_the_last_commit(
     written: CommitTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,10 +56,23 @@ def take(layout: Layout, to: StorePath, names: tuple[str, str], sent: Mapping[st
         if (layout.root / name).is_dir():
             trees.copy(layout.root / name, to / name)
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    made = Manifest(*names, now, dict(_tables(layout.root)), sent, _files(to))
+    made = Manifest(*names, now, dict(_tables(to)), sent, _files(to))
+    _refuse_moved(layout, made)
     trees.sync(to)
     durable.write(to / _MANIFEST, json.dumps(asdict(made), indent=1))
     return made
+
+
+def _refuse_moved(layout: Layout, made: Manifest) -> None:
+    """Refuse a set that others wrote to while it was copied: a tool, or a runner that was suspended and lost its lease.
+
+    Its tables and checkpoints may then be of different moments.
+    """
+    if (_files(layout.root), dict(_tables(layout.root))) != (made.files, made.tables):
+        raise HeadraceError(
+            f"another process has written to {layout.root} while it was copied, so the backup is not one set: end that "
+            "process, and take the backup again to another folder"
+        )
 
 
 def _refuse_inside(layout: Layout, to: StorePath) -> None:

@@ -20,6 +20,7 @@ from headrace.environment import jars
 from headrace.environment.broker import Broker
 from headrace.environment.java import VECTOR_MODULE, find_java, modules
 from headrace.errors import EnvironmentFault
+from headrace.project.kafka_options.certificates import OF_OPTIONS, cause, explained
 from headrace.project.kafka_options.client_properties import translated
 from headrace.project.kafka_options.topic_names import PROGRESS_SETTINGS, PROGRESS_TOPIC
 from headrace.secrets import hidden
@@ -33,8 +34,6 @@ OLDEST_PYTHON = (3, 10)
 ANSWER_SECONDS = 5.0
 
 _QUIET = {"log_level": 0, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100}
-_OF_OPTIONS = frozenset((KafkaError._INVALID_ARG, KafkaError._AUTHENTICATION, KafkaError._SSL))
-"""Errors that another address does not fix."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +119,8 @@ def broker(facts: Facts) -> Check:
     """The broker answers."""
     bootstrap = _bootstrap(facts)
     fault = _fault(bootstrap, translated(facts.options or {}))
-    message = "" if fault is None else hidden(" ".join(fault.str().split()))
-    if fault is not None and fault.code() in _OF_OPTIONS:
+    message = "" if fault is None else hidden(explained(fault, translated(facts.options or {})))
+    if fault is not None and fault.code() in OF_OPTIONS:
         return Check("broker", False, f"`kafka.options` cannot be used: {message}", "Correct `kafka.options` in conf/.")
     if bootstrap and fault is None:
         return Check("broker", True, f"{bootstrap} answers")
@@ -188,7 +187,7 @@ def _fault(bootstrap: str | None, options: Mapping[str, str]) -> KafkaError | No
         client.list_topics(timeout=ANSWER_SECONDS)
     except KafkaException as error:
         client.poll(0)  # calls error_cb with the cause
-        return next((each for each in errors if each.code() in _OF_OPTIONS), errors[0] if errors else _error(error))
+        return cause(errors, _error(error))
     return None
 
 

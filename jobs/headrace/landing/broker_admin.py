@@ -13,6 +13,8 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
+from headrace.project.kafka_options.certificates import explained
+
 TIMEOUT = 10.0
 _PATIENCE = TIMEOUT + 5.0
 """The client itself reports what it could not reach, a little after its timeout."""
@@ -22,6 +24,9 @@ _LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 _LEADERLESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 """Transient answers about a partition that was just created, or that moves."""
+
+_REFUSALS = (KafkaError._AUTHENTICATION, KafkaError._SSL)
+"""What hides behind a request that is late: a login that is refused, a certificate that is not trusted."""
 
 Offsets = dict[str, dict[int, int]]
 """Next offset to read, per topic and partition."""
@@ -40,6 +45,7 @@ class BrokerAdmin:
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._refused: KafkaError | None = None
+        self._config = config
         known: dict[str, Any] = {**config, "error_cb": self._note}
         self._admin = AdminClient(known)
 
@@ -97,19 +103,20 @@ class BrokerAdmin:
         return found
 
     def _note(self, error: KafkaError) -> None:
-        if error.code() == KafkaError._AUTHENTICATION:
+        if error.code() in _REFUSALS:
             self._refused = error
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:
-        """Raise that the login was refused, where it was, and not that no broker has taken the request in time."""
+        """Raise that the login or the certificate was refused, and not that no broker has taken the request in time."""
         try:
             yield
             self._refused = None
         except KafkaException as error:
             self._admin.poll(0)  # calls error_cb
             if self._refused is not None and error.args[0].code() == KafkaError._TIMED_OUT:
-                raise KafkaException(self._refused) from None
+                reason = explained(self._refused, self._config)
+                raise KafkaException(KafkaError(self._refused.code(), reason)) from None
             raise
 
 

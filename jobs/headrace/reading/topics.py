@@ -12,7 +12,7 @@ from confluent_kafka.cimpl import NewTopic
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from headrace.errors import EnvironmentFault, UsageError, did_you_mean
-from headrace.project.kafka_options import client_properties
+from headrace.project.kafka_options import certificates, client_properties
 from headrace.project.model import Kafka, Project
 
 ANSWER_SECONDS = 5.0
@@ -110,20 +110,23 @@ def _await(kafka: Kafka, topics: Set[str]) -> None:
 
 
 def _all(kafka: Kafka) -> dict[str, int]:
-    faults: list[str] = []
-    options = {**client_options(kafka), "error_cb": lambda error: faults.append(error.str())}
+    faults: list[KafkaError] = []
+    options = client_options(kafka)
     try:
-        admin = AdminClient(options)
+        admin = AdminClient(options | {"error_cb": faults.append})
     except KafkaException as error:
-        raise UsageError(f"kafka.options: {error.args[0].str()}") from None
+        raise UsageError(f"kafka.options: {certificates.explained(error.args[0], options)}") from None
     try:
         topics = admin.list_topics(timeout=ANSWER_SECONDS).topics
     except KafkaException as error:
         admin.poll(0)  # calls error_cb with the cause
-        raise _unreachable(kafka, faults[0] if faults else error.args[0].str()) from None
+        raise _unreachable(kafka, certificates.cause(faults, error.args[0])) from None
     return {name: len(topic.partitions) for name, topic in topics.items()}
 
 
-def _unreachable(kafka: Kafka, reason: str) -> EnvironmentFault:
-    """The error for a cluster that does not answer."""
+def _unreachable(kafka: Kafka, error: KafkaError) -> EnvironmentFault:
+    """The error for a cluster that does not answer, or that a client of these options cannot talk to."""
+    reason = certificates.explained(error, client_options(kafka))
+    if error.code() in certificates.OF_OPTIONS:
+        return EnvironmentFault(f"Kafka at {kafka.bootstrap} cannot be used: {reason}; correct kafka.options in conf/")
     return EnvironmentFault(f"Kafka at {kafka.bootstrap} does not answer ({reason}): start it, or see kafka.bootstrap")

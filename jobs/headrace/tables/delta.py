@@ -285,9 +285,18 @@ class CommitTable(CommitLog):
                 break
             since.append((version, actions))
         for version, actions in reversed(since):
-            if what := foreign.harm(actions, self.schema, self.is_replaced, may_lack=self._known < 0):
+            what = foreign.harm(actions, self.schema, self.is_replaced, may_lack=self._known < 0)
+            if what := what or self._lost(actions):
                 raise foreign.refusal(self.path, version, actions, what, self.way_out)
         self._known = self._newest
+
+    def _lost(self, actions: Iterable[Mapping[str, Any]]) -> str | None:
+        """What the vacuum of another tool has removed although it holds rows of the table; None if nothing."""
+        if not foreign.is_vacuum(actions):
+            return None
+        names = (unquote(each.name) for each in active_files(open_table(self.path)))
+        gone = next((name for name in names if not (self.path / name).is_file()), None)
+        return gone and f"has removed its data file {gone}"
 
     def _unjudged(self, version: int) -> list[dict[str, Any]] | None:
         """The actions of a version; None if maintenance has noted it: what is left of the log was written after it."""

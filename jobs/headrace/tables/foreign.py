@@ -60,6 +60,15 @@ def is_own(actions: Iterable[Mapping[str, Any]]) -> bool:
     return "query" in marker_of(actions)
 
 
+def is_vacuum(actions: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether another tool says that it has removed the files that it took for unused.
+
+    One that keeps none of the last hour takes those for unused that are committed while it looks.
+    """
+    actions = [*actions]
+    return not marker_of(actions) and str(info_of(actions).get("operation", "")).startswith("VACUUM")
+
+
 def adds_rows(commit: Commit) -> bool:
     """Whether a commit adds rows that no writer of headrace has written."""
     return commit.added_rows and not commit.marker

@@ -1,0 +1,68 @@
+"""What keeps a client from a broker that it reaches: its options, its login, or a certificate; each in words.
+
+librdkafka says the same of every certificate that it does not trust. Python's own TLS says why.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import KafkaError
+
+OF_OPTIONS = frozenset((KafkaError._INVALID_ARG, KafkaError._AUTHENTICATION, KafkaError._SSL))
+"""Errors that another address does not fix."""
+
+_SECONDS = 5.0
+_UNTRUSTED = re.compile(r"ssl://(?P<host>\[[^\]]+\]|[^/:]+):(?P<port>\d+)/.*certificate verify failed", re.DOTALL)
+_FILES = ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location")
+
+
+def cause(errors: Iterable[KafkaError], otherwise: KafkaError) -> KafkaError:
+    """Of what a client has reported, what another address does not fix; else the first."""
+    found = [*errors, otherwise]
+    return next((each for each in found if each.code() in OF_OPTIONS), found[0])
+
+
+def explained(error: KafkaError, options: Mapping[str, Any]) -> str:
+    """What an error says, or why; `options` are those of the client that has it."""
+    text = " ".join(error.str().split())
+    if untrusted := _UNTRUSTED.search(text):
+        host, port = untrusted["host"].strip("[]"), int(untrusted["port"])
+        if reason := _distrust(host, port, options):
+            return f"the certificate of {untrusted['host']}:{port} is not trusted: {reason}"
+    return next(_unreadable(text, options), text) if error.code() in OF_OPTIONS else text
+
+
+def _distrust(host: str, port: int, options: Mapping[str, Any]) -> str | None:
+    """Why a certificate is not trusted; None if it is by now, or that cannot be known."""
+    with suppress(OSError):
+        place, text = options.get("ssl.ca.location"), options.get("ssl.ca.pem")
+        folder = place if place and Path(place).is_dir() else None
+        context = ssl.create_default_context(cafile=None if folder else place, capath=folder, cadata=text)
+        context.check_hostname = options.get("ssl.endpoint.identification.algorithm") != "none"
+        try:
+            with socket.create_connection((host, port), _SECONDS) as opened:
+                context.wrap_socket(opened, server_hostname=host).close()
+        except ssl.SSLCertVerificationError as error:
+            return error.verify_message.rstrip(".")
+    return None
+
+
+def _unreadable(text: str, options: Mapping[str, Any]) -> Iterator[str]:
+    """The files of certificates and keys that are not there; or the one of which the client says that it is no such."""
+    places = {name: str(place) for name in _FILES if (place := options.get(name))}
+    for name, place in places.items():
+        try:
+            Path(place).stat()
+        except OSError as error:
+            yield f"{name}: {place}: {error.strerror}"
+    for name, place in places.items():
+        if f"{name} failed" in text:
+            what = "no key that ssl.key.password opens" if name == "ssl.key.location" else "no certificate in PEM"
+            yield f"{name}: {place} holds {what}"
