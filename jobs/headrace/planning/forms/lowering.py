@@ -423,7 +423,11 @@ class _Lowering:
         """Whether no two rows are alike in the order of a window."""
         order = window.args.get("order")
         asked = [each.this for each in order.expressions] if order is not None else []
-        return any(arrivals.is_unique(each, step, self._declared.kafka_topics) for each in asked)
+        return any(arrivals.is_unique(each, step, self._records_of, self._type) for each in asked)
+
+    def _records_of(self, table: str) -> frozenset[str] | None:
+        """The topics of a table that has one row for each record of Kafka."""
+        return self._declared.kafka_topics(table) if table.startswith("bronze.") else None
 
     def _exploded(self, step: Step, named: Named) -> tuple[Step, Named]:
         if not _has("generator", named, []):

@@ -16,9 +16,9 @@ from headrace.planning.forms.durations import TypeOf
 from headrace.planning.forms.functions import noted
 from headrace.planning.forms.types import (
     ARRIVALS,
-    EXACT,
     INTEGERS,
     SPOKEN,
+    is_exact,
     is_never_null,
     is_null_of_nulls,
     is_repeatable,
@@ -388,16 +388,12 @@ def _call(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
         return aggregates.of_a_case(exp.Anonymous(this=name, expressions=[arguments[0].unnest()]))
     if name == "window" and len(arguments) == 3 and _is_same_length(*arguments[1:]):
         return exp.Anonymous(this=node.this, expressions=arguments[:2])
-    if name in ("greatest", "least") and (_is_exact(type_of(node)) or type_of(node) == ARRIVALS):
+    if name in ("greatest", "least") and (is_exact(type_of(node)) or type_of(node) == ARRIVALS):
         arguments.sort(key=terms.key)
     if (at := _UNIT_AT.get(name)) is not None and isinstance(arguments[at], exp.Literal):
         arguments[at] = exp.Literal.string(arguments[at].name.lower())
     is_same = name == node.name.lower() and arguments == node.expressions
     return node if is_same else exp.Anonymous(this=name, expressions=arguments)
-
-
-def _is_exact(type_: str | None) -> bool:
-    return type_ in EXACT or (type_ or "").startswith("decimal")
 
 
 def _denied(tree: exp.Expr) -> exp.Expr:

@@ -145,6 +145,11 @@ def type_of(tree: exp.Expr, column: TypeOf) -> str | None:
     return _computed(tree, column)
 
 
+def is_exact(type_: str | None) -> bool:
+    """Whether two values of a type are the same if they are equal."""
+    return type_ in EXACT or (type_ or "").startswith("decimal")
+
+
 def is_repeatable(tree: exp.Expr) -> bool:
     """Whether an expression has the same value when it is computed twice."""
     if "atom" in tree.meta:
