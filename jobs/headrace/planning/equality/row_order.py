@@ -29,9 +29,9 @@ _OF_PEERS = ("rank", "dense_rank", "percent_rank", "cume_dist")
 """Functions over windows that give rows which are alike in their order the same value."""
 
 
-def counts(form: Form, keeps_one: bool, type_of: TypeOf) -> bool:
-    """Whether a query may give other rows if its joins give theirs in another order."""
-    return _RowOrder(form, keeps_one, type_of).counts
+def deciding(form: Form, keeps_one: bool, type_of: TypeOf) -> list[Step]:
+    """The steps of a query that may give other rows if those below them come in another order."""
+    return _RowOrder(form, keeps_one, type_of).deciding
 
 
 class _RowOrder:
@@ -41,22 +41,19 @@ class _RowOrder:
         self._keeps_one = keeps_one
 
     @property
-    def counts(self) -> bool:
-        is_free = all(self._is_free(*each) for each in self._made("aggregates"))
-        is_steady = all(self._is_steady(*each) for each in self._made("over"))
-        return not (is_free and is_steady) or (self._keeps_one and not self._is_told_apart)
+    def deciding(self) -> list[Step]:
+        found = [step for step in self._form.root.every() if self._decides(step)]
+        return [self._form.root, *found] if self._keeps_one and not self._is_told_apart else found
+
+    def _decides(self, step: Step) -> bool:
+        is_free = all(self._is_free(each, step.inputs[0]) for each in _made(step, "aggregates"))
+        return not (is_free and all(self._is_steady(each, step.inputs[0]) for each in _made(step, "over")))
 
     @property
     def _is_told_apart(self) -> bool:
         """Whether the rows of the result have each another arrival."""
         arrival = self._form.columns.get(ARRIVAL)
         return arrival is not None and self._is_total([arrival.tree], self._form.root)
-
-    def _made(self, part: str) -> Iterator[tuple[exp.Expr, Step]]:
-        """What steps make of many rows, and the step that has these."""
-        for step in self._form.root.every():
-            for each in step.parts.get(part, ()):
-                yield from ((made, step.inputs[0]) for atom in each.atoms for made in atom.made_of)
 
     def _is_free(self, made: exp.Expr, rows: Step) -> bool:
         """Whether an aggregate is the same in whatever order."""
@@ -87,6 +84,12 @@ class _RowOrder:
         added = tree.expressions if isinstance(tree, exp.Distinct) else [tree]
         types = [self._type(each) or "" for each in added]
         return all(each in INTEGERS or each.startswith("decimal") for each in types)
+
+
+def _made(step: Step, part: str) -> Iterator[exp.Expr]:
+    """What a step makes of many rows."""
+    for each in step.parts.get(part, ()):
+        yield from (made for atom in each.atoms for made in atom.made_of)
 
 
 def _of_any_topic(_: str) -> frozenset[str]:

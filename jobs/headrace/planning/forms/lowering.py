@@ -454,11 +454,18 @@ class _Lowering:
         names = next(made.columns for made, each in zip(rows, order, strict=True) if each is branches[0])
         name, columns = f"union{self._number('union')}", dict[str, exp.Expr]()
         for (each, one), *of in zip(names.items(), *(made.columns.values() for made in rows), strict=True):
-            columns[each] = called(own(name, "union", *of), written(one, each))
+            columns[each] = called(own(name, "union", *self._without_typed_nulls(of)), written(one, each))
         steps = tuple(each.step for each in rows)
         place, moves = steps[-1].place, any(each.moves for each in steps)
         step = Step("union", name, {"kind": (word(kind, place),)}, steps, (), moves, place)
         return Rows(step, columns) if is_all else self._distinct(step, columns)
+
+    def _without_typed_nulls(self, branches: list[exp.Expr]) -> Iterator[exp.Expr]:
+        """A null needs no type where another branch has that: `cast(null as bigint)` is `null` beside one."""
+        types = {self._type(each) for each in branches if not _is_typed_null(each)}
+        for each in branches:
+            type_ = self._type(each) if _is_typed_null(each) else None
+            yield exp.null() if type_ in types and "<" not in (type_ or "<") else each
 
     def _alone(self, branch: exp.Expr, scope: Scope) -> str:
         """A branch of a union as words that do not depend on what the text has before it."""
@@ -470,6 +477,10 @@ class _Lowering:
     def _number(self, kind: str) -> int:
         self._counts[kind] = self._counts.get(kind, 0) + 1
         return self._numbers(kind, self._counts[kind])
+
+
+def _is_typed_null(tree: exp.Expr) -> bool:
+    return isinstance(tree.unnest(), exp.Cast) and isinstance(tree.unnest().this.unnest(), exp.Null)
 
 
 def _generator(tree: exp.Expr) -> tuple[int, exp.Expr]:
