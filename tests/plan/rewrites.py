@@ -58,7 +58,7 @@ ALIKE = (
     ("n / nullif(i, 0)", "n / case when i = 0 then null else i end"),
     ("date_trunc('MM', t)", "date_trunc('month', t)"),
     ("trunc(t, 'yy')", "trunc(t, 'YEAR')"),
-    ("cast(n as decimal(12))", "cast(n as decimal(12, 0))"),
+    ("cast(n as decimal(20))", "cast(n as decimal(20, 0))"),
     ("struct(m.k)", "struct(m['k'])"),
     ("struct(i + 1)", "struct(i + 1 as col1)"),
     ("struct(i)", "struct((i))"),
