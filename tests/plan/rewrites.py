@@ -51,6 +51,14 @@ ALIKE = (
     ("b and not (s > '1')", "s <= '1' and b"),
     ("100 * (i / nullif(j, 0))", "(i / nullif(j, 0)) * 100"),
     ("m.k", "m['k']"),
+    ("s like '1%'", "startswith(s, '1')"),
+    ("s like '%1'", "endswith(s, '1')"),
+    ("s like '%1%'", "contains(s, '1')"),
+    ("nullif(i, 0)", "case when i <> 0 then i end"),
+    ("n / nullif(i, 0)", "n / case when i = 0 then null else i end"),
+    ("date_trunc('MM', t)", "date_trunc('month', t)"),
+    ("trunc(t, 'yy')", "trunc(t, 'YEAR')"),
+    ("cast(n as decimal(20))", "cast(n as decimal(20, 0))"),
     ("struct(m.k)", "struct(m['k'])"),
     ("struct(i + 1)", "struct(i + 1 as col1)"),
     ("struct(i)", "struct((i))"),
@@ -234,7 +242,13 @@ QUERIES_ALIKE = (
     ("select k from p where x <=> 1", "select k from p where x = 1"),
     ("select k from p where if(x = 1, true, false)", "select k from p where x = 1"),
     ("select distinct k, x from p", "select k, x from p group by k, x"),
-    # independent joins in another order
+    # independent joins in another order, also above a step for which that of its rows counts
+    (
+        "with n as (select k, x, row_number() over (partition by k order by x) as i from p) "
+        "select n.i, q.y, r.z from n left join q on n.k = q.k left join r on n.x = r.k",
+        "with n as (select k, x, row_number() over (partition by k order by x) as i from p) "
+        "select n.i, q.y, r.z from n left join r on n.x = r.k left join q on n.k = q.k",
+    ),
     (
         "select p.x, q.y, r.z from p left join q on p.k = q.k left join r on p.x = r.k",
         "select p.x, q.y, r.z from p left join r on p.x = r.k left join q on p.k = q.k",
@@ -711,6 +725,13 @@ QUERIES_OTHER = (
         "select l.k, count(*) over (partition by l.k order by l._arrival rows unbounded preceding) as v "
         "from l join r on l.k = r.k",
     ),
+    # several texts are one number, so a lookup by a text as a number may find several rows
+    (
+        "with g as (select if(x > 0, '1', '01') as t, max(x) as y from p group by if(x > 0, '1', '01')) "
+        "select l.k, count(*) over (order by l._arrival) as v from l left join g on l.k = g.t",
+        "with g as (select if(x > 0, '1', '01') as t, max(x) as y from p group by if(x > 0, '1', '01')) "
+        "select l.k, count(*) over (order by l._arrival rows unbounded preceding) as v from l left join g on l.k = g.t",
+    ),
     (
         "with u as (select k, _arrival from l union all select x, _arrival from l) "
         "select k, count(*) over (order by _arrival) as v from u",
@@ -780,6 +801,11 @@ _UNITED = "select k, x as v, _arrival from p union all select k, y as v, _arriva
 _SWAPPED = "select k, y as v, _arrival from q union all select k, x as v, _arrival from p"
 UNIONS_ALIKE = (
     (_UNITED, _SWAPPED),
+    (
+        "select k, x as v, null as w, _arrival from p union all select k, null, y, _arrival from q",
+        "select k, x as v, cast(null as int) as w, _arrival from p union all select k, cast(null as int), y, _arrival "
+        "from q",
+    ),
     (
         "select k, struct(x as A) as v, _arrival from p union all select k, null, _arrival from q",
         "select k, null as v, _arrival from q union all select k, struct(x as A), _arrival from p",
@@ -864,6 +890,14 @@ UNIONS_OTHER = (
 )
 """Unions that are not the same, or are so only by chance."""
 UNIONS_UNCERTAIN = (
+    (
+        "select k, cast(null as bigint) as v, _arrival from p union all select k, y, _arrival from q",
+        "select k, null as v, _arrival from p union all select k, y, _arrival from q",
+    ),
+    (
+        "select k, cast(null as int) as v, _arrival from p union all select k, cast(null as int), _arrival from q",
+        "select k, null as v, _arrival from p union all select k, null, _arrival from q",
+    ),
     (_UNITED, "select k, y as v, _arrival from q union select k, x as v, _arrival from p"),
     ("select k, x as v from p union all select k, y from q", "select k, y as v from q union all select k, x from p"),
     (
@@ -966,6 +1000,12 @@ OTHERS = (
     ("struct(array(named_struct('A', i))[0].A)", "struct(array(named_struct('A', i))[0].a)"),
     ("arrays_zip((a))", "arrays_zip((A))"),
     ("m.k", "m.K"),
+    ("s like '_1%'", "startswith(s, '_1')"),
+    ("s like '1'", "startswith(s, '1')"),
+    ("s like '%1%'", "endswith(s, '1')"),
+    ("nullif(i, j)", "case when i <> j then i end"),
+    ("case when i = 0 then null else j end", "case when i <> 0 then j end"),
+    ("date_trunc('MM', t)", "date_trunc('minute', t)"),
     ("date(t) + interval 1 day", "date(t) + interval 24 hours"),
     ("cast(interval 1 hour as string)", "cast(interval 60 minutes as string)"),
     (
@@ -1047,6 +1087,7 @@ TYPED = (
     ("n div 2", "bigint"),
     ("t + interval 5 minutes", "timestamp"),
     ("t - interval 1 month", "timestamp"),
+    ("t + make_dt_interval(0, 0, 0, i)", "timestamp"),
     ("concat(s, i, '!')", "string"),
     ("substring(s, 1, 2)", "string"),
     ("greatest(n, 3)", "bigint"),

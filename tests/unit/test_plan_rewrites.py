@@ -53,6 +53,7 @@ from stream bronze.a
 """
 
 LANDED_AS = "data.x as k, data.y as x, _arrival"
+LANDED_TYPES = {"data.x": "bigint", "data.y": "bigint"}
 
 Made = Callable[[str], Term]
 Sided = Callable[[str], queries.Side]
@@ -99,7 +100,7 @@ def _table(name: str, columns: str) -> str:
 
 
 def _type(atom: Atom) -> str | None:
-    return COLUMNS.get(atom.column) or QUERIED.get(atom.column)
+    return LANDED_TYPES.get(atom.column) or COLUMNS.get(atom.column) or QUERIED.get(atom.column)
 
 
 @pytest.mark.parametrize(("one", "other"), [*ALIKE, *AGGREGATED_ALIKE])
@@ -118,16 +119,30 @@ def test_queries_with_other_rows_are_others(one: str, other: str, sided: Sided) 
 
 
 SWAPPED_LOOKUPS = (
-    "select p.k, a.y, b.z from p left join {q} as a on p.k = a.k left join {r} as b on p.x = b.k",
-    "select p.k, a.y, b.z from p left join {r} as b on p.x = b.k left join {q} as a on p.k = a.k",
+    "select p.k, a.y, b.z, p._arrival from {p} as p left join {q} as a on p.k = a.k left join {r} as b on p.x = b.k",
+    "select p.k, a.y, b.z, p._arrival from {p} as p left join {r} as b on p.x = b.k left join {q} as a on p.k = a.k",
 )
 ONE_ROW_PER_KEY = {
+    "p": "p",
     "q": "(select k, max(y) as y from q group by k)",
     "r": "(select k, max(z) as z from r group by k)",
 }
 
 
-@pytest.mark.parametrize(("tables", "is_same"), [({"q": "q", "r": "r"}, False), (ONE_ROW_PER_KEY, True)])
+ONE_ROW_PER_TEXT = "(select s as k, max(x) as z from p group by s)"
+"""A key that is compared as a number, as which several texts are the same."""
+SEVERAL_OF_ONE = "(select k, x, explode(array(1, x)) as v, _arrival from p)"
+
+
+@pytest.mark.parametrize(
+    ("tables", "is_same"),
+    [
+        (ONE_ROW_PER_KEY, True),
+        ({"p": "p", "q": "q", "r": "r"}, False),
+        ({**ONE_ROW_PER_KEY, "r": ONE_ROW_PER_TEXT}, False),
+        ({**ONE_ROW_PER_KEY, "p": SEVERAL_OF_ONE}, False),
+    ],
+)
 def test_order_of_joins_counts_where_one_of_several_rows_is_kept(
     tables: dict[str, str], is_same: bool, sided: Sided
 ) -> None:

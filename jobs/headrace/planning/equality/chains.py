@@ -23,7 +23,7 @@ from headrace.planning.forms.functions import may_fail
 from headrace.planning.forms.scope import with_children
 from headrace.planning.forms.steps import Step
 from headrace.planning.forms.terms import Atom, Term, atoms, column, key, short, term
-from headrace.planning.forms.types import CERTAIN, EXACT, is_null_of_nulls
+from headrace.planning.forms.types import CERTAIN, is_exact, is_null_of_nulls
 
 _MOVABLE = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Cast, exp.DataType, exp.Dot),
@@ -222,5 +222,5 @@ def _origin(atom: Atom, step: Step, at: int, types: Types) -> exp.Expr | None:
     if not is_own or atom.kind != {"aggregate": "key", "union": "union"}.get(step.kind):
         return None
     found = {types(each) for each in atom.made_of}
-    is_exact = len(found) == 1 and all(each in EXACT or (each or "").startswith("decimal") for each in found)
-    return atom.made_of[at] if is_exact else None
+    has_one_form = len(found) == 1 and all(map(is_exact, found))
+    return atom.made_of[at] if has_one_form else None

@@ -1,7 +1,7 @@
 """Two texts of a micro-batch query, compared by their rows.
 
-Both are compared as chains of joins and conditions. Where the order of rows counts, the joins and tables must stand in
-the same order as well.
+Both are compared as chains of joins and conditions. Below a step for which the order of rows counts, the joins and
+tables must stand in the same order as well.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import partial
 
 from headrace.planning.equality import chains, row_order
 from headrace.planning.forms.lowering import Numbers, as_written
-from headrace.planning.forms.steps import Form
+from headrace.planning.forms.steps import Form, Step
 from headrace.planning.forms.terms import EDITED
 from headrace.planning.forms.types import TypeOf, of_atoms, type_of
 
@@ -53,10 +53,9 @@ def same(old: Side, new: Side) -> bool:
     enough, they are numbered by what each of them does in the query. That takes the time of many forms, so it is not
     asked of texts that do not even consist of the same words.
     """
-    goes_by_order = any(row_order.counts(each.form, each.keeps_one, each.types) for each in (old, new))
     if _words(old.form, old.types) == _words(new.form, new.types):
-        return not goes_by_order or _scanned(old.form) == _scanned(new.form)
-    if goes_by_order or _letters(old.form) != _letters(new.form):
+        return _ordered(old.form, old) == _ordered(new.form, new)
+    if _letters(old.form) != _letters(new.form):
         return False
     sorts = all(each.is_free(each.form) for each in (old, new))
     return _numbered(old, sorts) == _numbered(new, sorts)
@@ -69,15 +68,22 @@ def _numbered(side: Side, sorts: bool) -> tuple[object, ...]:
     def words(numbers: Numbers) -> tuple[object, ...]:
         return _words(text(numbers), types)
 
-    return words(_numbers(text, words))
+    form = text(_numbers(text, words))
+    return _words(form, types), _ordered(form, side)
 
 
-def _scanned(form: Form) -> list[str]:
+def _ordered(form: Form, side: Side) -> list[tuple[str, ...]]:
+    """Each step for which the order of rows counts, with all that this depends on."""
+    steps = row_order.deciding(form, side.keeps_one, side.types)
+    return sorted((chains.text(step, side.types), *_scanned(step)) for step in steps)
+
+
+def _scanned(of: Step) -> list[str]:
     """What the order of rows depends on: that of tables, of joins and their kinds, and of the keys of groups."""
-    steps = [*form.root.every()]
+    steps = [*of.every()]
     keys = (each.key for step in steps if step.kind == "aggregate" for each in step.parts["keys"])
     kinds = (step.parts["kind"][0].key.replace("cross", "inner") for step in steps if step.kind == "join")
-    return [*(step.name for step in form.scans), *keys, *kinds]
+    return [*(step.name for step in steps if step.kind == "scan"), *keys, *kinds]
 
 
 def _letters(form: Form) -> Counter[str]:

@@ -423,7 +423,11 @@ class _Lowering:
         """Whether no two rows are alike in the order of a window."""
         order = window.args.get("order")
         asked = [each.this for each in order.expressions] if order is not None else []
-        return any(arrivals.is_unique(each, step, self._declared.kafka_topics) for each in asked)
+        return any(arrivals.is_unique(each, step, self._records_of, self._type) for each in asked)
+
+    def _records_of(self, table: str) -> frozenset[str] | None:
+        """The topics of a table that has one row for each record of Kafka."""
+        return self._declared.kafka_topics(table) if table.startswith("bronze.") else None
 
     def _exploded(self, step: Step, named: Named) -> tuple[Step, Named]:
         if not _has("generator", named, []):
@@ -450,11 +454,18 @@ class _Lowering:
         names = next(made.columns for made, each in zip(rows, order, strict=True) if each is branches[0])
         name, columns = f"union{self._number('union')}", dict[str, exp.Expr]()
         for (each, one), *of in zip(names.items(), *(made.columns.values() for made in rows), strict=True):
-            columns[each] = called(own(name, "union", *of), written(one, each))
+            columns[each] = called(own(name, "union", *self._without_typed_nulls(of)), written(one, each))
         steps = tuple(each.step for each in rows)
         place, moves = steps[-1].place, any(each.moves for each in steps)
         step = Step("union", name, {"kind": (word(kind, place),)}, steps, (), moves, place)
         return Rows(step, columns) if is_all else self._distinct(step, columns)
+
+    def _without_typed_nulls(self, branches: list[exp.Expr]) -> Iterator[exp.Expr]:
+        """A null needs no type where another branch has that: `cast(null as bigint)` is `null` beside one."""
+        types = {self._type(each) for each in branches if not _is_typed_null(each)}
+        for each in branches:
+            type_ = self._type(each) if _is_typed_null(each) else None
+            yield exp.null() if type_ in types and "<" not in (type_ or "<") else each
 
     def _alone(self, branch: exp.Expr, scope: Scope) -> str:
         """A branch of a union as words that do not depend on what the text has before it."""
@@ -466,6 +477,10 @@ class _Lowering:
     def _number(self, kind: str) -> int:
         self._counts[kind] = self._counts.get(kind, 0) + 1
         return self._numbers(kind, self._counts[kind])
+
+
+def _is_typed_null(tree: exp.Expr) -> bool:
+    return isinstance(tree.unnest(), exp.Cast) and isinstance(tree.unnest().this.unnest(), exp.Null)
 
 
 def _generator(tree: exp.Expr) -> tuple[int, exp.Expr]:

@@ -16,9 +16,10 @@ from headrace.planning.forms.durations import TypeOf
 from headrace.planning.forms.functions import noted
 from headrace.planning.forms.types import (
     ARRIVALS,
-    EXACT,
     INTEGERS,
     SPOKEN,
+    canonical,
+    is_exact,
     is_never_null,
     is_null_of_nulls,
     is_repeatable,
@@ -50,6 +51,11 @@ _PARTS = {
 
 _UNIT_AT = {"date_trunc": 0, "trunc": 1}
 """Functions that take a unit as text, in any case, and which of their arguments it is."""
+
+_UNITS = {"dd": "day", "mm": "month", "mon": "month", "yy": "year", "yyyy": "year"}
+
+_PATTERNS = {"startswith": "{}%", "endswith": "%{}", "contains": "%{}%"}
+"""Functions of texts that LIKE is too, and its pattern."""
 
 _OF_FIRST = ("first", "last")
 
@@ -183,7 +189,7 @@ def _conditional(node: exp.If, type_of: TypeOf) -> exp.Expr:
 
 def _branched(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     """A CASE of conditions, in one form."""
-    made = _affirmed(_unnested(_case(node), type_of), type_of)
+    made = _affirmed(_unnested(_case(_others(node, type_of)), type_of), type_of)
     return _truth(made, type_of) if isinstance(made, exp.Case) else made
 
 
@@ -192,6 +198,20 @@ def _case(node: exp.Expr) -> exp.Expr:
     if not isinstance(node.args.get("default"), exp.Null):
         return node
     return exp.Case(**{part: value for part, value in node.args.items() if part != "default"})
+
+
+def _others(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """`case when a = 0 then null else a end` is `case when a <> 0 then a end`: what is null is so anyway."""
+    branches, other = node.args["ifs"], node.args.get("default")
+    condition = branches[0].this.unnest()
+    if other is None or len(branches) > 1 or not isinstance(condition, exp.EQ) or not is_repeatable(other):
+        return node
+    sides = [each.unnest() for each in (condition.this, condition.expression)]
+    is_of_other = terms.key(other) in map(terms.key, sides) and any(isinstance(each, exp.Literal) for each in sides)
+    if not is_of_other or not isinstance(branches[0].args["true"].unnest(), exp.Null):
+        return node
+    is_another = noted(exp.NEQ(this=condition.this, expression=condition.expression), type_of)
+    return exp.Case(ifs=[noted(exp.If(this=is_another, true=other), type_of)])
 
 
 def _unnested(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
@@ -292,6 +312,12 @@ def _equality(node: exp.EQ, type_of: TypeOf) -> exp.Expr:
     return node
 
 
+def _data_type(node: exp.Expr) -> exp.Expr:
+    """`decimal(12)` is `decimal(12, 0)`."""
+    is_short = node.this is exp.DataType.Type.DECIMAL and len(node.expressions) < 2
+    return exp.DataType.build(canonical(node.sql(dialect="databricks")), dialect="databricks") if is_short else node
+
+
 def _now(node: exp.Expr) -> exp.Expr:
     """`current_timestamp` without brackets."""
     name = "current_date" if isinstance(node, exp.CurrentDate) else "current_timestamp"
@@ -382,22 +408,26 @@ def _call(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
         return exp.IgnoreNulls(this=exp.Anonymous(this=name, expressions=arguments[:1]))
     if name in _OF_FIRST and isinstance(arguments[0], exp.IgnoreNulls):
         return exp.IgnoreNulls(this=exp.Anonymous(this=name, expressions=[arguments[0].this]))
+    if name in _PATTERNS and type_of(arguments[0]) == "string" and _is_plain_text(arguments[1]):
+        return exp.Like(this=arguments[0], expression=exp.Literal.string(_PATTERNS[name].format(arguments[1].name)))
     if name in ("locate", "position") and len(arguments) == 2:
         return exp.Anonymous(this="instr", expressions=arguments[::-1])
     if name == "avg" and len(arguments) == 1 and isinstance(arguments[0].unnest(), exp.Case):
         return aggregates.of_a_case(exp.Anonymous(this=name, expressions=[arguments[0].unnest()]))
     if name == "window" and len(arguments) == 3 and _is_same_length(*arguments[1:]):
         return exp.Anonymous(this=node.this, expressions=arguments[:2])
-    if name in ("greatest", "least") and (_is_exact(type_of(node)) or type_of(node) == ARRIVALS):
+    if name in ("greatest", "least") and (is_exact(type_of(node)) or type_of(node) == ARRIVALS):
         arguments.sort(key=terms.key)
     if (at := _UNIT_AT.get(name)) is not None and isinstance(arguments[at], exp.Literal):
-        arguments[at] = exp.Literal.string(arguments[at].name.lower())
+        unit = arguments[at].name.lower()
+        arguments[at] = exp.Literal.string(_UNITS.get(unit, unit))
     is_same = name == node.name.lower() and arguments == node.expressions
     return node if is_same else exp.Anonymous(this=name, expressions=arguments)
 
 
-def _is_exact(type_: str | None) -> bool:
-    return type_ in EXACT or (type_ or "").startswith("decimal")
+def _is_plain_text(tree: exp.Expr) -> bool:
+    """Whether it is a text that is written out, in which a pattern would see no signs of its own."""
+    return isinstance(tree, exp.Literal) and tree.is_string and not {*tree.name} & {*"%_\\"}
 
 
 def _denied(tree: exp.Expr) -> exp.Expr:
@@ -464,6 +494,7 @@ _REWRITES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.CountIf: aggregates.count_if,
     exp.Count: aggregates.count,
     exp.CurrentDate: _now,
+    exp.DataType: _data_type,
     exp.CurrentTimestamp: _now,
     exp.Between: _between,
     exp.Filter: aggregates.filtered,

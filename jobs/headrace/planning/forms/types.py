@@ -145,6 +145,11 @@ def type_of(tree: exp.Expr, column: TypeOf) -> str | None:
     return _computed(tree, column)
 
 
+def is_exact(type_: str | None) -> bool:
+    """Whether two values of a type are the same if they are equal."""
+    return type_ in EXACT or (type_ or "").startswith("decimal")
+
+
 def is_repeatable(tree: exp.Expr) -> bool:
     """Whether an expression has the same value when it is computed twice."""
     if "atom" in tree.meta:
@@ -186,8 +191,8 @@ def is_null_of_nulls(tree: exp.Expr) -> bool:
 def _computed(tree: exp.Expr, column: TypeOf) -> str | None:
     if isinstance(tree, exp.Sum):
         return _sum(type_of(tree.this, column))
-    if isinstance(tree, (exp.Add, exp.Sub)) and any(isinstance(each, exp.Interval) for each in tree.iter_expressions()):
-        others = [type_of(each, column) for each in tree.iter_expressions() if not isinstance(each, exp.Interval)]
+    if isinstance(tree, (exp.Add, exp.Sub)) and any(map(_is_duration, tree.iter_expressions())):
+        others = [type_of(each, column) for each in tree.iter_expressions() if not _is_duration(each)]
         return "timestamp" if others == ["timestamp"] else None
     if isinstance(tree, (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Mod)):
         return _arithmetic([type_of(each, column) for each in tree.iter_expressions()])
@@ -205,6 +210,10 @@ def _computed(tree: exp.Expr, column: TypeOf) -> str | None:
         results = [each.args["true"] for each in tree.args["ifs"]] + [tree.args.get("default")]
         return _common(type_of(each, column) for each in results if each)
     return _called(tree, column) if isinstance(tree, exp.Anonymous) else None
+
+
+def _is_duration(tree: exp.Expr) -> bool:
+    return isinstance(tree, exp.Interval) or (isinstance(tree, exp.Anonymous) and tree.name.lower() in _LENGTHS)
 
 
 def _called(call: exp.Anonymous, column: TypeOf) -> str | None:
