@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+from pyspark.sql import Row
 
 from headrace import cli
 from headrace.planning import declared
 from headrace.planning.declared import Declared
+from headrace.project.model import TICK_TOPIC
 from headrace.store.layout import Layout
-from headrace.testing.cases.landing import Landed, land
+from headrace.testing.cases.landing import Landed, LandedBatch, land
 from headrace.testing.runs.disk import land_batch
 from headrace.testing.runs.sandbox import Sandbox
 from headrace.testing.upgrade import Truth, Upgrade, contradicts, recorded_batches, upgrade
@@ -95,3 +97,10 @@ def test_batches_that_have_landed_come_in_their_order(sandbox: Sandbox, tmp_path
     for batch in landed(sandbox, made).batches:
         land_batch(sandbox, layout, batch)
     assert [batch.number for (batch,) in recorded_batches(sandbox, made, 3)] == [1, 2, 3]
+    last, *_ = landed(sandbox, made).batches[-1:]
+    tick = last.rows[0].asDict() | {"topic": TICK_TOPIC, "partition": 0}
+    for number in range(4, 9):
+        row = Row(**(tick | {"landing_batch": number, "offset": number}))
+        land_batch(sandbox, layout, LandedBatch("s", number, (row,), is_tick=True))
+    found = [(batch.number, batch.is_tick) for (batch,) in recorded_batches(sandbox, made, 2)]
+    assert found == [(2, False), (3, False), (8, True)]

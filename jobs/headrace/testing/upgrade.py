@@ -9,11 +9,12 @@ from typing import Literal
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from headrace.errors import HeadraceError, UsageError
 from headrace.planning.declared import Declared
 from headrace.project import graph
-from headrace.project.model import SNAPSHOT_AT, Project
+from headrace.project.model import SNAPSHOT_AT, TICK_TOPIC, Project
 from headrace.queries.sources import stored
 from headrace.store.layout import Layout
 from headrace.tables.diff import Difference, compare
@@ -32,6 +33,11 @@ _BEARS_OUT: Mapping[str, Collection[Truth]] = {
     "MIX": ("SAME", "KEEP", "MIX", "UNPROVEN"),
 }
 """What may happen by each verdict of a plan that promises something; a careful one is no false promise."""
+
+_NO_ROWS = (
+    "the batches after the change gave no rows; take more of them, `headrace upgrade test <model> --batches <n>`, or "
+    "those of a case, `--case <file>`"
+)
 
 Batches = Sequence[Sequence[LandedBatch]]
 """What lands, step by step."""
@@ -76,7 +82,7 @@ class Upgrade:
             return Verdict("RESET", f"the new text cannot go on: {str(error).splitlines()[0]}")
         found = compare(resumed.added, alone.added, (), most)
         if not (found.rows_running or found.rows_beside):
-            return Verdict("UNPROVEN", "the batches after the change gave no rows; take more, or others")
+            return Verdict("UNPROVEN", _NO_ROWS)
         if compare(resumed.all, alone.all, (), 0).is_none and compare(old_alone.all, alone.all, (), 0).is_none:
             return Verdict("SAME", "both texts give the same rows over these batches")
         if found.is_none:
@@ -136,13 +142,17 @@ def batches_of(sandbox: Sandbox, case: Case) -> Batches:
 
 
 def recorded_batches(sandbox: Sandbox, upgrade: Upgrade, most: int) -> Batches:
-    """The newest batches that have really landed for a model, ticks included, oldest first."""
+    """The newest batches with records that have landed for a model, and the ticks between them, oldest first.
+
+    A source that is idle gets a tick every few seconds, so of several in succession there is only the last.
+    """
     layout = upgrade.new.target.layout
     found = [batch for landing in _landings(upgrade.new) for batch in _landed(sandbox, layout, landing, most)]
-    in_order = sorted(found, key=lambda batch: (max(row.landed_at for row in batch.rows), batch.landing))[-most:]
+    in_order = sorted(found, key=lambda batch: (max(row.landed_at for row in batch.rows), batch.landing))
+    with_records = [at for at, batch in enumerate(in_order) if not batch.is_tick][-most:]
     if sum(len(batch.rows) for batch in in_order) > MOST_RECORDS:
         raise UsageError(f"these batches hold more than {MOST_RECORDS} records; take fewer")
-    return [[batch] for batch in in_order]
+    return [[batch] for batch in in_order[min(with_records, default=0) :]]
 
 
 def _landings(project: Project) -> set[str]:
@@ -152,10 +162,14 @@ def _landings(project: Project) -> set[str]:
 
 def _landed(sandbox: Sandbox, layout: Layout, landing: str, most: int) -> Iterator[LandedBatch]:
     table = sandbox.landing_table(layout, landing)
-    commits = [
-        table.commit(number) for number in range(table.newest_version(), max(table.newest_version() - most, -1), -1)
-    ]
-    for commit in commits:
-        if commit.batch >= 0:
-            rows = table.rows(sandbox.spark, commit).limit(MOST_RECORDS + 1).collect()
-            yield LandedBatch(landing, commit.batch, tuple(rows), not commit.has_rows)
+    if table.newest_version() < 0:
+        return
+    rows = table.snapshot(sandbox.spark)
+    batches = rows.groupBy("landing_batch").agg(F.bool_and(F.col("topic") == TICK_TOPIC).alias("is_tick"))
+    with_records = batches.where("not is_tick").orderBy(F.desc("landing_batch")).limit(most)
+    since = with_records.agg(F.min("landing_batch")).collect()[0][0]
+    found = batches.where(F.col("landing_batch") >= F.lit(since)).orderBy("landing_batch").collect()
+    for batch, after in zip(found, [*found[1:], None], strict=True):
+        if not (batch.is_tick and after is not None and after.is_tick):
+            of_batch = rows.where(F.col("landing_batch") == batch.landing_batch).limit(MOST_RECORDS + 1)
+            yield LandedBatch(landing, batch.landing_batch, tuple(of_batch.collect()), batch.is_tick)
