@@ -72,6 +72,8 @@ def copy(folder: StorePath, to: StorePath) -> None:
     if isinstance(folder, Path) and isinstance(to, Path):
         _copy_on_disk(folder, to)
         return
+    if isinstance(to, Path):
+        make_private(to)
     for some in _stages(files(folder)):
         _at_once(lambda file: _copy(file, to / str(file.relative_to(folder))), some)
 
