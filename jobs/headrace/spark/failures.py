@@ -61,7 +61,7 @@ _VARYING = re.compile(
 
 _DISK = re.compile(
     r"^[ \t:]*(?:Caused by:\s*)?(?:[\w.$]+(?:Error|Exception):\s+)*"
-    r"(?P<cause>.*(?:No space left on device|Read-only file system|Input/output error).*)$",
+    r"(?P<cause>.*(?:No space left on device|Read-only file system).*)$",
     re.MULTILINE,
 )
 """What a disk says. Parquet and RocksDB report what they could not close, and this among its causes."""
