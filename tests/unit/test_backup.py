@@ -278,9 +278,10 @@ def test_backup_ends_at_the_first_file_that_fails(tmp_path: Path, monkeypatch: p
     assert str(to) in str(describe(failed.value))
 
 
+@pytest.mark.parametrize("is_bucket", [False, True])
 @pytest.mark.parametrize("name", ["checkpoints/q/lost", "tables/gold/lost"])
-def test_backup_without_what_a_link_leads_to_is_none(tmp_path: Path, name: str) -> None:
-    layout, to = Layout(tmp_path / "data"), tmp_path / "backup"
+def test_backup_without_what_a_link_leads_to_is_none(tmp_path: Path, name: str, is_bucket: bool) -> None:
+    layout, to = Layout(tmp_path / "data"), buckets.in_memory() / "backup" if is_bucket else tmp_path / "backup"
     fill(layout.root)
     (tmp_path / "data" / name).symlink_to(tmp_path / "unmounted")
     with pytest.raises(FileNotFoundError, match=name):
@@ -289,20 +290,24 @@ def test_backup_without_what_a_link_leads_to_is_none(tmp_path: Path, name: str) 
         backup.manifest(to)
 
 
-def test_backup_holds_what_links_lead_to(tmp_path: Path) -> None:
-    layout, to = Layout(tmp_path / "data"), tmp_path / "backup"
+@pytest.mark.parametrize("link", ["tables", "tables/gold/a", "checkpoints/q"])
+@pytest.mark.parametrize("is_bucket", [False, True])
+def test_backup_holds_what_links_lead_to(tmp_path: Path, link: str, is_bucket: bool) -> None:
+    layout, to = Layout(tmp_path / "data"), buckets.in_memory() / "backup" if is_bucket else tmp_path / "backup"
     fill(layout.root)
-    (tmp_path / "data" / "tables").rename(tmp_path / "elsewhere")
-    (tmp_path / "data" / "tables").symlink_to(tmp_path / "elsewhere")
+    before = {name: text for name, text in content(layout.root).items() if name not in OUTSIDE}
+    (tmp_path / "data" / link).rename(tmp_path / "elsewhere")
+    (tmp_path / "data" / link).symlink_to(tmp_path / "elsewhere")
     assert taken(layout, to).tables == {"tables/gold/a": ("x", 1)}
-    assert not (to / "tables").is_symlink()
+    backup.put_back(Layout(tmp_path / "restored"), to)
+    assert content(tmp_path / "restored") == before
 
 
-def test_backup_is_its_owners_alone(tmp_path: Path) -> None:
-    layout, to = Layout(tmp_path / "data"), tmp_path / "backup"
+def test_backup_is_its_owners_alone(places: tuple[Layout, StorePath]) -> None:
+    layout, to = places
     fill(layout.root)
     taken(layout, to)
-    assert stat.S_IMODE(to.stat().st_mode) == 0o700
+    assert not isinstance(to, Path) or stat.S_IMODE(to.stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("name", ["tables/backup", "retired/monday", "checkpoints"])

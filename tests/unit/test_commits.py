@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -396,9 +397,38 @@ def test_overtaken_query_starts_again_from_what_is_stored(error: Exception) -> N
     assert is_transient(error)
 
 
-def test_full_disk_is_named_though_it_is_only_among_the_causes() -> None:
-    text = (
-        "org.apache.parquet.util.AutoCloseables$ParquetCloseResourceException: Unable to close resource\n\tat a.B.c\n"
-        "Caused by: java.io.IOException: No space left on device\n\t... 40 more"
-    )
-    assert message_of(PySparkException(text)) == "java.io.IOException: No space left on device"
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "org.apache.parquet.util.AutoCloseables$ParquetCloseResourceException: Unable to close\n\tat a.B.c\n"
+            "Caused by: java.io.IOException: No space left on device\n\t... 40 more",
+            "No space left on device",
+        ),
+        (
+            "An error occurred while calling o7.write.\n"
+            ": org.apache.hadoop.fs.FSError: java.io.IOException: No space left on device\n\tat a.B.c",
+            "No space left on device",
+        ),
+        (
+            "[CANNOT_WRITE] Task failed.\nCaused by: java.io.FileNotFoundException: /data/t/f (Read-only file system)",
+            "/data/t/f (Read-only file system)",
+        ),
+    ],
+)
+def test_what_a_disk_says_is_named_though_it_is_only_among_the_causes(text: str, says: str) -> None:
+    """And nothing of Java is."""
+    assert message_of(PySparkException(text)) == says
+
+
+@pytest.mark.parametrize(
+    ("may_write", "says"),
+    [(False, "/data/t/b cannot be made: /data/t cannot be written; is "), (True, "/data/t/b can")],
+)
+def test_folder_that_cannot_be_made_is_named_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, may_write: bool, says: str
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: may_write)
+    text = "java.io.IOException: Mkdirs failed to create file:/data/t/b (exists=false, cwd=file:/home)\n\tat a.B.c"
+    assert message_of(PySparkException(text)).startswith(says)
+    assert is_transient(PySparkException(text))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from concurrent.futures import TimeoutError as FutureTimeout
+from pathlib import Path
 
 from confluent_kafka import KafkaError, KafkaException
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
@@ -57,8 +59,15 @@ _VARYING = re.compile(
 )
 """Numbers of columns, objects, stages and tasks, and which of several data files is named."""
 
-_FULL_DISK = re.compile(r"^.*No space left on device.*$", re.MULTILINE)
-"""Parquet and RocksDB report what they could not close, and this among its causes."""
+_DISK = re.compile(
+    r"^[ \t:]*(?:Caused by:\s*)?(?:[\w.$]+(?:Error|Exception):\s+)*"
+    r"(?P<cause>.*(?:No space left on device|Read-only file system).*)$",
+    re.MULTILINE,
+)
+"""What a disk says. Parquet and RocksDB report what they could not close, and this among its causes."""
+
+_NO_FOLDER = re.compile(r"Mkdirs failed to create (?:file:)?(?P<folder>/\S+)")
+"""Hadoop does not say why it cannot make a folder of this machine."""
 
 _PERMANENT_KAFKA = (
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -112,8 +121,12 @@ def _message(error: BaseException) -> str:
     text = with_causes(error)
     if torn := damage.found(text):
         return str(torn)
-    if isinstance(error, SPARK_ERRORS) and not _OWN.search(text) and (full := _FULL_DISK.search(text)):
-        return full[0].strip().removeprefix("Caused by:").strip()[:500]
+    if isinstance(error, SPARK_ERRORS) and not _OWN.search(text) and (disk := _DISK.search(text)):
+        return disk["cause"].strip()[:500]
+    if no_folder := _NO_FOLDER.search(text):
+        above = Path(no_folder["folder"]).parent
+        reason = "" if os.access(above, os.W_OK) else f": {above} cannot be written; is the disk read-only?"
+        return f"{no_folder['folder']} cannot be made{reason}"
     if isinstance(error, KafkaException):
         return str(error.args[0].str())
     if isinstance(error, Py4JJavaError):

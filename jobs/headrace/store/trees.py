@@ -72,6 +72,8 @@ def copy(folder: StorePath, to: StorePath) -> None:
     if isinstance(folder, Path) and isinstance(to, Path):
         _copy_on_disk(folder, to)
         return
+    if isinstance(to, Path):
+        make_private(to)
     for some in _stages(files(folder)):
         _at_once(lambda file: _copy(file, to / str(file.relative_to(folder))), some)
 
@@ -94,12 +96,13 @@ def _raise(error: OSError) -> None:
 
 
 def files(folder: StorePath) -> Iterator[StorePath]:
-    """All files below a folder."""
+    """All files below a folder, and below what links there lead to."""
     if isinstance(folder, ObjectPath):
         yield from folder.files()
     else:
         assert isinstance(folder, Path)
-        yield from (file for file in sorted(folder.rglob("*")) if file.is_file())
+        found = (Path(above, name) for above, _, names in os.walk(folder, followlinks=True) for name in names)
+        yield from sorted(found)
 
 
 def extent(folder: StorePath) -> tuple[int, int]:
