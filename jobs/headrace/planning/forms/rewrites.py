@@ -189,7 +189,7 @@ def _conditional(node: exp.If, type_of: TypeOf) -> exp.Expr:
 
 def _branched(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     """A CASE of conditions, in one form."""
-    made = _affirmed(_unnested(_case(_others(node, type_of)), type_of), type_of)
+    made = _unnested(_affirmed(_case(_others(node, type_of)), type_of), type_of)
     return _truth(made, type_of) if isinstance(made, exp.Case) else made
 
 
