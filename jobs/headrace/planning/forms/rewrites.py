@@ -91,6 +91,8 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
         return _described(_conditional(node, type_of), node)
     if isinstance(node, exp.Case):
         return _described(_branched(_searched(node, type_of), type_of), node)
+    if isinstance(node, (exp.Add, exp.Sub)) and (moved := _days_later(node, type_of)) is not None:
+        return _described(moved, node)
     if isinstance(node, _SUMS):
         return _described(_without_neutral(node, type_of), node)
     if isinstance(node, exp.EQ):
@@ -156,6 +158,15 @@ def _with_times(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     to = exp.DataType.build(str(types.pop()), dialect="databricks")
     made = [in_one_form(exp.Cast(this=each, to=to), type_of) if each in texts else each for each in sides]
     return type(node)(this=made[0], expression=made[1])
+
+
+def _days_later(node: exp.Expr, type_of: TypeOf) -> exp.Expr | None:
+    """`d + interval 7 days` is `date_add(d, 7)`, if `d` is a day."""
+    day, length = node.this, node.expression.meta.get("length", "")
+    if not length.endswith(" days") or type_of(day) != "date":
+        return None
+    name, days = "date_add" if isinstance(node, exp.Add) else "date_sub", float(length.split()[0]) / 86400
+    return exp.Anonymous(this=name, expressions=[day, exp.Literal.number(int(days))]) if days.is_integer() else None
 
 
 def _position(node: exp.Expr) -> exp.Expr:
