@@ -47,6 +47,7 @@ ALIKE = (
     ("b and t + interval 1 day > t", "t + interval 1 day > t and b"),
     ("b and i > 24 * 60", "i > 24 * 60 and b"),
     ("b and i > -1", "i > -1 and b"),
+    ("n * int(i > 1)", "cast(i > 1 as int) * n"),
     ("n * (i + j)", "(i + j) * n"),
     ("b and not (s > '1')", "s <= '1' and b"),
     ("100 * (i / nullif(j, 0))", "(i / nullif(j, 0)) * 100"),
@@ -55,6 +56,10 @@ ALIKE = (
     ("s like '%1'", "endswith(s, '1')"),
     ("s like '%1%'", "contains(s, '1')"),
     ("nullif(i, 0)", "case when i <> 0 then i end"),
+    (
+        "if(s is null, i, case when b then j end)",
+        "case when s is not null then case when b then j end else i end",
+    ),
     ("n / nullif(i, 0)", "n / case when i = 0 then null else i end"),
     ("date_trunc('MM', t)", "date_trunc('month', t)"),
     ("trunc(t, 'yy')", "trunc(t, 'YEAR')"),
@@ -66,6 +71,8 @@ ALIKE = (
     ("t + interval 2 minutes", "t + interval 120 seconds"),
     ("t + interval 1 week", "t + interval 7 days"),
     ("date(t) + interval 1 week", "date(t) + interval 7 days"),
+    ("date(t) + interval 1 week", "date_add(date(t), 7)"),
+    ("date(t) - interval 2 days", "date_sub(date(t), 2)"),
     ("len(s)", "length(s)"),
     ("cardinality(a)", "size(a)"),
     ("char_length(s)", "character_length(s)"),
@@ -242,6 +249,15 @@ QUERIES_ALIKE = (
     ("select k from p where x <=> 1", "select k from p where x = 1"),
     ("select k from p where if(x = 1, true, false)", "select k from p where x = 1"),
     ("select distinct k, x from p", "select k, x from p group by k, x"),
+    # a window over rows with what is looked up for them, and before that
+    (
+        "with g as (select k, max(z) as z from r group by k) "
+        "select p.x, sum(p.x) over (partition by p.k order by p._arrival) + coalesce(g.z, 0) as v "
+        "from p left join g on p.k = g.k",
+        "with g as (select k, max(z) as z from r group by k), n as ("
+        "select x, k, sum(x) over (partition by k order by _arrival) as v from p) "
+        "select n.x, n.v + coalesce(g.z, 0) as v from n left join g on n.k = g.k",
+    ),
     # independent joins in another order, also above a step for which that of its rows counts
     (
         "with n as (select k, x, row_number() over (partition by k order by x) as i from p) "
@@ -725,6 +741,19 @@ QUERIES_OTHER = (
         "select l.k, count(*) over (partition by l.k order by l._arrival rows unbounded preceding) as v "
         "from l join r on l.k = r.k",
     ),
+    # a window above a lookup that finds several rows, or that leaves some out
+    (
+        "select p.x, count(*) over (partition by p.k) as v from p left join q on p.k = q.k",
+        "with n as (select x, k, count(*) over (partition by k) as v from p) "
+        "select n.x, n.v from n left join q on n.k = q.k",
+    ),
+    (
+        "with g as (select k, max(z) as z from r group by k) "
+        "select p.x, count(*) over (partition by p.x) as v from p join g on p.k = g.k",
+        "with g as (select k, max(z) as z from r group by k), "
+        "n as (select x, k, count(*) over (partition by x) as v from p) "
+        "select n.x, n.v from n join g on n.k = g.k",
+    ),
     # several texts are one number, so a lookup by a text as a number may find several rows
     (
         "with g as (select if(x > 0, '1', '01') as t, max(x) as y from p group by if(x > 0, '1', '01')) "
@@ -1007,6 +1036,9 @@ OTHERS = (
     ("case when i = 0 then null else j end", "case when i <> 0 then j end"),
     ("date_trunc('MM', t)", "date_trunc('minute', t)"),
     ("date(t) + interval 1 day", "date(t) + interval 24 hours"),
+    ("date(t) + interval 24 hours", "date_add(date(t), 1)"),
+    ("t + interval 1 day", "date_add(t, 1)"),
+    ("date(t) + interval 1 day", "date_sub(date(t), 1)"),
     ("cast(interval 1 hour as string)", "cast(interval 60 minutes as string)"),
     (
         "cast(interval 1 hour + interval 2 hours as string)",
@@ -1100,6 +1132,7 @@ TYPED = (
     ("exists(a, x -> x > 1)", "boolean"),
     ("to_date(t)", "date"),
     ("date_add(date(t), 1)", "date"),
+    ("date(t) + interval 2 days", "date"),
     ("trunc(t, 'month')", "date"),
     ("abs(n)", "bigint"),
     ("sqrt(n)", "double"),

@@ -4,7 +4,8 @@ Inner joins are a product under conditions, in no order. A left, semi or anti jo
 that row alone, so two of them may change places unless one is on columns of the other. A condition on the rows that
 such a join keeps holds before it or after it; one on the other rows is part of the join. A left join of whose rows a
 condition needs some is an inner join, and one whose rows must be missing is an anti join. A condition on what a step
-passes on, such as the key of a group, holds for the rows that the step is made of.
+passes on, such as the key of a group, holds for the rows that the step is made of. A window is below a lookup that
+finds one row at most, if it does not ask for what is looked up.
 
 Spark's streaming engine keeps state by the joins as they are written, so its queries have no such form.
 """
@@ -18,7 +19,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from headrace.planning.forms import truths
-from headrace.planning.forms.arrivals import INNER, OF_EACH_ROW
+from headrace.planning.forms.arrivals import INNER, OF_EACH_ROW, is_single
 from headrace.planning.forms.functions import may_fail
 from headrace.planning.forms.scope import with_children
 from headrace.planning.forms.steps import Step
@@ -101,6 +102,8 @@ def _chain(step: Step, types: Types) -> _Chain:
         return _settled(_Chain((*left.sources, *right.sources), (*left.joins, *right.joins), filters))
     if kind in OF_EACH_ROW:
         return _settled(_joined(step, kind.removeprefix("left ") if kind != "left" else kind, types))
+    if (looked_up := _behind_window(step, types)) is not None:
+        return _chain(looked_up, types)
     step = _with_inner_conditions(step, types)
     return _Chain((_opaque(replace(step, filters=()), types),), (), step.filters)
 
@@ -112,6 +115,19 @@ def _joined(step: Step, kind: str, types: Types) -> _Chain:
     kept = tuple(each for each in on if kind == "semi" and not _is_of(each, owners))
     join = _Join(kind, replace(right, filters=()), tuple(each for each in on if each not in kept), owners)
     return _Chain(left.sources, (*left.joins, join), (*left.filters, *kept, *step.filters))
+
+
+def _behind_window(step: Step, types: Types) -> Step | None:
+    """A window over rows to which a lookup adds something, as the lookup for the rows of the window."""
+    join = step.inputs[0] if step.kind == "window" else step
+    if step.kind != "window" or join.kind != "join" or join.filters or join.parts["kind"][0].key != "left":
+        return None
+    left, right = join.inputs
+    owners = [each.name for each in right.every()]
+    made = (of for each in step.parts["over"] for atom in each.atoms for of in atom.made_of)
+    if any(_is_of(term(each), owners) for each in made) or not is_single(right, join.parts["on"], types):
+        return None
+    return replace(join, inputs=(replace(step, inputs=(left,), filters=()), right), filters=step.filters)
 
 
 def _opaque(step: Step, types: Types) -> str:

@@ -79,11 +79,15 @@ def _ordered(form: Form, side: Side) -> list[tuple[str, ...]]:
 
 
 def _scanned(of: Step) -> list[str]:
-    """What the order of rows depends on: that of tables, of joins and their kinds, and of the keys of groups."""
+    """What the order of rows depends on: that of tables, windows, joins and their kinds, and of the keys of groups."""
     steps = [*of.every()]
     keys = (each.key for step in steps if step.kind == "aggregate" for each in step.parts["keys"])
-    kinds = (step.parts["kind"][0].key.replace("cross", "inner") for step in steps if step.kind == "join")
+    kinds = (_kind(step) for step in steps if step.kind in ("join", "window"))
     return [*(step.name for step in steps if step.kind == "scan"), *keys, *kinds]
+
+
+def _kind(step: Step) -> str:
+    return step.parts["kind"][0].key.replace("cross", "inner") if step.kind == "join" else step.kind
 
 
 def _letters(form: Form) -> Counter[str]:

@@ -191,6 +191,7 @@ def _is_unknown(node: exp.Expr) -> bool:
 def _is_narrowing(known: str | None, to: str | None) -> bool:
     """Whether not all values of a type are some of another one."""
     widens = known in _WIDENING and to in _WIDENING and _WIDENING.index(known) <= _WIDENING.index(to)
+    widens = widens or (known == "boolean" and to in _WIDENING)
     return not (widens or to in ("string", known) or {known, to} == {"date", "timestamp"})
 
 

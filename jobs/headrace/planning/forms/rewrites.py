@@ -91,6 +91,8 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
         return _described(_conditional(node, type_of), node)
     if isinstance(node, exp.Case):
         return _described(_branched(_searched(node, type_of), type_of), node)
+    if isinstance(node, (exp.Add, exp.Sub)) and (moved := _days_later(node, type_of)) is not None:
+        return _described(moved, node)
     if isinstance(node, _SUMS):
         return _described(_without_neutral(node, type_of), node)
     if isinstance(node, exp.EQ):
@@ -158,6 +160,15 @@ def _with_times(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     return type(node)(this=made[0], expression=made[1])
 
 
+def _days_later(node: exp.Expr, type_of: TypeOf) -> exp.Expr | None:
+    """`d + interval 7 days` is `date_add(d, 7)`, if `d` is a day."""
+    day, length = node.this, node.expression.meta.get("length", "")
+    if not length.endswith(" days") or type_of(day) != "date":
+        return None
+    name, days = "date_add" if isinstance(node, exp.Add) else "date_sub", float(length.split()[0]) / 86400
+    return exp.Anonymous(this=name, expressions=[day, exp.Literal.number(int(days))]) if days.is_integer() else None
+
+
 def _position(node: exp.Expr) -> exp.Expr:
     """`position(a in b)` is `instr(b, a)`."""
     parts = {part: value for part, value in node.args.items() if value}
@@ -189,7 +200,7 @@ def _conditional(node: exp.If, type_of: TypeOf) -> exp.Expr:
 
 def _branched(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     """A CASE of conditions, in one form."""
-    made = _affirmed(_unnested(_case(_others(node, type_of)), type_of), type_of)
+    made = _unnested(_affirmed(_case(_others(node, type_of)), type_of), type_of)
     return _truth(made, type_of) if isinstance(made, exp.Case) else made
 
 
