@@ -61,7 +61,7 @@ def _reason(old: Form, new: Form, model: Model, span: tuple[int, int], column: T
     union, at = found
     read = {each.title for each in union.inputs[at].every() if each.kind == "scan" and each.moves}
     keeps = model.materialized == "upsert" or any(each.is_stateful for each in new.root.every())
-    message = f"a branch is new: the rows of {' and '.join(sorted(read))} come from the first on"
+    message = f"a branch of the union is new: {' and '.join(sorted(read))} is read from its first row on"
     message += "; those before the watermark are late" if keeps else ""
     verdict = Verdict.FORWARD if keeps else Verdict.KEEP
     return Reason(verdict, first, message, evidence=Evidence(at=union.inputs[at].named))

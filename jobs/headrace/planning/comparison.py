@@ -180,10 +180,10 @@ class Comparison:
         for read in graph.reads(model, self.new.by_table):
             outcome = self._stored_as(read.table)
             if not read.stream and self._is_new(read.table):
-                message = f"{read.table}, which it looks up, is new: rows of before are not there, or come later"
+                message = f"{read.table}, which it looks up, is new: it may lack earlier rows, or get them later"
                 yield Reason(Verdict.FORWARD, read.place, message, evidence=Evidence(table=read.table))
             if not read.stream and (place := self._kept_otherwise(read.table)):
-                message = f"{read.table}, which it looks up, keeps its rows for another time"
+                message = f"{read.table}, which it looks up, keeps its rows for another period"
                 yield Reason(Verdict.FORWARD, place, message)
             is_bronze = read.table.startswith("bronze.")
             columns = (
@@ -286,7 +286,7 @@ class Comparison:
         for table in sorted(settings.looked_into(model) - {model.table}):
             if not self._rewritten.is_same(table):
                 place = model.header_places.get("tests", Place(model.path))
-                message = f"{table}, into which a test looks, is another: rows that were set aside stay out"
+                message = f"{table}, which a test looks up, has changed: rows that were set aside stay out"
                 yield Reason(Verdict.FORWARD, place, message, evidence=Evidence(table=table))
 
     # what an edit means for the stored table
@@ -334,7 +334,7 @@ class Comparison:
             then, today = (written(each.tree, name) for each in (stored_as[name], term))
             if then != today:
                 yield Reason(
-                    Verdict.RESET, place, f"column {name} is spelled otherwise in the stored table", then, today
+                    Verdict.RESET, place, f"column {name} is spelled differently in the stored table", then, today
                 )
             if name not in columns and name not in (_types(self.new, new.table) or _lower(new.columns)):
                 continue  # made as before: of the same type

@@ -51,7 +51,7 @@ def edited_columns(sides: Sides) -> dict[str, Reason]:
     for name, term in sides.new.columns.items():
         before = sides.old.columns.get(name)
         if before is not None and (before.key != term.key or _is_of(before, narrowed) or _is_of(term, narrowed)):
-            message = f"column {name} is made in another way"
+            message = f"column {name} is computed differently"
             reason = Reason.between(Verdict.KEEP, term.place() or sides.place, message, (before,), (term,))
             found[name] = replace(reason, columns=(name,))
     return found
@@ -140,7 +140,7 @@ def edited_shape(sides: Sides) -> Iterator[Reason]:
     for before, after in zip_longest(old, new):
         if before is None or after is None or _words(before) != _words(after):
             was, now = ([*_terms(step)] if step else [] for step in (before, after))
-            message = f"its rows are put together in another way: {_changed(before, after)}"
+            message = f"its rows are combined differently: {_changed(before, after)}"
             gone, come = _without(was, now), _without(now, was)
             yield Reason.between(Verdict.KEEP, _at(after, sides), message, gone, come, *(after.named if after else ()))
             return
@@ -160,7 +160,7 @@ class _Walk:
     def steps(self, old: Step, new: Step, is_below: bool) -> Iterator[Reason]:
         place = _at(new, self._sides)
         if (old.kind, len(old.inputs), old.moves) != (new.kind, len(new.inputs), new.moves):
-            message = f"there is {new.title} where {old.title} was"
+            message = f"{new.title} replaces {old.title}"
             yield Reason.between(Verdict.RESET, place, message, [*_terms(old)], [*_terms(new)], *new.named)
             return
         yield from self._watermark(old, new)
@@ -201,13 +201,13 @@ class _Walk:
             verdict = Verdict.MIX if is_below else Verdict.KEEP
             verdict = Verdict.RESET if new.kind in ("union", "window") else verdict
             was, now = [*_terms(old)], [*_terms(new)]
-            message = f"{new.title} is another"
+            message = f"{new.title} has changed"
             yield Reason.between(verdict, place, message, _without(was, now), _without(now, was), *new.named)
 
     def _scan(self, old: Step, new: Step, is_below: bool, place: Place) -> Iterator[Reason]:
         if old.name != new.name or (not new.moves and _words(old) != _words(new)):
             verdict = (Verdict.MIX if is_below else Verdict.KEEP) if not new.moves else Verdict.RESET
-            message = f"it reads {new.title} where it read {old.title}"
+            message = f"it reads {new.title} instead of {old.title}"
             yield Reason.between(verdict, place, message, [*_terms(old)], [*_terms(new)], *new.named)
         elif _keys(old.parts.get("landing", ())) != _keys(new.parts.get("landing", ())):
             yield Reason(Verdict.RESET, place, f"{new.title} lands with another landing")
@@ -218,7 +218,7 @@ class _Walk:
         if _keys(clauses) != _keys(now):
             before, after = (" ".join(_keys(each)) for each in (clauses, now))
             is_delay = bool(before and after) and before.rpartition(DELAY)[0] == after.rpartition(DELAY)[0]
-            message = "the watermark is another; what was dropped as late stays so"
+            message = "the watermark has changed; rows that were dropped as late stay dropped"
             verdict = Verdict.FORWARD if is_delay else Verdict.RESET
             yield Reason.between(verdict, _at(new, self._sides), message, clauses, now)
 
@@ -226,9 +226,9 @@ class _Walk:
         for part in ("kind", "keys"):
             if _keys(old.parts[part]) != _keys(new.parts[part]):
                 what = "the kind of join" if part == "kind" else "what the join is by"
-                yield self._of_part(part, Verdict.RESET, f"{what} is another", old, new, place)
+                yield self._of_part(part, Verdict.RESET, f"{what} has changed", old, new, place)
         if sorted(_keys(old.parts["on"])) != sorted(_keys(new.parts["on"])):
-            message = "a condition of the join is another: rows it had let go are missing, others stay too long"
+            message = "a condition of the join has changed: rows that left its state are missing, others stay too long"
             yield self._of_part("on", Verdict.MIX, message, old, new, place)
         for part in ("left", "right"):
             yield from self._state_columns(part, old, new, place)
@@ -311,7 +311,7 @@ def _buffer(tree: exp.Expr, column: TypeOf) -> str | None:
 
 
 def _filters(gone: Sequence[Term], come: Sequence[Term], default: Place) -> Iterator[Reason]:
-    message = "other rows are taken" if come else "more rows are taken: a condition is gone"
+    message = "other rows pass its conditions" if come else "more rows pass: a condition is gone"
     if gone or come:
         place = next((at for each in come if (at := each.place())), default)
         yield Reason.between(Verdict.KEEP, place, message, gone, come)
@@ -326,7 +326,7 @@ def _may_be_key(condition: Term) -> bool:
 def _changed(before: Step | None, after: Step | None) -> str:
     if before is None or after is None:
         return f"{before.title} is gone" if before else f"{after.title} is new" if after else ""
-    return f"{after.title} is another" if before.title == after.title else f"{after.title} where {before.title} was"
+    return f"{after.title} has changed" if before.title == after.title else f"{after.title} replaces {before.title}"
 
 
 def _at(step: Step | None, sides: Sides) -> Place:

@@ -25,7 +25,7 @@ from headrace.project.sql import expressions
 _FIXED = {
     "materialized": "its rows are stored in another way",
     "run": "it runs in another engine, which has state of its own",
-    "query": "it runs in another query, whose progress is another",
+    "query": "it runs in another query, which has progress of its own",
     "output_mode": "rows are written at other moments",
     "unique_key": "its rows are those of another key",
 }
@@ -64,7 +64,7 @@ def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bo
     rule = partial(_expression, table=table, types=_types(before, table))
     for field in fields(Model):
         if field.name not in (*_FIXED, *_JUDGED, *_HARMLESS) and getattr(old, field.name) != getattr(new, field.name):
-            message = f"nobody can say what another `{field.name}` means"
+            message = f"nobody can say what a change of `{field.name}` does"
             yield _header(Verdict.RESET, new, field.name, message)
     for key, message in _FIXED.items():
         was, is_now = getattr(old, key), getattr(new, key)
@@ -78,10 +78,10 @@ def model_reasons(before: Declared, now: Declared, table: str, has_self_read: bo
         yield _header(Verdict.MIX, new, "close_when", message, _text(old.close_when), _text(new.close_when))
     if rule(old.delete_when, before) != rule(new.delete_when, now):
         verdict = Verdict.MIX if has_self_read else Verdict.FORWARD
-        message = "keys that were deleted by the old rule stay so, with what they had counted"
+        message = "keys that the old rule deleted stay deleted, with what they had counted"
         yield _header(verdict, new, "delete_when", message, _text(old.delete_when), _text(new.delete_when))
     if old.remember != new.remember:  # a start takes the recent rows from the table, so none are missing
-        message = "what was decided by rows of another time span stays so"
+        message = "what was decided by rows of the old time span stays"
         yield _header(Verdict.FORWARD, new, "remember", message, _text(old.remember), _text(new.remember))
     if old.every != new.every:
         message = "snapshots are taken at other times from now on; those that were stay"
@@ -152,15 +152,15 @@ def topic_reasons(old: Topic, new: Topic) -> Iterator[Reason]:
         message = f"{new.name} would hold the rows of two topics, and only those of {new.topic} could be read"
         yield Reason(Verdict.MIX, place, message, old.topic, new.topic, evidence=Evidence(key="topic"))
     if _is_used_otherwise(old, new):
-        message = "what landed stays used or rejected as it was judged then"
+        message = "records that have landed stay accepted or rejected; new ones are judged as declared now"
         before, after = _described(_judging(old), _judging(new))
         yield Reason(Verdict.FORWARD, place, message, before, after, evidence=Evidence(key="judged"))
     elif _rules(old) != _rules(new) and _named_rules(old) != _named_rules(new):
-        message = "what is rejected has another reason from now on; what was keeps its own"
+        message = "records are rejected with another reason from now on; earlier ones keep theirs"
         before, after = _described(_judging(old), _judging(new))
         yield Reason(Verdict.KEEP, place, message, before, after, evidence=Evidence(key="judged"))
     if _timed(old) != _timed(new):
-        message = "what landed keeps the event time that it got then"
+        message = "records that have landed keep their event time"
         before, after = _text(event_times.describe(old)), _text(event_times.describe(new))
         yield Reason(Verdict.FORWARD, place, message, before, after, evidence=Evidence(key="event_time"))
     if _has_other_seeds(old, new):

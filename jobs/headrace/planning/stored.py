@@ -40,7 +40,7 @@ def row_reasons(kept: Kept, sides: Sides, columns: Mapping[str, Reason], shape: 
     for name, reason in columns.items():
         found = _column_reason(kept, name, reason)
         if found.verdict < forward and kept.model.on_error == "dead_letter" and differences.may_fail(sides, [name]):
-            message = f"column {name} is made in another way: rows that failed and were set aside stay out"
+            message = f"column {name} is computed differently: rows that failed and were set aside stay out"
             found = replace(found, verdict=forward, message=message)
         yield found
 
@@ -51,7 +51,7 @@ def rule_reasons(kept: Kept, old: Model, columns: Mapping[str, Reason]) -> Itera
     rules = {"close_when": Verdict.MIX, "delete_when": deleting, "tests": Verdict.FORWARD, "publish": Verdict.FORWARD}
     for rule, verdict in rules.items():
         for name in sorted(settings.rule_columns(old, kept.model, rule) & columns.keys()):
-            message = f"column {name}, by which `{rule}` decides, is made in another way: what it decided stays so"
+            message = f"column {name}, by which `{rule}` decides, is computed differently: what it decided stays"
             yield replace(columns[name], verdict=verdict, message=message, columns=())
 
 
@@ -77,8 +77,8 @@ def _column_reason(kept: Kept, name: str, reason: Reason) -> Reason:
     model = kept.model
     is_order = kept.reads_back and model.materialized == "upsert" and name == ARRIVAL
     if name in kept.state or is_order or name in {each.lower() for each in (*model.once_per, *model.unique_key)}:
-        what = "that it reads back" if name in kept.state else "that its keys are made of"
+        what = "which it reads back" if name in kept.state else "which its keys are made of"
         what = "by which it reads the newest rows back" if is_order else what
-        message = f"column {name}, {what}, would hold old and new meanings"
+        message = f"column {name}, {what}, would mix old and new meanings"
         return replace(reason, verdict=Verdict.MIX, message=message)
     return replace(reason, verdict=Verdict.FORWARD if model.materialized == "upsert" else Verdict.KEEP)
