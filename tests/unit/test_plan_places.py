@@ -87,7 +87,7 @@ def test_setting_of_a_folder_stands_in_the_manifest(live: Live) -> None:
 def test_edit_of_a_source_stands_at_its_key(live: Live) -> None:
     old, new = "    event_time: at\n  b:", "    event_time: at\n    reject: {odd: x = 1}\n  b:"
     found = entry(live, "bronze.a", {SOURCES: (old, new)})
-    assert placed(found, "as it was judged") == f"{SOURCES}:7"
+    assert placed(found, "judged as declared now") == f"{SOURCES}:7"
 
 
 @pytest.mark.parametrize(
