@@ -279,7 +279,9 @@ class Group:
         """
         marker = {"query": self.query.name, "batch": inputs.batch, "inputs": inputs.to_json()}
         failed = self.tests.commit(inputs.batch, inputs.at, marker, replay)
-        for output in sorted(self.outputs.values(), key=lambda output: _rank(output, added[output.model.table].count)):
+        for output in sorted(
+            self.outputs.values(), key=lambda output: _commit_order(output, added[output.model.table].count)
+        ):
             if output.model.table not in done:
                 rows = added[output.model.table]
                 version = commit(output, rows, marker)
@@ -306,7 +308,7 @@ class Group:
         return {table: mark for table, mark in newest.items() if mark and mark.batch == batch}
 
 
-def _rank(output: Output, rows: int) -> tuple[bool, bool, int]:
+def _commit_order(output: Output, rows: int) -> tuple[bool, bool, int]:
     """The sort key of an output with this many rows: smaller ones are committed first."""
     return isinstance(output, UpsertOutput), output.model.publish is None, rows
 

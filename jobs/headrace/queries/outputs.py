@@ -249,8 +249,8 @@ def _first_per_key(rows: DataFrame, keys: tuple[str, ...]) -> DataFrame:
     if "_arrival" not in rows.columns:
         return one_per_key(rows, keys, F.expr(is_whole(keys)))
     window = Window.partitionBy(*keys).orderBy("_arrival")
-    ranked = rows.withColumn("_rank", F.row_number().over(window))
-    return ranked.where(f"_rank = 1 or not ({is_whole(keys)})").drop("_rank")
+    ranked = rows.withColumn("_number", F.row_number().over(window))
+    return ranked.where(f"_number = 1 or not ({is_whole(keys)})").drop("_number")
 
 
 def one_per_key(rows: DataFrame, keys: tuple[str, ...], is_key: Column | None = None) -> DataFrame:

@@ -258,7 +258,7 @@ def _newest(log: str, key: Iterable[str], order: Iterable[str], after: int | Non
     newest_first = ", ".join(f"{expression} desc" for expression in order)
     since = "" if after is None else f" where _batch > {after}"
     rank = f"row_number() over (partition by {partition} order by {newest_first})"
-    return f"select * except (_rank) from (select *, {rank} as _rank from {log}{since}) where _rank = 1"
+    return f"select * except (_recency) from (select *, {rank} as _recency from {log}{since}) where _recency = 1"
 
 
 def _folded_batch(current: DeltaTable) -> int | None:

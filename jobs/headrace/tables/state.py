@@ -30,7 +30,7 @@ def newest_per_key(changes: DataFrame, keys: Sequence[str]) -> DataFrame:
     """The last change of each key by (batch, arrival); by batch where a batch changes a key but once."""
     order = [F.col(name).desc() for name in order_of(changes)]
     newest = Window.partitionBy(*keys).orderBy(*order)
-    return changes.withColumn("_rank", F.row_number().over(newest)).where("_rank = 1").drop("_rank")
+    return changes.withColumn("_recency", F.row_number().over(newest)).where("_recency = 1").drop("_recency")
 
 
 def order_of(changes: DataFrame) -> tuple[str, ...]:
