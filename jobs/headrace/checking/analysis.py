@@ -64,8 +64,9 @@ def analyse(spark: SparkSession, project: Project) -> Analysis:
     empty = _Empty(session, project, schemas)
     seen = set[str]()
     for model in _in_order(project):
+        needed = {ref.table for ref in model.inputs if ref.stream or ref.table in seen}
         seen.add(model.table)
-        if any(ref.table in seen - schemas.keys() - {model.table} for ref in model.inputs):
+        if any(not table.startswith("bronze.") for table in needed - schemas.keys()):
             continue  # the model it reads has its own finding
         try:
             schemas[model.table] = _settled(session, project, model, empty)

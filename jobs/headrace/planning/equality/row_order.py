@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from headrace.planning.forms import arrivals
-from headrace.planning.forms.arrivals import ARRIVAL, TypeOf
+from headrace.planning.forms.arrivals import ARRIVAL
+from headrace.planning.forms.durations import TypeOf
 from headrace.planning.forms.steps import Form, Step
 from headrace.planning.forms.types import INTEGERS
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from sqlglot import exp
 
+from headrace.planning.forms.durations import TypeOf
 from headrace.planning.forms.steps import Step
 from headrace.planning.forms.terms import EDITED, Atom, Term, atoms
 from headrace.planning.forms.types import INTEGERS, is_exact
@@ -13,8 +14,6 @@ from headrace.planning.forms.types import INTEGERS, is_exact
 ARRIVAL = "_arrival"
 INNER = ("inner", "cross")
 OF_EACH_ROW = ("left", "left semi", "left anti")
-
-TypeOf = Callable[[exp.Expr], str | None]
 
 Origins = Callable[[str], frozenset[str] | None]
 """The Kafka topics that a table is made of; None where its rows may have arrivals of no topic."""
