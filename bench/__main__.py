@@ -55,6 +55,8 @@ def main() -> None:
     found: dict[str, Figures] = {}
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as folder:
         known = measurements(Path(folder) / "data", arguments.quick)
+        if unknown := [name for name in arguments.scenario if name not in known]:
+            parser.error(f"no scenario {', '.join(unknown)}: choose from {', '.join(known)}")
         for name in arguments.scenario or known:
             print(f"measuring {name}", file=sys.stderr, flush=True)
             found[name] = known[name]()
