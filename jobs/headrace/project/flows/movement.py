@@ -70,7 +70,8 @@ class StateJoin:
     """A place where rows of the batch meet rows from before it; `keys` are what they meet by, None if uncertain.
 
     `is_lookup` is true where there are only rows from before the batch on the other side, `is_own` where these are what
-    the model itself has stored. `waiting` are the selects that bring rows of the batch to the other side.
+    the model itself has stored. `waiting` are the selects that bring rows of the batch to the other side. `join` is
+    the join, if it is one, and `stored` the alias of its other side.
     """
 
     part: Part
@@ -79,6 +80,8 @@ class StateJoin:
     is_lookup: bool
     is_own: bool
     waiting: frozenset[int] = frozenset()
+    join: FlowJoin | None = None
+    stored: str = ""
 
 
 class Movement:
@@ -255,7 +258,9 @@ class Movement:
                     keys = self._met_by(part, join, is_right)
                     is_lookup = not other.new and not moving.before
                     waiting = self._selects(part, scope, join.left if is_right else (join.right,))
-                    yield StateJoin(part, join.join.this, keys, is_lookup, is_lookup and other.own, waiting)
+                    stored = join.left[0] if is_right else join.right
+                    is_own = is_lookup and other.own
+                    yield StateJoin(part, join.join.this, keys, is_lookup, is_own, waiting, join, stored)
 
     def _selects(self, part: Part, scope: Scope, aliases: Iterable[str]) -> frozenset[int]:
         """The selects, by `id`, whose rows come to some relations of a select."""
@@ -297,9 +302,11 @@ class Movement:
 
     def _looked_for(self, part: Part, inner: Scope) -> tuple[Key, ...] | None:
         """What a subquery is asked by."""
-        if isinstance(inner.expression.find_ancestor(exp.In, exp.Exists), exp.In):
-            return None
         sides = [side for equality in equalities(inner) for side in (equality.left, equality.right)]
+        asked = inner.expression.find_ancestor(exp.In, exp.Exists)
+        if isinstance(asked, exp.In):
+            value = asked.this.unnest()
+            sides += value.expressions if isinstance(value, exp.Tuple) else [value]
         return self.equivalences.keys(part, [each for each in sides if isinstance(each, exp.Column)])
 
 

@@ -18,20 +18,25 @@ from headrace.project import graph
 from headrace.project.flows.draft import Draft
 from headrace.project.flows.equivalences import Key, Part
 from headrace.project.flows.joins import FlowJoin, joins_of
-from headrace.project.flows.movement import Movement, Rows
+from headrace.project.flows.movement import Movement, Rows, StateJoin
 from headrace.project.flows.own_rows import OwnRows
+from headrace.project.flows.row_keys import RowKeys
 from headrace.project.model import Model
-from headrace.project.rules.stream_rules import SET_OPERATIONS, group_keys
+from headrace.project.rules.stream_rules import SET_OPERATIONS
 from headrace.project.sql.selects import (
     aggregates,
     equalities,
     filters,
     find_all,
+    group_keys,
     groups,
+    is_number,
+    keeps_first,
     keys_and_order,
     looked_into,
     looks_ahead,
     ordered_by,
+    starts_late,
     united_with,
 )
 from headrace.project.sql.tracing import Made
@@ -52,6 +57,10 @@ ORDERED = "goes on from what was kept before the batch, so it needs the order in
 AHEAD = (
     "looks at rows that come later, of which a batch has only some; keep the row in an upsert and decide when the "
     "later one comes"
+)
+BEHIND = (
+    "looks at some of the rows before, of which the batch has only its own; keep what it needs of them in an upsert, "
+    "or begin with `unbounded preceding`"
 )
 LIMITED = (
     "takes so many rows of each batch; for the first of all use `materialized: snapshot`, which reads the table whole, "
@@ -78,6 +87,10 @@ LOOKUP = (
     "holds what was there before the batch, so rows that come together do not see each other; number or sum them by "
     "the same key (`over (partition by ... order by _arrival)`), or say `once_per`"
 )
+SEVERAL = (
+    "may hold several rows for one, all of which are taken, and rows that come together do not see each other; take "
+    "the newest of each key: `max_by(x, _arrival) ... group by key`, or `materialized: upsert`"
+)
 LOOKUP_OF_STREAMED = (
     f"{LOOKUP}; to find the earlier rows, take both together, `select ... from stream x union all select ... from x`, "
     "and compare their `_arrival`"
@@ -86,23 +99,24 @@ LOOKUP_OF_STREAMED = (
 
 def cut_dependent(draft: Draft) -> Iterator[Finding]:
     """No row depends on the batch in which others came."""
-    found = set[Finding]()
+    found, row_keys = set[Finding](), RowKeys(draft.models, draft.flows)
     if any(graph.cycle_findings(draft.models.values())):
         return
     for model in draft.models.values():
         is_stored = model.run == "micro_batch" and model.materialized in ("append", "upsert")
         if is_stored and all(read.table in draft.tables for read in graph.reads(model, draft.models)):
-            found |= {*_Judge(model, Movement(model, draft.models, draft.flows)).findings()}
+            found |= {*_Judge(model, Movement(model, draft.models, draft.flows), row_keys).findings()}
     yield from sorted(found, key=lambda finding: finding.place)
 
 
 class _Judge:
     """The judgement on one model."""
 
-    def __init__(self, model: Model, movement: Movement) -> None:
+    def __init__(self, model: Model, movement: Movement, row_keys: RowKeys) -> None:
         self._model = model
         self._movement = movement
         self._own_rows = OwnRows(movement)
+        self._row_keys = row_keys
 
     def findings(self) -> Iterator[Finding]:
         """Everything in the model, and in the views that it reads, that depends on the cut."""
@@ -127,10 +141,10 @@ class _Judge:
     # groups
 
     def _grouped(self, part: Part, scope: Scope, rows: Rows) -> Iterator[Finding]:
-        if not groups(scope) or rows.own or (rows.past and self._model.materialized == "upsert"):
-            return
         keys = group_keys(scope)
-        if any(self._is_arrival(part, key) for key in keys):
+        if not groups(scope) or self._is_per_event(part, keys):
+            return
+        if self._is_kept_by(part, keys) if rows.own else rows.past and self._model.materialized == "upsert":
             return
         picks = next(aggregates(scope), None) is None
         own = self._keys(part, keys)
@@ -143,6 +157,13 @@ class _Judge:
             where = scope.expression.args.get("group") or next(aggregates(scope))
             word = "`group by`" if scope.expression.args.get("group") else "an aggregate"
             yield self._finding(part, where, f"{word} {GROUPED}")
+
+    def _is_kept_by(self, part: Part, keys: list[exp.Expr]) -> bool:
+        """Return whether there is at most one stored row for what rows of the batch and stored ones are divided by."""
+        if all(read.table != self._model.table for read in self._model.inputs):
+            return True  # what stored rows there are is for the other models of a circle to say
+        kept = self._movement.equivalences.output(self._model.once_per or self._model.unique_key)
+        return bool(kept) and _within(kept, self._keys(part, keys))
 
     def _repeats(self, part: Part, scope: Scope, keys: list[exp.Expr]) -> bool:
         """Return whether further rows of a group change nothing: the header keeps its first, or its newest."""
@@ -158,12 +179,19 @@ class _Judge:
     def _ranked(self, part: Part, scope: Scope, rows: Rows) -> Iterator[Finding]:
         for window in find_all(scope, exp.Window):
             keys, order = keys_and_order(scope, window)
-            if rows.own or any(self._is_arrival(part, key) for key in keys):
+            if self._is_per_event(part, keys) or (rows.own and self._is_kept_by(part, keys)):
                 continue
             in_order = bool(order) and self._is_arrival(part, order[0].this) and not order[0].args.get("desc")
-            known = rows.past or self._is_covered(scope, self._keys(part, keys), bool(self._filters_by(window)))
-            if rows.only_new and looks_ahead(window):
+            if rows.own and in_order and not looks_ahead(window):
+                continue
+            known = (
+                rows.own or rows.past or self._is_covered(scope, self._keys(part, keys), bool(self._filters_by(window)))
+            )
+            if (rows.only_new or rows.own) and looks_ahead(window):
                 yield self._finding(part, window, f"`over (...)` {AHEAD}")
+                continue
+            if rows.only_new and starts_late(window):
+                yield self._finding(part, window, f"`over (...)` {BEHIND}")
                 continue
             if self._picks(part, window, keys, order) or (known and in_order):
                 continue
@@ -177,13 +205,15 @@ class _Judge:
         if not isinstance(window.this, exp.RowNumber) or not key or not order:
             return False
         first = not order[0].args.get("desc")
+        if not first and any(join.is_own for join in self._movement.state_joins):
+            return False  # what the rows left out would have changed is lost
         by_arrival = self._is_arrival(part, order[0].this)
-        is_due = (first if self._model.once_per else not first) and all(map(_keeps_first, self._filters_by(window)))
+        is_due = (first if self._model.once_per else not first) and all(map(keeps_first, self._filters_by(window)))
         return by_arrival and is_due and _same(self._keys(part, keys), self._movement.equivalences.output(key))
 
     def _filters_by(self, window: exp.Window) -> list[exp.Expr]:
         """The conditions that pick rows by the number that a window gives them."""
-        if not isinstance(window.this, _NUMBERS):
+        if not is_number(window):
             return []
         found = []
         for part in self._movement.moving_parts:
@@ -304,30 +334,53 @@ class _Judge:
 
     def _lookups(self) -> Iterator[Finding]:
         """What was stored before the batch is combined with the rows of the batch, in the order in which they came."""
-        if self._model.once_per:
-            return
         for join in self._movement.state_joins:
-            if join.is_lookup and not self._is_added_up(join.keys):
+            if not join.is_lookup or (join.is_own and self._is_kept_once(join.keys)):
+                continue
+            if not self._is_added_up(join.keys):
                 words = LOOKUP if join.is_own else LOOKUP_OF_STREAMED
                 yield self._finding(join.part, join.node, f"the table {words}")
+            elif join.is_own and self._finds_several(join):
+                yield self._finding(join.part, join.node, f"the table {SEVERAL}")
+
+    def _is_kept_once(self, keys: tuple[Key, ...] | None) -> bool:
+        """Return whether of the rows that look for the same stored rows only the first is ever added."""
+        if not self._model.once_per:
+            return False
+        return (
+            keys is None
+            or frozenset() in keys
+            or _within(self._movement.equivalences.output(self._model.once_per), keys)
+        )
+
+    def _finds_several(self, known: StateJoin) -> bool:
+        """Return whether a row is joined with several stored rows, and stays so."""
+        if known.join is None or known.join.side in ("semi", "anti") or self._own_rows.are_left_out():
+            return False
+        if any(self._is_per_event(*operation) for operation in self._operations):
+            return False
+        return not self._row_keys.finds_one(known.join, known.stored)
 
     def _is_added_up(self, keys: tuple[Key, ...] | None) -> bool:
         if keys is None or frozenset() in keys:
             return bool(self._operations)
-        return any(_within(keys, operation) for operation in self._operations)
+        return any(_same(keys, self._keys(*operation)) for operation in self._operations)
+
+    def _is_per_event(self, part: Part, expressions: Sequence[exp.Expr]) -> bool:
+        return any(self._is_arrival(part, each) for each in expressions)
 
     @cached_property
-    def _operations(self) -> list[tuple[Key, ...]]:
-        """The keys of all groups and windows over rows of the batch."""
+    def _operations(self) -> list[tuple[Part, list[exp.Expr]]]:
+        """What all groups and windows over rows of the batch divide by."""
         found = []
         for part in self._movement.moving_parts:
             for scope in part.flow.selects:
                 if not self._movement.combined(part, scope).new:
                     continue
                 if groups(scope):
-                    found.append(self._keys(part, group_keys(scope)))
+                    found.append((part, group_keys(scope)))
                 windows = find_all(scope, exp.Window)
-                found += [self._keys(part, keys_and_order(scope, window)[0]) for window in windows]
+                found += [(part, keys_and_order(scope, window)[0]) for window in windows]
         return found
 
     def _is_covered(self, scope: Scope, keys: tuple[Key, ...], picks: bool = False) -> bool:
@@ -342,7 +395,7 @@ class _Judge:
                 continue
             if join.keys is None or frozenset() in join.keys or frozenset() in keys:
                 return True
-            if _within(join.keys, keys) and (join.keys or not keys):
+            if _within(join.keys, keys) and self._is_added_up(join.keys):
                 return True
         return False
 
@@ -354,21 +407,6 @@ class _Judge:
 
     def _finding(self, part: Part, node: exp.Expr, message: str) -> Finding:
         return Finding(part.flow.place(node), "cut-dependent", message)
-
-
-_NUMBERS = (exp.RowNumber, exp.Rank, exp.DenseRank)
-
-
-def _keeps_first(comparison: exp.Expr) -> bool:
-    """Return whether a comparison holds for the first row of all."""
-    match comparison:
-        case exp.EQ(this=exp.Literal(name=number)) | exp.EQ(expression=exp.Literal(name=number)):
-            return number == "1"
-        case exp.LT(expression=exp.Literal(name=number)):
-            return int(number) > 1
-        case exp.LTE(expression=exp.Literal(name=number)):
-            return int(number) >= 1
-    return False
 
 
 def _within(keys: tuple[Key, ...], others: tuple[Key, ...]) -> bool:

@@ -16,8 +16,7 @@ from headrace.errors import Finding
 from headrace.project.flows.draft import Draft, streaming_files
 from headrace.project.flows.flow import Flow
 from headrace.project.flows.joins import FlowJoin, of_streams
-from headrace.project.rules.stream_rules import group_keys
-from headrace.project.sql.selects import conjuncts, groups
+from headrace.project.sql.selects import conjuncts, group_keys, groups
 
 _MESSAGE = (
     "{names} are event times, and Spark fails at the first row where a {step} has more than one; keep the one that"

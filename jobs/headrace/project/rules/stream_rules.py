@@ -10,6 +10,7 @@ from sqlglot.optimizer.scope import Scope
 from headrace.errors import Finding
 from headrace.project.flows.draft import Draft, streaming_flows
 from headrace.project.flows.flow import Flow
+from headrace.project.sql.selects import group_keys
 
 PER_BATCH = "per micro-batch (without WATERMARK) it runs over the rows of each batch"
 
@@ -86,32 +87,6 @@ def session_windows(draft: Draft) -> Iterator[Finding]:
             elif sessions and model.output_mode == "update":
                 message = "`session_window` cannot run in update mode; write `output_mode: append`"
                 yield Finding(flow.place(sessions[0]), "cannot-stream", message)
-
-
-def group_keys(scope: Scope) -> list[exp.Expr]:
-    """Return what a select groups by: `distinct` by all it selects, `group by all` by what is no aggregate of it.
-
-    A position stands for its column.
-    """
-    select = scope.expression
-    if not isinstance(select, exp.Select):
-        return []
-    if select.args.get("distinct"):
-        return [each.unalias() for each in select.selects]
-    group = select.args.get("group")
-    if group and group.args.get("all"):
-        return [each.unalias() for each in select.selects if not each.find(exp.AggFunc)]
-    keys = [*group.expressions] if group else []
-    for part in ("rollup", "cube", "grouping_sets"):
-        for each in (group.args.get(part) or ()) if group else ():
-            keys.extend(each.expressions)
-    return [_key(key, select) for key in keys]
-
-
-def _key(key: exp.Expr, select: exp.Select) -> exp.Expr:
-    if isinstance(key, exp.Literal) and not key.is_string and int(key.this) <= len(select.selects):
-        return select.selects[int(key.this) - 1].unalias()
-    return key
 
 
 def _is_call(flow: Flow, key: exp.Expr, name: str) -> bool:

@@ -98,6 +98,32 @@ def groups(scope: Scope) -> bool:
     return bool(select.args.get("distinct") or select.args.get("group") or next(aggregates(scope), None))
 
 
+def group_keys(scope: Scope) -> list[exp.Expr]:
+    """Return what a select groups by: `distinct` by all it selects, `group by all` by what is no aggregate of it.
+
+    A position stands for its column.
+    """
+    select = scope.expression
+    if not isinstance(select, exp.Select):
+        return []
+    if select.args.get("distinct"):
+        return [each.unalias() for each in select.selects]
+    group = select.args.get("group")
+    if group and group.args.get("all"):
+        return [each.unalias() for each in select.selects if not each.find(exp.AggFunc)]
+    keys = [*group.expressions] if group else []
+    for part in ("rollup", "cube", "grouping_sets"):
+        for each in (group.args.get(part) or ()) if group else ():
+            keys.extend(each.expressions)
+    return [_key(key, select) for key in keys]
+
+
+def _key(key: exp.Expr, select: exp.Select) -> exp.Expr:
+    if isinstance(key, exp.Literal) and not key.is_string and int(key.this) <= len(select.selects):
+        return select.selects[int(key.this) - 1].unalias()
+    return key
+
+
 def find_all(scope: Scope, *kinds: type[E]) -> Iterator[E]:
     """Yield the nodes of some kinds in a select, outer ones first, without those of the selects in it."""
     return (node for node in _nodes(scope) if isinstance(node, kinds))
@@ -136,8 +162,58 @@ def keys_and_order(scope: Scope, window: exp.Window) -> tuple[list[exp.Expr], li
     return [*(found.args.get("partition_by") or ())], [*order.expressions] if order is not None else []
 
 
+_OF_ALL = (exp.Lead, exp.Ntile, exp.PercentRank, exp.CumeDist)
+"""Functions that need rows which come after the one at which the window is."""
+
+
 def looks_ahead(window: exp.Window) -> bool:
     """Return whether a window has rows in view that come after the row it stands at."""
     spec = window.args.get("spec")
-    call = window.this.this if isinstance(window.this, (exp.IgnoreNulls, exp.RespectNulls)) else window.this
-    return isinstance(call, exp.Lead) or (spec is not None and spec.text("end_side").upper() == "FOLLOWING")
+    return isinstance(_call(window), _OF_ALL) or (spec is not None and spec.text("end_side").upper() == "FOLLOWING")
+
+
+def starts_late(window: exp.Window) -> bool:
+    """Return whether a window sees some of the rows before the one it stands at, other than just the last of them."""
+    spec, call = window.args.get("spec"), _call(window)
+    if isinstance(call, exp.Lag):
+        offset = call.args.get("offset")
+        return offset is not None and offset.name != "1"
+    if spec is None or spec.text("start_side").upper() != "PRECEDING" or spec.text("start").upper() == "UNBOUNDED":
+        return False
+    is_last = spec.text("start") == "1" and spec.text("end") == "1" and spec.text("end_side").upper() == "PRECEDING"
+    return not (is_last and spec.text("kind").upper() == "ROWS")
+
+
+def _call(window: exp.Window) -> exp.Expr:
+    call: exp.Expr = window.this
+    return call.this if isinstance(call, (exp.IgnoreNulls, exp.RespectNulls)) else call
+
+
+_NUMBERS = (exp.RowNumber, exp.Rank, exp.DenseRank)
+
+
+def is_number(window: exp.Window) -> bool:
+    """Return whether a window numbers its rows."""
+    return isinstance(window.this, _NUMBERS)
+
+
+def keeps_first(comparison: exp.Expr) -> bool:
+    """Return whether a condition on a number holds for the first row of all."""
+    match comparison:
+        case exp.EQ(this=exp.Literal(name=number)) | exp.EQ(expression=exp.Literal(name=number)):
+            return number == "1"
+        case exp.LT(expression=exp.Literal(name=number)):
+            return int(number) > 1
+        case exp.LTE(expression=exp.Literal(name=number)):
+            return int(number) >= 1
+    return False
+
+
+def keeps_one(comparison: exp.Expr) -> bool:
+    """Return whether a condition on a number holds for the first row of all and for no other."""
+    match comparison:
+        case exp.LT(expression=exp.Literal(name=number)):
+            return number == "2"
+        case exp.LTE(expression=exp.Literal(name=number)):
+            return number == "1"
+    return keeps_first(comparison)

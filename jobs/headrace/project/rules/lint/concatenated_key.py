@@ -11,8 +11,7 @@ from headrace.project import graph
 from headrace.project.flows.draft import Draft
 from headrace.project.flows.flow import Flow
 from headrace.project.model import Model
-from headrace.project.rules.stream_rules import group_keys
-from headrace.project.sql.selects import find_all
+from headrace.project.sql.selects import find_all, group_keys
 from headrace.project.sql.tracing import Made, Source
 
 _CONCATENATIONS = (exp.Concat, exp.ConcatWs, exp.DPipe)

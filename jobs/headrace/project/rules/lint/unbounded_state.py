@@ -12,7 +12,7 @@ from headrace.project import graph
 from headrace.project.flows.draft import Draft, streaming_flows
 from headrace.project.flows.flow import Flow
 from headrace.project.rules.reading_rules import unknown_event_times
-from headrace.project.rules.stream_rules import group_keys
+from headrace.project.sql.selects import group_keys
 
 _WATERMARK = "watermark <time> delay of interval <how late>"
 
