@@ -57,6 +57,12 @@ class FlowJoin:
         """Return those of the conditions that are equalities."""
         return [each for each in self.conditions() if isinstance(each, (exp.EQ, exp.NullSafeEQ))]
 
+    def columns_of(self, alias: str) -> list[exp.Column]:
+        """Return the columns of one relation that equalities compare with something."""
+        compared = (side for each in self.equalities() for side in (each.left, each.right))
+        columns = (each for each in compared if isinstance(each, exp.Column))
+        return [each for each in columns if self.flow.tracing.owner(each, self.scope) == alias.lower()]
+
     def sides(self, condition: exp.Expr) -> set[str]:
         """Return which sides a condition refers to."""
         owners = {self.flow.tracing.owner(column, self.scope) for column in condition.find_all(exp.Column)}

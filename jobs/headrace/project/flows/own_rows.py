@@ -7,6 +7,7 @@ batch is to give one row of several, such as with `distinct`, the known rows mus
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
@@ -14,7 +15,7 @@ from sqlglot.optimizer.scope import Scope
 from headrace.project.flows.equivalences import Part
 from headrace.project.flows.flow import Flow
 from headrace.project.flows.joins import joins_of
-from headrace.project.flows.movement import Movement
+from headrace.project.flows.movement import Movement, StateJoin
 from headrace.project.sql.selects import filters
 from headrace.project.sql.tracing import Made, Source
 
@@ -34,6 +35,27 @@ class OwnRows:
         return self.are_left_out() or any(
             self._is_own(part.flow, each) for part, scope in self._selects() for each in scope.expression.expressions
         )
+
+    def are_left_out_by(self, known: StateJoin) -> bool:
+        """Return whether of the rows that look for stored ones only those are kept that find none."""
+        if known.join is None:
+            return isinstance(known.node.find_ancestor(exp.Not, exp.Select), exp.Not)
+        if known.join.side == "anti":
+            return True
+        tracing = known.part.flow.tracing
+        columns = known.join.columns_of(known.stored)
+        return any(end in self._without for column in columns for end in tracing.ends(column))
+
+    @cached_property
+    def _without(self) -> set[Source]:
+        """What must be null for a row to be kept."""
+        conditions = ((part, each) for part, scope in self._selects() for each in filters(scope))
+        return {
+            end
+            for part, each in conditions
+            if isinstance(each, exp.Is) and isinstance(each.expression, exp.Null)
+            for end in part.flow.tracing.ends(each.this)
+        }
 
     def _selects(self) -> Iterator[tuple[Part, Scope]]:
         for part in self._movement.moving_parts:

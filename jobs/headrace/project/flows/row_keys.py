@@ -29,9 +29,7 @@ class RowKeys:
         if join.join.method.lower() == "natural":
             return True
         named = {each.name.lower() for each in join.join.args.get("using") or ()}
-        compared = (side for each in join.equalities() for side in (each.left, each.right))
-        columns = (each for each in compared if isinstance(each, exp.Column))
-        owned = {each.name.lower() for each in columns if join.flow.tracing.owner(each, join.scope) == alias.lower()}
+        owned = {each.name.lower() for each in join.columns_of(alias)}
         return any(key <= named | owned for key in self.of_alias(join.flow, join.scope, alias))
 
     def of_alias(self, flow: Flow, scope: Scope, alias: str) -> list[RowKey]:

@@ -182,11 +182,8 @@ class _Judge:
             if self._is_per_event(part, keys) or (rows.own and self._is_kept_by(part, keys)):
                 continue
             in_order = bool(order) and self._is_arrival(part, order[0].this) and not order[0].args.get("desc")
-            if rows.own and in_order and not looks_ahead(window):
-                continue
-            known = (
-                rows.own or rows.past or self._is_covered(scope, self._keys(part, keys), bool(self._filters_by(window)))
-            )
+            picks = bool(self._filters_by(window))
+            known = rows.past or (rows.own and not picks) or self._is_covered(scope, self._keys(part, keys), picks)
             if (rows.only_new or rows.own) and looks_ahead(window):
                 yield self._finding(part, window, f"`over (...)` {AHEAD}")
                 continue
@@ -355,7 +352,7 @@ class _Judge:
 
     def _finds_several(self, known: StateJoin) -> bool:
         """Return whether a row is joined with several stored rows, and stays so."""
-        if known.join is None or known.join.side in ("semi", "anti") or self._own_rows.are_left_out():
+        if known.join is None or known.join.side == "semi" or self._own_rows.are_left_out_by(known):
             return False
         if any(self._is_per_event(*operation) for operation in self._operations):
             return False
@@ -389,7 +386,7 @@ class _Judge:
         Where one row of several is picked, known rows must be left out; otherwise the stored rows must be added to.
         """
         for join in self._movement.state_joins:
-            if join.is_own and not (self._own_rows.are_left_out() if picks else self._own_rows.are_used()):
+            if join.is_own and not (self._own_rows.are_left_out() if picks else self._is_used(join)):
                 continue
             if id(scope) in join.waiting:
                 continue
@@ -398,6 +395,9 @@ class _Judge:
             if _within(join.keys, keys) and self._is_added_up(join.keys):
                 return True
         return False
+
+    def _is_used(self, known: StateJoin) -> bool:
+        return self._own_rows.are_used() and not self._own_rows.are_left_out_by(known)
 
     def _keys(self, part: Part, expressions: Sequence[exp.Expr]) -> tuple[Key, ...]:
         return self._movement.equivalences.keys(part, expressions)
