@@ -108,6 +108,9 @@ _PRESERVING = (
 """What returns a value unchanged, with others beside it, or one of several."""
 
 
+_CHOICES = (exp.ArgMin, exp.ArgMax)
+"""What returns one value by the order of another."""
+
 _OF_SEVERAL_ROWS = (exp.AggFunc, exp.Window, exp.Query, exp.UDTF, exp.Explode, exp.Lambda)
 """What takes more than the columns of one row, or gives more than one value."""
 
@@ -122,11 +125,12 @@ def _stored_names(flow: Flow, expression: exp.Expr, whole: bool, seen: frozenset
 
 
 def _is_preserved(column: exp.Column, expression: exp.Expr) -> bool:
-    above: exp.Expr | None = column
-    while above is not None and above is not expression:
-        above = above.parent
-        if not isinstance(above, _PRESERVING):
+    node: exp.Expr = column
+    while node is not expression:
+        above = node.parent
+        if not isinstance(above, _PRESERVING) or (isinstance(above, _CHOICES) and node.arg_key != "this"):
             return False
+        node = above
     return True
 
 

@@ -256,7 +256,7 @@ class Movement:
             for moving, other, is_right in ((left, right, False), (right, left, True)):
                 if moving.new and other.before:
                     keys = self._met_by(part, join, is_right)
-                    is_lookup = not other.new and not moving.before
+                    is_lookup = not other.new
                     waiting = self._selects(part, scope, join.left if is_right else (join.right,))
                     stored = join.left[0] if is_right else join.right
                     is_own = is_lookup and other.own
