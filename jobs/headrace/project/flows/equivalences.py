@@ -59,6 +59,10 @@ class Equivalences:
         """Return whether a value is an arrival, or contains a whole one, so that it identifies one event."""
         return ARRIVAL in _stored_names(part.flow, expression, whole=True)
 
+    def is_per_event(self, part: Part, expressions: Sequence[exp.Expr]) -> bool:
+        """Return whether rows that have these values in common come from one event."""
+        return any(self.is_arrival(part, each) for each in expressions)
+
     def has_time(self, part: Part, expression: exp.Expr) -> bool:
         """Return whether the time at which a row came goes into a value."""
         return any(name in TIMES for name in _stored_names(part.flow, expression, whole=False))
@@ -98,6 +102,16 @@ class Equivalences:
                     met = [group for group in groups if group & both]
                     groups = [each for each in groups if each not in met] + [both.union(*met)]
         return {end: min(group, key=repr) for group in groups for end in group}
+
+
+def within(keys: Sequence[Key], others: Sequence[Key]) -> bool:
+    """Return whether each of some values is among others."""
+    return all(any(key & other for other in others) for key in keys)
+
+
+def same(keys: Sequence[Key], others: Sequence[Key]) -> bool:
+    """Return whether two lists of values are the same."""
+    return within(keys, others) and within(others, keys)
 
 
 _PRESERVING = (

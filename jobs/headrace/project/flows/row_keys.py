@@ -62,7 +62,7 @@ class RowKeys:
 
     def _named(self, flow: Flow, scope: Scope, keys: Iterable[Sequence[exp.Expr]]) -> Iterator[RowKey]:
         """Yield those keys whose values are all among the columns of a select, by the names of these."""
-        made = [(each.alias_or_name.lower(), {*flow.tracing.ends(each)}) for each in scope.expression.selects]
+        made = [(each.alias_or_name.lower(), {*flow.tracing.ends(each)}) for each in _columns(scope)]
         for key in keys:
             ends = [{*flow.tracing.ends(each)} for each in key]
             names = [next((name for name, of in made if of and of == wanted), None) for wanted in ends]
@@ -83,17 +83,35 @@ class RowKeys:
 
     def _kept(self, flow: Flow, scope: Scope) -> Iterator[RowKey]:
         """Yield the keys of the one relation whose rows a select returns, each once at most."""
-        references = [alias for alias, _ in scope.references]
-        others = {join.right for join in joins_of(flow, scope) if join.side in ("semi", "anti")}
-        remaining = [alias for alias in references if alias not in others]
+        if any(each.find(exp.UDTF) for each in _columns(scope)) or scope.expression.args.get("laterals"):
+            return
+        others = {join.right for join in joins_of(flow, scope) if self._keeps_once(join)}
+        remaining = [alias for alias, _ in scope.references if alias not in others]
         if len(remaining) == 1:
             yield from self._renamed(flow, scope, remaining[0])
 
+    def _keeps_once(self, join: FlowJoin) -> bool:
+        """Return whether a join gives no row twice."""
+        return join.side in ("semi", "anti") or (join.side in ("inner", "left") and self.finds_one(join, join.right))
+
     def _renamed(self, flow: Flow, scope: Scope, alias: str) -> Iterator[RowKey]:
-        keys = self.of_alias(flow, scope, alias)
-        if any(isinstance(each, exp.Star) for each in scope.expression.selects):
+        keys = [key - _fixed(scope) for key in self.of_alias(flow, scope, alias)]
+        if any(isinstance(each, exp.Star) for each in _columns(scope)):
             yield from keys
             return
-        columns = [(each.alias_or_name.lower(), each.unalias()) for each in scope.expression.selects]
+        columns = [(each.alias_or_name.lower(), each.unalias()) for each in _columns(scope)]
         names = {column.name.lower(): name for name, column in columns if isinstance(column, exp.Column)}
         yield from (frozenset(names[each] for each in key) for key in keys if key <= names.keys())
+
+
+def _columns(scope: Scope) -> list[exp.Expr]:
+    return scope.expression.selects if isinstance(scope.expression, exp.Select) else []
+
+
+def _fixed(scope: Scope) -> RowKey:
+    """The columns of which a select takes one value."""
+    equal = (each for each in filters(scope) if isinstance(each, exp.EQ))
+    sides = (pair for each in equal for pair in ((each.left, each.right), (each.right, each.left)))
+    return frozenset(
+        one.name.lower() for one, other in sides if isinstance(one, exp.Column) and not other.find(exp.Column)
+    )

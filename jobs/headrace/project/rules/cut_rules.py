@@ -16,10 +16,10 @@ from sqlglot.optimizer.scope import Scope
 from headrace.errors import Finding
 from headrace.project import graph
 from headrace.project.flows.draft import Draft
-from headrace.project.flows.equivalences import Key, Part
+from headrace.project.flows.equivalences import Key, Part, same, within
+from headrace.project.flows.folds import Folds
 from headrace.project.flows.joins import FlowJoin, joins_of
-from headrace.project.flows.movement import Movement, Rows, StateJoin
-from headrace.project.flows.own_rows import OwnRows
+from headrace.project.flows.movement import Movement, Rows
 from headrace.project.flows.row_keys import RowKeys
 from headrace.project.model import Model
 from headrace.project.rules.stream_rules import SET_OPERATIONS
@@ -115,8 +115,7 @@ class _Judge:
     def __init__(self, model: Model, movement: Movement, row_keys: RowKeys) -> None:
         self._model = model
         self._movement = movement
-        self._own_rows = OwnRows(movement)
-        self._row_keys = row_keys
+        self._folds = Folds(movement, row_keys)
 
     def findings(self) -> Iterator[Finding]:
         """Everything in the model, and in the views that it reads, that depends on the cut."""
@@ -142,13 +141,13 @@ class _Judge:
 
     def _grouped(self, part: Part, scope: Scope, rows: Rows) -> Iterator[Finding]:
         keys = group_keys(scope)
-        if not groups(scope) or self._is_per_event(part, keys):
+        if not groups(scope) or self._movement.equivalences.is_per_event(part, keys):
             return
         if self._is_kept_by(part, keys) if rows.own else rows.past and self._model.materialized == "upsert":
             return
         picks = next(aggregates(scope), None) is None
         own = self._keys(part, keys)
-        if rows.only_new and (self._is_covered(scope, own, picks) or self._repeats(part, scope, keys)):
+        if rows.only_new and (self._folds.go_on(scope, own, picks) or self._repeats(part, scope, keys)):
             return
         if scope.expression.args.get("distinct"):
             names = ", ".join(each.alias_or_name for each in scope.expression.args["expressions"])
@@ -162,14 +161,14 @@ class _Judge:
         """Return whether there is at most one stored row for what rows of the batch and stored ones are divided by."""
         if all(read.table != self._model.table for read in self._model.inputs):
             return True  # what stored rows there are is for the other models of a circle to say
-        kept = self._movement.equivalences.output(self._model.once_per or self._model.unique_key)
-        return bool(kept) and _within(kept, self._keys(part, keys))
+        kept = self._movement.equivalences.output(self._model.unique_key)
+        return bool(kept) and within(kept, self._keys(part, keys))
 
     def _repeats(self, part: Part, scope: Scope, keys: list[exp.Expr]) -> bool:
         """Return whether further rows of a group change nothing: the header keeps its first, or its newest."""
         own = self._keys(part, keys)
         key = self._model.once_per or self._model.unique_key
-        if not key or not _same(own, self._movement.equivalences.output(key)):
+        if not key or not same(own, self._movement.equivalences.output(key)):
             return False
         picks = (exp.ArgMin, exp.Min) if self._model.once_per else (exp.ArgMax, exp.Max)
         return all(isinstance(call, picks) and self._is_arrival(part, ordered_by(call)) for call in aggregates(scope))
@@ -179,11 +178,11 @@ class _Judge:
     def _ranked(self, part: Part, scope: Scope, rows: Rows) -> Iterator[Finding]:
         for window in find_all(scope, exp.Window):
             keys, order = keys_and_order(scope, window)
-            if self._is_per_event(part, keys) or (rows.own and self._is_kept_by(part, keys)):
+            if self._movement.equivalences.is_per_event(part, keys) or (rows.own and self._is_kept_by(part, keys)):
                 continue
             in_order = bool(order) and self._is_arrival(part, order[0].this) and not order[0].args.get("desc")
             picks = bool(self._filters_by(window))
-            known = rows.past or (rows.own and not picks) or self._is_covered(scope, self._keys(part, keys), picks)
+            known = rows.past or (rows.own and not picks) or self._folds.go_on(scope, self._keys(part, keys), picks)
             if (rows.only_new or rows.own) and looks_ahead(window):
                 yield self._finding(part, window, f"`over (...)` {AHEAD}")
                 continue
@@ -206,7 +205,7 @@ class _Judge:
             return False  # what the rows left out would have changed is lost
         by_arrival = self._is_arrival(part, order[0].this)
         is_due = (first if self._model.once_per else not first) and all(map(keeps_first, self._filters_by(window)))
-        return by_arrival and is_due and _same(self._keys(part, keys), self._movement.equivalences.output(key))
+        return by_arrival and is_due and same(self._keys(part, keys), self._movement.equivalences.output(key))
 
     def _filters_by(self, window: exp.Window) -> list[exp.Expr]:
         """The conditions that pick rows by the number that a window gives them."""
@@ -241,7 +240,7 @@ class _Judge:
                 if not self._is_recomputed(part, scope, join) and not self._compares_times(part, join):
                     words = BEFORE_OR_AFTER.format(left=join.left[0], right=join.right)
                     yield self._finding(part, join.join.this, words)
-            elif not self._is_covered(scope, self._join_keys(part, join)):
+            elif not self._folds.go_on(scope, self._join_keys(part, join)):
                 yield self._finding(part, join.join.this, ANTI_JOINED if join.side == "anti" else JOINED)
 
     def _is_same_event(self, part: Part, join: FlowJoin) -> bool:
@@ -332,72 +331,13 @@ class _Judge:
     def _lookups(self) -> Iterator[Finding]:
         """What was stored before the batch is combined with the rows of the batch, in the order in which they came."""
         for join in self._movement.state_joins:
-            if not join.is_lookup or (join.is_own and self._is_kept_once(join.keys)):
+            if not join.is_lookup or (join.is_own and self._folds.are_kept_once(join.keys)):
                 continue
-            if not self._is_added_up(join.keys):
+            if not self._folds.are_added_up(join.keys):
                 words = LOOKUP if join.is_own else LOOKUP_OF_STREAMED
                 yield self._finding(join.part, join.node, f"the table {words}")
-            elif join.is_own and self._finds_several(join):
+            elif join.is_own and self._folds.find_several(join):
                 yield self._finding(join.part, join.node, f"the table {SEVERAL}")
-
-    def _is_kept_once(self, keys: tuple[Key, ...] | None) -> bool:
-        """Return whether of the rows that look for the same stored rows only the first is ever added."""
-        if not self._model.once_per:
-            return False
-        return (
-            keys is None
-            or frozenset() in keys
-            or _within(self._movement.equivalences.output(self._model.once_per), keys)
-        )
-
-    def _finds_several(self, known: StateJoin) -> bool:
-        """Return whether a row is joined with several stored rows, and stays so."""
-        if known.join is None or known.join.side == "semi" or self._own_rows.are_left_out_by(known):
-            return False
-        if any(self._is_per_event(*operation) for operation in self._operations):
-            return False
-        return not self._row_keys.finds_one(known.join, known.stored)
-
-    def _is_added_up(self, keys: tuple[Key, ...] | None) -> bool:
-        if keys is None or frozenset() in keys:
-            return bool(self._operations)
-        return any(_same(keys, self._keys(*operation)) for operation in self._operations)
-
-    def _is_per_event(self, part: Part, expressions: Sequence[exp.Expr]) -> bool:
-        return any(self._is_arrival(part, each) for each in expressions)
-
-    @cached_property
-    def _operations(self) -> list[tuple[Part, list[exp.Expr]]]:
-        """What all groups and windows over rows of the batch divide by."""
-        found = []
-        for part in self._movement.moving_parts:
-            for scope in part.flow.selects:
-                if not self._movement.combined(part, scope).new:
-                    continue
-                if groups(scope):
-                    found.append((part, group_keys(scope)))
-                windows = find_all(scope, exp.Window)
-                found += [(part, keys_and_order(scope, window)[0]) for window in windows]
-        return found
-
-    def _is_covered(self, scope: Scope, keys: tuple[Key, ...], picks: bool = False) -> bool:
-        """Return whether the rows of a select are joined by these keys with what was stored of them before the batch.
-
-        Where one row of several is picked, known rows must be left out; otherwise the stored rows must be added to.
-        """
-        for join in self._movement.state_joins:
-            if join.is_own and not (self._own_rows.are_left_out() if picks else self._is_used(join)):
-                continue
-            if id(scope) in join.waiting:
-                continue
-            if join.keys is None or frozenset() in join.keys or frozenset() in keys:
-                return True
-            if _within(join.keys, keys) and self._is_added_up(join.keys):
-                return True
-        return False
-
-    def _is_used(self, known: StateJoin) -> bool:
-        return self._own_rows.are_used() and not self._own_rows.are_left_out_by(known)
 
     def _keys(self, part: Part, expressions: Sequence[exp.Expr]) -> tuple[Key, ...]:
         return self._movement.equivalences.keys(part, expressions)
@@ -407,12 +347,3 @@ class _Judge:
 
     def _finding(self, part: Part, node: exp.Expr, message: str) -> Finding:
         return Finding(part.flow.place(node), "cut-dependent", message)
-
-
-def _within(keys: tuple[Key, ...], others: tuple[Key, ...]) -> bool:
-    return all(any(key & other for other in others) for key in keys)
-
-
-def _same(keys: tuple[Key, ...], others: tuple[Key, ...]) -> bool:
-    """Return whether two lists of values are the same; where that is uncertain, they count as the same."""
-    return _within(keys, others) and _within(others, keys)
