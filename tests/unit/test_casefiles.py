@@ -136,8 +136,8 @@ def test_wrong_case_is_read_again(check: Check, read: list[str], project_files: 
     [
         ("sql/bronze/shipping.yml", "  manufactured:", "  made:", "unknown-topic"),
         ("sql/gold/shipping/shipment_ready.sql", "publish: {", "# {", "not-published"),
-        ("sql/silver/shipping/open_orders.sql", "materialized: upsert\nunique_key: order_id", "materialized: append",
-         "unknown-table"),
+        ("sql/silver/shipping/open_orders.sql", "materialized: upsert\nunique_key: order_id",
+         "materialized: append\nallow: {cut-dependent: to see what a case says}", "unknown-table"),
         ("manifest.yml", "limit: 2", "limit: 2, more: 1", ""),
     ],
 )  # fmt: skip

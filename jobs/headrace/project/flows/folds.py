@@ -60,8 +60,10 @@ class Folds:
         return keys is None or frozenset() in keys or within(kept, keys)
 
     def find_several(self, known: StateJoin) -> bool:
-        """Return whether a row is joined with several stored rows, and stays so."""
-        if known.join is None or known.join.side == "semi" or self._own_rows.are_left_out_by(known):
+        """Return whether a row of an append model is joined with several stored rows, and stays so."""
+        if self._movement.model.materialized != "append" or known.join is None:
+            return False
+        if known.join.side == "semi" or self._own_rows.are_left_out_by(known):
             return False
         if any(self._movement.equivalences.is_per_event(*each) for each in self._divisions):
             return False
