@@ -23,6 +23,7 @@ from headrace.project.flows.movement import Movement, Rows
 from headrace.project.flows.row_keys import RowKeys
 from headrace.project.model import Model
 from headrace.project.rules.stream_rules import SET_OPERATIONS
+from headrace.project.sql.scopes import table_name
 from headrace.project.sql.selects import (
     aggregates,
     equalities,
@@ -32,6 +33,7 @@ from headrace.project.sql.selects import (
     groups,
     is_number,
     keeps_first,
+    keeps_one,
     keys_and_order,
     looked_into,
     looks_ahead,
@@ -62,6 +64,15 @@ BEHIND = (
     "looks at some of the rows before, of which the batch has only its own; keep what it needs of them in an upsert, "
     "or begin with `unbounded preceding`"
 )
+COUNTED = (
+    "counts the one row that is stored of a key, not the rows that it stands for; store the number, and take `sum` of "
+    "it and of 1 for each new row"
+)
+LEFT_OUT = (
+    "decides which rows there are, and goes on without those that it leaves out in the next batch, as they are not "
+    "stored; keep all rows here, and leave some out in a model that streams this one"
+)
+AGAIN = "adds the model's own rows once more with each batch; leave them out of the result, or say `once_per`"
 LIMITED = (
     "takes so many rows of each batch; for the first of all use `materialized: snapshot`, which reads the table whole, "
     "or a window of time"
@@ -96,6 +107,9 @@ LOOKUP_OF_STREAMED = (
     "and compare their `_arrival`"
 )
 
+COUNTS = (exp.Count, exp.CountIf)
+TOTALS = (*COUNTS, exp.Sum, exp.Avg)
+
 
 def cut_dependent(draft: Draft) -> Iterator[Finding]:
     """No row depends on the batch in which others came."""
@@ -126,6 +140,7 @@ class _Judge:
                 else:
                     yield from self._of_set_operation(part, scope)
         yield from self._lookups()
+        yield from self._added_again()
 
     def _of_select(self, part: Part, scope: Scope) -> Iterator[Finding]:
         rows = self._movement.combined(part, scope)
@@ -143,11 +158,18 @@ class _Judge:
         keys = group_keys(scope)
         if not groups(scope) or self._movement.equivalences.is_per_event(part, keys):
             return
-        if self._is_kept_by(part, keys) if rows.own else rows.past and self._model.materialized == "upsert":
+        calls = [*aggregates(scope)]
+        if rows.own and self._is_kept_by(part, keys):
+            counts = [each for each in calls if self._reads_itself and isinstance(each, COUNTS)]
+            yield from (self._finding(part, each, f"`count` {COUNTED}") for each in counts)
             return
-        picks = next(aggregates(scope), None) is None
+        if rows.past and not rows.own and self._model.materialized == "upsert":
+            return
         own = self._keys(part, keys)
-        if rows.only_new and (self._folds.go_on(scope, own, picks) or self._repeats(part, scope, keys)):
+        if rows.only_new and self._repeats(part, scope, keys):
+            return
+        if rows.only_new and self._folds.go_on(scope, own, picks=not calls):
+            yield from (self._finding(part, each, f"the total {LEFT_OUT}") for each in calls if self._is_asked(each))
             return
         if scope.expression.args.get("distinct"):
             names = ", ".join(each.alias_or_name for each in scope.expression.args["expressions"])
@@ -159,10 +181,14 @@ class _Judge:
 
     def _is_kept_by(self, part: Part, keys: list[exp.Expr]) -> bool:
         """Return whether there is at most one stored row for what rows of the batch and stored ones are divided by."""
-        if all(read.table != self._model.table for read in self._model.inputs):
+        if not self._reads_itself:
             return True  # what stored rows there are is for the other models of a circle to say
         kept = self._movement.equivalences.output(self._model.unique_key)
         return bool(kept) and within(kept, self._keys(part, keys))
+
+    @property
+    def _reads_itself(self) -> bool:
+        return any(read.table == self._model.table for read in self._model.inputs)
 
     def _repeats(self, part: Part, scope: Scope, keys: list[exp.Expr]) -> bool:
         """Return whether further rows of a group change nothing: the header keeps its first, or its newest."""
@@ -178,22 +204,59 @@ class _Judge:
     def _ranked(self, part: Part, scope: Scope, rows: Rows) -> Iterator[Finding]:
         for window in find_all(scope, exp.Window):
             keys, order = keys_and_order(scope, window)
-            if self._movement.equivalences.is_per_event(part, keys) or (rows.own and self._is_kept_by(part, keys)):
+            if self._movement.equivalences.is_per_event(part, keys):
                 continue
-            in_order = bool(order) and self._is_arrival(part, order[0].this) and not order[0].args.get("desc")
-            picks = bool(self._filters_by(window))
-            known = rows.past or (rows.own and not picks) or self._folds.go_on(scope, self._keys(part, keys), picks)
-            if (rows.only_new or rows.own) and looks_ahead(window):
-                yield self._finding(part, window, f"`over (...)` {AHEAD}")
-                continue
-            if rows.only_new and starts_late(window):
-                yield self._finding(part, window, f"`over (...)` {BEHIND}")
-                continue
-            if self._picks(part, window, keys, order) or (known and in_order):
-                continue
-            if rows.past and self._model.materialized == "upsert":
-                continue
-            yield self._finding(part, window, f"`over (...)` {ORDERED if known else RANKED}")
+            if rows.own and self._is_kept_by(part, keys):
+                why = self._of_what_waits(window)
+            else:
+                why = self._of_window(part, scope, rows, window, keys, order)
+            if why is not None:
+                yield self._finding(part, window, f"`over (...)` {why}")
+
+    def _of_what_waits(self, window: exp.Window) -> str | None:
+        """What is wrong with a window over the rows of the batch and the one that is stored of each key."""
+        if not self._reads_itself:
+            return None
+        if is_number(window):
+            picks = self._filters_by(window)
+            return None if picks and all(map(keeps_one, picks)) else COUNTED
+        return COUNTED if isinstance(window.this, COUNTS) else None
+
+    def _of_window(
+        self, part: Part, scope: Scope, rows: Rows, window: exp.Window, keys: list[exp.Expr], order: list[exp.Ordered]
+    ) -> str | None:
+        if (rows.only_new or rows.own) and looks_ahead(window):
+            return AHEAD
+        if rows.only_new and starts_late(window):
+            return BEHIND
+        if self._picks(part, window, keys, order):
+            return None
+        in_order = bool(order) and self._is_arrival(part, order[0].this) and not order[0].args.get("desc")
+        picks = bool(self._filters_by(window))
+        known = rows.past or (rows.own and not picks) or self._folds.go_on(scope, self._keys(part, keys), picks)
+        if known and in_order:
+            return LEFT_OUT if rows.only_new and self._is_asked(window) else None
+        if rows.past and self._model.materialized == "upsert":
+            return None
+        return ORDERED if known else RANKED
+
+    def _is_asked(self, call: exp.Expr) -> bool:
+        """Return whether a total decides which rows there are."""
+        return call.find(*TOTALS) is not None and any(
+            self._holds(part, each, call)
+            for part in self._movement.moving_parts
+            for scope in part.flow.selects
+            for each in filters(scope)
+        )
+
+    def _holds(self, part: Part, condition: exp.Expr, call: exp.Expr) -> bool:
+        made = [
+            end.expression
+            for column in condition.find_all(exp.Column)
+            for _, end in part.flow.all_ends(column)
+            if isinstance(end, Made)
+        ]
+        return any(each is call for found in (condition, *made) for each in found.walk())
 
     def _picks(self, part: Part, window: exp.Window, keys: list[exp.Expr], order: list[exp.Ordered]) -> bool:
         """Return whether a window numbers rows of which the header keeps one: the first, or the newest."""
@@ -338,6 +401,30 @@ class _Judge:
                 yield self._finding(join.part, join.node, f"the table {words}")
             elif join.is_own and self._folds.find_several(join):
                 yield self._finding(join.part, join.node, f"the table {SEVERAL}")
+
+    def _added_again(self) -> Iterator[Finding]:
+        """An append model leaves out again what it has put beside the rows of the batch of its own."""
+        if self._model.materialized == "append" and not self._model.once_per:
+            part = next(self._movement.moving_parts)
+            yield from (self._finding(part, each, f"`union all` {AGAIN}") for each in self._unfiltered(part))
+
+    def _unfiltered(self, part: Part) -> Iterator[exp.Expr]:
+        """The reads of the model's own table whose rows come through to the result, and nothing leaves out any."""
+        waiting = [*part.flow.tracing.scopes[-1:]]
+        while waiting:
+            scope = waiting.pop()
+            if scope.set_operation_scopes:
+                waiting += scope.set_operation_scopes
+                continue
+            rows = self._movement.combined(part, scope)
+            if not rows.own or groups(scope) or (rows.new and (any(filters(scope)) or any(joins_of(part.flow, scope)))):
+                continue
+            for alias, node in scope.references[:1]:
+                source = scope.sources.get(alias)
+                if isinstance(source, Scope):
+                    waiting.append(source)
+                elif isinstance(source, exp.Table) and table_name(source) == self._model.table and not rows.new:
+                    yield node
 
     def _keys(self, part: Part, expressions: Sequence[exp.Expr]) -> tuple[Key, ...]:
         return self._movement.equivalences.keys(part, expressions)
