@@ -83,7 +83,7 @@ def lower(
 ) -> Form:
     """The canonical form of a model, in which edited columns of tables are other columns.
 
-    The same `column_type` must be given for two forms that are compared. With `sorts`, the branches of each `union all`
+    Columns that are not edited must have the same `column_type` in two forms that are compared. With `sorts`, the branches of each `union all`
     stand in an order that does not depend on how the text orders them. With `joins_queries`, conditions that ask for
     rows of a query, such as `exists`, are the joins as which Spark runs them.
     """
