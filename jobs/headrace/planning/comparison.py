@@ -233,7 +233,7 @@ class Comparison:
         try:
             forms = lower(self.old, old, self._old_type), self._form(new)
             stored_as = forms[0].columns
-            if (old.run, new.run) == ("micro_batch", "micro_batch"):
+            if old.run == new.run != "streaming":
                 before = self._side(self.old, old, forms[0], self._old_type, lambda *_: False)
                 after = self._side(self.new, new, forms[1], self._edited_type, partial(self._is_edited, new))
                 forms = (forms[1], forms[1]) if queries.same(before, after) else forms

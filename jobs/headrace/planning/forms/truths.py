@@ -46,6 +46,12 @@ def not_implied(asked: Sequence[exp.Expr]) -> list[exp.Expr]:
     return [each for each in asked if not (compared and _never_null(each) in compared)]
 
 
+def never_null(asked: Sequence[exp.Expr]) -> frozenset[str]:
+    """What is not null in the rows for which some conditions are all true."""
+    compared = {terms.key(side) for each in asked if isinstance(each, COMPARED) for side in (each.left, each.right)}
+    return frozenset({*compared, *(found for each in asked if (found := _never_null(each)) is not None)})
+
+
 def asks_for_null(condition: exp.Expr) -> bool:
     """Whether a condition is `a is null`, which is never null itself."""
     return isinstance(condition, exp.Is) and isinstance(condition.expression, exp.Null)
@@ -159,9 +165,9 @@ def _parts(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
 def _both(kind: type[exp.Connector], parts: Sequence[exp.Expr]) -> exp.Expr:
     made = parts[0]
     for each in parts[1:]:
-        made = kind(this=_bracketed(made), expression=_bracketed(each))
+        made = kind(this=bracketed(made), expression=bracketed(each))
     return made
 
 
-def _bracketed(node: exp.Expr) -> exp.Expr:
+def bracketed(node: exp.Expr) -> exp.Expr:
     return exp.Paren(this=node) if isinstance(node, exp.Connector) else node
