@@ -239,7 +239,7 @@ class Comparison:
                 forms = (forms[1], forms[1]) if queries.same(before, after) else forms
             more = self._one_branch_more(old, new, *forms)
             forms = (forms[1], forms[1]) if more else forms
-            sides = Sides(*forms, of_atoms(self._old_type), of_atoms(self._new_type), Place(new.path))
+            sides = Sides(*forms, of_atoms(self._old_type), of_atoms(self._new_type), Place(new.path), new.table)
         except NotUnderstood as error:
             if words(self.old, old) != words(self.new, new) or not self._rewritten.reads_same(new):
                 place = error.place or Place(new.path)
