@@ -29,6 +29,12 @@ ALIKE = (
     ("if(coalesce(b, false), i, j)", "if(b, i, j)"),
     ("case when i > 1 then j when not coalesce(b, false) then i end", "if(i > 1, j, if(b, null, i))"),
     ("b is not false", "coalesce(b, true)"),
+    ("if(coalesce(i < j, false), null, s)", "if(coalesce(i >= j, true), s, null)"),
+    ("if(s is not null, 'x', if(b, 'y', null))", "case when s is not null then 'x' when b then 'y' end"),
+    ("if(i > 1, 'x', if(s is not null, 'y', null))", "case when i > 1 then 'x' when s is not null then 'y' end"),
+    ("case when b or (i is not null and i > 1) then s end", "if(b or i > 1, s, null)"),
+    ("d > -1", "d > -1.0"),
+    ("struct(i as One).one", "struct(i as One).One"),
     ("b is false", "not coalesce(b, true)"),
     ("sum(case when b then 1 else 0 end) over (partition by j)", "count_if(b) over (partition by j)"),
     ("sum(if(b, 1, 0)) over (partition by j order by i)", "count_if(b) over (partition by j order by i)"),
@@ -266,6 +272,10 @@ TOPICS = {"p": "a", "q": "b", "r": "a"}
 LANDED = {"l": "a", "m": "b"}
 """Sources by their topics, each with the columns `k`, `x` and `_arrival`."""
 QUERIES_ALIKE = (
+    (
+        "select k from p where x > 1 or (x is not null and x <> 0)",
+        "select k from p where x <> 0 or coalesce(x > 1, false)",
+    ),
     (
         "select k, count(x) as n from p where x is not null group by k",
         "select k, count(*) as n from p where x is not null group by k",

@@ -183,6 +183,8 @@ def _with_doubles(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
 
 def _double(value: exp.Expr) -> exp.Expr | None:
     """A number that is written out, as a double."""
+    if isinstance(value, exp.Neg):
+        return exp.Neg(this=number) if (number := _double(value.this.unnest())) is not None else None
     if not isinstance(value, exp.Literal) or value.is_string or not _NUMBER.fullmatch(value.name):
         return None
     return exp.Literal.number(f"{float(value.name)}{terms.OF_DOUBLE}")
@@ -238,7 +240,7 @@ def _conditional(node: exp.If, type_of: TypeOf) -> exp.Expr:
 
 def _branched(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     """A CASE of conditions, in one form."""
-    made = _unnested(_affirmed(_case(_others(node, type_of)), type_of), type_of)
+    made = _unnested(_affirmed(_unnested(_case(_others(node, type_of)), type_of), type_of), type_of)
     return _truth(_asked(made, type_of), type_of) if isinstance(made, exp.Case) else made
 
 
@@ -298,7 +300,10 @@ def _truth(node: exp.Case, type_of: TypeOf) -> exp.Expr:
 
 
 def _flat(node: exp.Coalesce, type_of: TypeOf) -> exp.Expr:
-    """`coalesce(a, coalesce(b, 1), c)` is `coalesce(a, b, 1)`, if all are of one type anyway."""
+    """`coalesce(a, coalesce(b, 1), c)` is `coalesce(a, b, 1)`, if all are of one type anyway.
+
+    `coalesce(a, true)` is `not coalesce(not a, false)`, if `a` is a truth value.
+    """
     parts = [each.unnest() for each in (node.this, *node.expressions)]
     parts = [_behind(each, after) for each, after in zip(parts, [*parts[1:], None], strict=True)]
     inner = [[each.this, *each.expressions] if isinstance(each, exp.Coalesce) else [each] for each in parts]
@@ -308,7 +313,13 @@ def _flat(node: exp.Coalesce, type_of: TypeOf) -> exp.Expr:
     values = [each for each in values if not isinstance(each, exp.Null)] or values[:1]
     last = next((at for at, each in enumerate(values) if is_never_null(each)), len(values))
     found = values[: last + 1]
+    if len(found) == 2 and isinstance(found[1], exp.Boolean) and found[1].this and type_of(found[0]) == "boolean":
+        return _denied(noted(exp.Coalesce(this=_not(found[0], type_of), expressions=[exp.false()]), type_of))
     return exp.Coalesce(this=found[0], expressions=found[1:]) if len(found) > 1 else found[0]
+
+
+def _not(value: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    return _rewritten(exp.Not(this=truths.bracketed(value)), type_of)
 
 
 def _behind(value: exp.Expr, after: exp.Expr | None) -> exp.Expr:
@@ -332,12 +343,12 @@ def _are_alike(values: list[exp.Expr], type_of: TypeOf) -> bool:
 
 
 def _certain_truth(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
-    """`a is true` is `a <=> true`, and that is `coalesce(a, false)`; `a is false` is `not coalesce(a, true)`."""
+    """`a is true` is `a <=> true`, and that is `coalesce(a, false)`; `a is false` is `coalesce(not a, false)`."""
     sides = [each.unnest() for each in (node.this, node.expression)]
     for value, other in (sides, sides[::-1]):
         if isinstance(other, exp.Boolean) and type_of(value) == "boolean":
-            found = _flat(exp.Coalesce(this=value, expressions=[exp.Boolean(this=not other.this)]), type_of)
-            return found if other.this else _rewritten(exp.Not(this=noted(found, type_of)), type_of)
+            asked = value if other.this else _not(value, type_of)
+            return _flat(exp.Coalesce(this=asked, expressions=[exp.false()]), type_of)
     is_of_truth = isinstance(node, exp.Is) and isinstance(sides[1], exp.Boolean)
     return exp.NullSafeEQ(this=node.this, expression=node.expression) if is_of_truth else node
 

@@ -67,6 +67,12 @@ def _never_null(condition: exp.Expr) -> str | None:
 def condition(tree: exp.Expr, type_of: TypeOf) -> exp.Expr:
     """What is only asked whether it is true: `coalesce(a, false)` is `a`, if that is a truth value."""
     inner = tree.unnest()
+    if isinstance(inner, (exp.And, exp.Or)):
+        parts = [*_parts(inner, type(inner))]
+        made = [condition(each, type_of) for each in parts]
+        made = not_implied(made) if isinstance(inner, exp.And) else made
+        is_same = len(made) == len(parts) and all(one is other for one, other in zip(made, parts, strict=True))
+        return tree if is_same else in_one_form(_both(type(inner), made), type_of)
     if isinstance(inner, exp.NullSafeEQ) and any(
         isinstance(e.unnest(), exp.Literal) for e in (inner.left, inner.right)
     ):
