@@ -184,7 +184,8 @@ def _with_doubles(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
 def _double(value: exp.Expr) -> exp.Expr | None:
     """A number that is written out, as a double."""
     if isinstance(value, exp.Neg):
-        return exp.Neg(this=number) if (number := _double(value.this.unnest())) is not None else None
+        number = _double(value.this.unnest())
+        return exp.Neg(this=number) if number is not None and float(number.name[:-1]) else None  # `-0.0` is not `-0`
     if not isinstance(value, exp.Literal) or value.is_string or not _NUMBER.fullmatch(value.name):
         return None
     return exp.Literal.number(f"{float(value.name)}{terms.OF_DOUBLE}")
