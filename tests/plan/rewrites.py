@@ -18,6 +18,33 @@ COLUMNS = {
 
 ALIKE = (
     ("i + j", "j + i"),
+    ("d > 1", "d > 1.0"),
+    ("d * 2 - 0.10", "2.0 * d - 0.1"),
+    ("d / 3", "d / 3.0"),
+    ("d between 1 and 2", "1.0 <= d and d <= 2"),
+    ("cast(1.50 as double) + i", "i + 1.5D"),
+    ("t between '2026-03-29' and '2026-03-30'", "t >= '2026-03-29' and t <= timestamp '2026-03-30 00:00:00'"),
+    ("if(b, i > 1, false)", "coalesce(b, false) and i > 1"),
+    ("case when b then i > 1 else false end", "b is true and i > 1"),
+    ("if(coalesce(b, false), i, j)", "if(b, i, j)"),
+    ("case when i > 1 then j when not coalesce(b, false) then i end", "if(i > 1, j, if(b, null, i))"),
+    ("b is not false", "coalesce(b, true)"),
+    ("if(coalesce(i < j, false), null, s)", "if(coalesce(i >= j, true), s, null)"),
+    ("if(s is not null, 'x', if(b, 'y', null))", "case when s is not null then 'x' when b then 'y' end"),
+    ("if(i > 1, 'x', if(s is not null, 'y', null))", "case when i > 1 then 'x' when s is not null then 'y' end"),
+    ("case when b or (i is not null and i > 1) then s end", "if(b or i > 1, s, null)"),
+    ("d > -1", "d > -1.0"),
+    ("struct(i as One).one", "struct(i as One).One"),
+    ("b is false", "not coalesce(b, true)"),
+    ("sum(case when b then 1 else 0 end) over (partition by j)", "count_if(b) over (partition by j)"),
+    ("sum(if(b, 1, 0)) over (partition by j order by i)", "count_if(b) over (partition by j order by i)"),
+    ("coalesce(count(i) over (partition by j), 0)", "count(i) over (partition by j)"),
+    ("if(count(i) over (partition by j) = 2, b, false)", "count(i) over (partition by j) = 2 and b"),
+    ("t + make_dt_interval(0, 0, 1, 30)", "t + interval 90 seconds"),
+    ("t - make_dt_interval(1)", "t - interval 1 day"),
+    ("element_at(m, 'k')", "m['k']"),
+    ("try_element_at(m, 'K')", "m.K"),
+    ("trim(both from s)", "trim(s)"),
     ("n * i", "i * n"),
     ("e * n", "n * e"),
     ("d + i", "i + d"),
@@ -213,6 +240,8 @@ ALIKE = (
     ("b and t > t + make_dt_interval(0, 0, 0, cast(5 as int))", "t > t + make_dt_interval(0, 0, 0, 5) and b"),
 )
 AGGREGATED_ALIKE = (
+    ("coalesce(count(i), 0)", "count(i)"),
+    ("coalesce(count_if(b), 0)", "count_if(b)"),
     ("count(*)", "count(1)"),
     ("count_if(i > 1)", "count(*) filter (where i > 1)"),
     ("count(case when i > 1 then 1 end)", "count_if(i > 1)"),
@@ -243,6 +272,27 @@ TOPICS = {"p": "a", "q": "b", "r": "a"}
 LANDED = {"l": "a", "m": "b"}
 """Sources by their topics, each with the columns `k`, `x` and `_arrival`."""
 QUERIES_ALIKE = (
+    (
+        "select k from p where x > 1 or (x is not null and x <> 0)",
+        "select k from p where x <> 0 or coalesce(x > 1, false)",
+    ),
+    (
+        "select k, count(x) as n from p where x is not null group by k",
+        "select k, count(*) as n from p where x is not null group by k",
+    ),
+    ("select k, count(x) as n from p where x > 1 group by k", "select k, count(1) as n from p where x > 1 group by k"),
+    (
+        "select k, x as v from p union all select k, 1.5D from q",
+        "select k, double(x) as v from p union all select k, 1.5D from q",
+    ),
+    (
+        "select p.x, q.y from p join q on p.k = q.k where p.x > 1 and reverse(string(q.y)) like '1%'",
+        "select p.x, q.y from p join q on p.k = q.k and reverse(string(q.y)) like '1%' where p.x > 1",
+    ),
+    (
+        "select p.k, coalesce(n, 0) as n from p left join (select k, count(*) as n from q group by k) c on p.k = c.k",
+        "select p.k, ifnull(c.n, 0) as n from p left join (select k, count(1) as n from q group by k) c on c.k = p.k",
+    ),
     ("select k from p where coalesce(x > 1, false) and x < 9", "select k from p where x < 9 and x > 1"),
     ("select k from p where x > 1 is true", "select k from p where x > 1"),
     ("select k from p where x is not null and x > 1", "select k from p where x > 1"),
@@ -509,6 +559,31 @@ QUERIES_ALIKE = (
     ),
 )
 QUERIES_OTHER = (
+    (
+        "select k, count(x) as n from p where x > 1 or k > 1 group by k",
+        "select k, count(*) as n from p where x > 1 or k > 1 group by k",
+    ),
+    (
+        "select k, count(distinct x) as n from p where x is not null group by k",
+        "select k, count(*) as n from p where x is not null group by k",
+    ),
+    (
+        "select p.k, count(r.y) as n from p left join (select k, y from q where y > 0) r on p.k = r.k group by p.k",
+        "select p.k, count(*) as n from p left join (select k, y from q where y > 0) r on p.k = r.k group by p.k",
+    ),
+    ("select k from p where coalesce(x > 1, true)", "select k from p where x > 1"),
+    (
+        "select k from p where not (k > 1 or (x is not null and x > 1))",
+        "select k from p where not (k > 1 or x > 1)",
+    ),
+    (
+        "select k, count(y) as n from q where k > 1 group by k",
+        "select k, count(*) as n from q where k > 1 group by k",
+    ),
+    (
+        "select p.k, coalesce(n, 0) as n from p left join (select k, count(*) as n from q group by k) c on p.k = c.k",
+        "select p.k, n from p left join (select k, count(*) as n from q group by k) c on p.k = c.k",
+    ),
     (
         "select x from p where exists (select 1 from q where q.k > 90)",
         "select x from p where exists (select max(k) from q where q.k > 90)",
@@ -831,6 +906,10 @@ _SWAPPED = "select k, y as v, _arrival from q union all select k, x as v, _arriv
 UNIONS_ALIKE = (
     (_UNITED, _SWAPPED),
     (
+        "select k, x as v, _arrival from p union all select k, 1.5D, _arrival from q",
+        "select k, 1.5D as v, _arrival from q union all select k, x, _arrival from p",
+    ),
+    (
         "select k, x as v, null as w, _arrival from p union all select k, null, y, _arrival from q",
         "select k, x as v, cast(null as int) as w, _arrival from p union all select k, cast(null as int), y, _arrival "
         "from q",
@@ -934,10 +1013,6 @@ UNIONS_UNCERTAIN = (
         "select k, z as v, _arrival from r union all select k, x, _arrival from p",
     ),
     (
-        "select k, x as v, _arrival from p union all select k, 1.5D, _arrival from q",
-        "select k, 1.5D as v, _arrival from q union all select k, x, _arrival from p",
-    ),
-    (
         f"select u.k, u.v, r._arrival from ({_UNITED}) as u join r on u.k = r.k",
         f"select u.k, u.v, r._arrival from ({_SWAPPED}) as u join r on u.k = r.k",
     ),
@@ -952,6 +1027,43 @@ UNIONS_UNCERTAIN = (
 )
 """Unions that are others at a closer look: in rows that are there twice, ties, types of columns, sums of fractions."""
 OTHERS = (
+    ("coalesce(b, true)", "b"),
+    ("coalesce(b, true)", "coalesce(b, false)"),
+    ("b is not true", "not b"),
+    ("b is not true", "b is false"),
+    ("if(b, i > 1, null)", "coalesce(b, false) and i > 1"),
+    ("if(coalesce(i < j, true), s, null)", "if(i < j, s, null)"),
+    ("if(i > 1, 'x', if(s is not null, 'y', null))", "case when s is not null then 'y' when i > 1 then 'x' end"),
+    ("b or (i is not null and i > 1)", "b or i > 1"),
+    ("if(not (b or (i is not null and i > 1)), s, null)", "if(not (b or i > 1), s, null)"),
+    ("coalesce(max(i) over (partition by j), 0)", "max(i) over (partition by j)"),
+    ("if(sum(i) over (partition by j) = 2, b, false)", "sum(i) over (partition by j) = 2 and b"),
+    ("t + make_dt_interval(0, 0, 1, 30)", "t + make_dt_interval(0, 0, 1, 31)"),
+    ("t + make_dt_interval(1)", "t + interval 1 month"),
+    ("t + make_dt_interval(0, 0, 0, null)", "t + interval 0 seconds"),
+    ("make_dt_interval(1)", "interval 1 day"),
+    ("element_at(a, 1)", "a[1]"),
+    ("element_at(m, s)", "m['s']"),
+    ("trim(both 'x' from s)", "trim(s)"),
+    ("cast(1 as double)", "cast(1 as float)"),
+    ("i * 1.5", "i * 1.5D"),
+    ("i / 2", "i / 2.0"),
+    ("d > 1", "d >= 1.0"),
+    ("struct(i as One)", "struct(i as one)"),
+    ("cast(cast(struct(i as A) as struct<B: int>) as struct<b: int>)", "cast(struct(i as A) as struct<B: int>)"),
+    ("cast(try_cast(s as int) as int)", "cast(s as int)"),
+    ("try_cast(cast(s as int) as int)", "try_cast(s as int)"),
+    ("t between '2026-03-29' and '2026-03-30'", "t >= '2026-03-29' and t < '2026-03-30'"),
+    ("b is false", "not b"),
+    ("if(b, i > 1, true)", "coalesce(b, false) and i > 1"),
+    ("case when not b then i when d > 1 then j end", "case when b then null when d > 1 then j else i end"),
+    ("element_at(m, 'k')", "m['K']"),
+    ("date(t) + make_dt_interval(1)", "date(t) + interval 1 day"),
+    ("trim(leading from s)", "trim(s)"),
+    (
+        "sum(if(b, 1, 0)) over (order by i rows between 2 preceding and 1 preceding)",
+        "count_if(b) over (order by i rows between 2 preceding and 1 preceding)",
+    ),
     ("s and true", "s"),
     ("s or false", "s"),
     ("every(s)", "min(s)"),

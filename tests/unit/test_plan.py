@@ -141,6 +141,11 @@ def test_field_that_is_spelled_otherwise_does_not_fit(live: Live, field: str, ve
     assert verdicts(live.plan(edited, **types))["gold.news"] == verdict
 
 
+def test_type_of_a_field_is_told_as_other_rows(live: Live) -> None:
+    found = live.entry("silver.totals", live.edited("sql/bronze/s.yml", "y: bigint", "y: int")).reasons
+    assert [each.message.partition(";")[0] for each in found] == ["it reads other rows from now on"]
+
+
 def test_downstream_and_topics_are_reported(live: Live) -> None:
     entry = live.entry("silver.totals")
     assert (entry.downstream, entry.topics) == (("gold.news",), ("news",))

@@ -16,7 +16,7 @@ from headrace.planning.forms.lowering import IsEdited, lower
 from headrace.planning.forms.scope import NotUnderstood, written
 from headrace.planning.forms.steps import Form, Read
 from headrace.planning.forms.terms import Atom, Term
-from headrace.planning.forms.types import ARRIVALS, canonical, of_atoms, spelled, type_of
+from headrace.planning.forms.types import ARRIVALS, TypeOf, canonical, of_atoms, spelled, type_of
 from headrace.planning.places import Places
 from headrace.planning.stored import Kept
 from headrace.planning.untouched import Rewritten, Untouched, words
@@ -233,13 +233,13 @@ class Comparison:
         try:
             forms = lower(self.old, old, self._old_type), self._form(new)
             stored_as = forms[0].columns
-            if (old.run, new.run) == ("micro_batch", "micro_batch"):
-                before = self._side(self.old, old, forms[0], lambda *_: False)
-                after = self._side(self.new, new, forms[1], partial(self._is_edited, new))
+            if old.run == new.run != "streaming":
+                before = self._side(self.old, old, forms[0], self._old_type, lambda *_: False)
+                after = self._side(self.new, new, forms[1], self._edited_type, partial(self._is_edited, new))
                 forms = (forms[1], forms[1]) if queries.same(before, after) else forms
             more = self._one_branch_more(old, new, *forms)
             forms = (forms[1], forms[1]) if more else forms
-            sides = Sides(*forms, of_atoms(self._old_type), of_atoms(self._new_type), Place(new.path))
+            sides = Sides(*forms, of_atoms(self._old_type), of_atoms(self._new_type), Place(new.path), new.table)
         except NotUnderstood as error:
             if words(self.old, old) != words(self.new, new) or not self._rewritten.reads_same(new):
                 place = error.place or Place(new.path)
@@ -263,21 +263,21 @@ class Comparison:
         rows |= stored.has_other_rows(old, new, sides, columns)
         return Outcome(tuple(found), edited, rows, sides.old, sides.new)
 
-    def _side(self, declared: Declared, model: Model, form: Form, is_edited: IsEdited) -> queries.Side:
+    def _side(self, declared: Declared, model: Model, form: Form, types: TypeOf, is_edited: IsEdited) -> queries.Side:
         """One of both texts of a model, to find out whether they give the same rows."""
-        lowered = partial(lower, declared, model, self._old_type, is_edited)
+        lowered = partial(lower, declared, model, types, is_edited)
         if form.asks_queries:
             lowered = partial(lowered, joins_queries=True)
             form = lowered()
-        is_free = partial(unions.are_free, column=self._old_type, origins=declared.kafka_topics)
+        is_free = partial(unions.are_free, column=types, origins=declared.kafka_topics)
         keeps_one = Kept(model, frozenset(), False).depends_on_past
-        return queries.Side(form, lowered, is_free, self._old_type, keeps_one)
+        return queries.Side(form, lowered, is_free, types, keeps_one)
 
     def _one_branch_more(self, old: Model, new: Model, before: Form, after: Form) -> tuple[Reason, ...]:
         """What a branch does that is all the difference of two texts for the streaming engine."""
         if (old.run, new.run) != ("streaming", "streaming"):
             return ()
-        lowered = partial(lower, self.new, column_type=self._old_type, is_edited=partial(self._is_edited, new))
+        lowered = partial(lower, self.new, column_type=self._edited_type, is_edited=partial(self._is_edited, new))
         found = branches.added(before, after, new, lowered, of_atoms(self._new_type))
         return (found,) if found else ()
 
@@ -358,6 +358,10 @@ class Comparison:
     def _old_type(self, atom: Atom) -> str | None:
         return self._column_type(self.old, atom)
 
+    def _edited_type(self, atom: Atom) -> str | None:
+        """The type by which the new text is read: forms that are compared differ where a column was edited alone."""
+        return self._new_type(atom) if atom.is_edited else self._old_type(atom)
+
     def _new_type(self, atom: Atom) -> str | None:
         if self.new.landing(atom.table) or atom.column in _types(self.new, atom.table):
             return self._column_type(self.new, atom)
@@ -384,7 +388,7 @@ class Comparison:
         if model.table not in self._forms:
             try:
                 edited = partial(self._is_edited, model)
-                self._forms[model.table] = lower(self.new, model, self._old_type, edited)
+                self._forms[model.table] = lower(self.new, model, self._edited_type, edited)
             except NotUnderstood as error:
                 self._forms[model.table] = error
         found = self._forms[model.table]

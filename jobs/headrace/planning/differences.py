@@ -33,13 +33,14 @@ _NEVER_FAIL = (
 
 @dataclass(frozen=True)
 class Sides:
-    """Both forms of a model, with the types of the columns they read; `place` is where its file starts."""
+    """Both forms of a model, with the types of the columns they read; `place` is where the file of `table` starts."""
 
     old: Form
     new: Form
     old_type: TypeOf
     new_type: TypeOf
     place: Place
+    table: str
 
 
 def edited_columns(sides: Sides) -> dict[str, Reason]:
@@ -176,11 +177,15 @@ class _Walk:
         # Spark evaluates a condition over keys alone before it counts, so what that left out was never counted.
         late = new.kind == "aggregate" and all(any(a.kind == "aggregate" for a in e.atoms) for e in (*gone, *come))
         verdict = Verdict.FORWARD if is_below or (keeps and not late) else Verdict.KEEP
-        if is_below and not new.moves and self._is_in_state(old, new):
+        if is_below and not new.moves and (self._is_in_state(old, new) or self._has_own_rows(new)):
             verdict = Verdict.MIX
         if new.kind == "join" and new.is_stateful and any(map(_may_be_key, (*gone, *come))):
             verdict = Verdict.RESET  # Spark joins by it, wherever it is written
         yield from (replace(reason, verdict=verdict) for reason in _filters(gone, come, self._sides.place))
+
+    def _has_own_rows(self, looked_up: Step) -> bool:
+        """Whether rows of the model itself are looked up: those that it has emitted decide what goes into its state."""
+        return any(each.title == self._sides.table for each in looked_up.every() if each.kind == "scan")
 
     def _is_in_state(self, *looked_up: Step) -> bool:
         """Whether columns of tables that are looked up are among those that steps keep."""
@@ -312,6 +317,8 @@ def _buffer(tree: exp.Expr, column: TypeOf) -> str | None:
 
 def _filters(gone: Sequence[Term], come: Sequence[Term], default: Place) -> Iterator[Reason]:
     message = "other rows pass its conditions" if come else "more rows pass: a condition is gone"
+    if all("rows_of" in each.tree.meta for each in (*gone, *come)):
+        message = "it reads other rows from now on"
     if gone or come:
         place = next((at for each in come if (at := each.place())), default)
         yield Reason.between(Verdict.KEEP, place, message, gone, come)

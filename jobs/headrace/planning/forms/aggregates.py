@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sqlglot import exp
 
@@ -54,6 +54,14 @@ def counted(node: exp.Expr) -> exp.Expr:
     return count_if(exp.CountIf(this=branches[0].this)) if is_count else node
 
 
+def of_all(node: exp.Expr, never_null: Collection[str]) -> exp.Expr:
+    """`count(a)` is `count(*)` of rows that have no null in `a`."""
+    if isinstance(node, exp.Filter):
+        return exp.Filter(**{**node.args, "this": of_all(node.this, never_null)})
+    is_of_all = isinstance(node, exp.Count) and not node.expressions and terms.key(node.this) in never_null
+    return exp.Count(**{**node.args, "this": exp.Star()}) if is_of_all else node
+
+
 def of_a_case(node: exp.Expr) -> exp.Expr:
     """`sum(case when x then a end)` is `sum(a) filter (where x)`: these aggregates pass nulls over."""
     value = node.expressions[0].unnest() if isinstance(node, exp.Anonymous) else node.this.unnest()
@@ -86,7 +94,10 @@ def lag(node: exp.Expr) -> exp.Expr:
 def window(node: exp.Expr) -> exp.Expr:
     """A window whose keys are in no order, without the frame that it has anyway."""
     keys = {terms.key(each): each for each in node.args.get("partition_by") or ()}
-    return _without_usual_frame(exp.Window(**{**node.args, "partition_by": [keys[each] for each in sorted(keys)]}))
+    made = _without_usual_frame(exp.Window(**{**node.args, "partition_by": [keys[each] for each in sorted(keys)]}))
+    if not made.args.get("spec"):  # then a row itself is among those of its window
+        made.set("this", counted(made.this))
+    return made
 
 
 def by_place(node: exp.Window) -> exp.Window:

@@ -37,7 +37,7 @@ GENERATORS = frozenset(
 )
 """Functions that give several rows."""
 
-_NEVER_FAILING = frozenset(
+NEVER_FAILING = frozenset(
     (
         "abs", "add_months", "array", "array_contains", "array_distinct", "array_except", "array_intersect",
         "array_max", "array_min", "array_position", "array_size", "array_sort", "array_union", "arrays_overlap",
@@ -185,7 +185,7 @@ def _values(node: exp.Expr) -> Iterator[exp.Expr]:
 
 def _is_unknown(node: exp.Expr) -> bool:
     name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
-    return bool(name) and name not in _NEVER_FAILING and not name.startswith("try_")
+    return bool(name) and name not in NEVER_FAILING and not name.startswith("try_")
 
 
 def _is_narrowing(known: str | None, to: str | None) -> bool:

@@ -17,15 +17,24 @@ _WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 class Grouping:
     """The columns of an aggregation: its keys, and the aggregates in the order in which they are first named.
 
-    With `counts_cases`, `sum(case when a then 1 else 0 end)` is `count_if(a)`.
+    With `counts_cases`, `sum(case when a then 1 else 0 end)` is `count_if(a)`. `never_null` are expressions that no row
+    has a null for: `count(a)` of one of them is `count(*)`.
     """
 
-    def __init__(self, name: str, keys: list[exp.Expr], scope: Scope, counts_cases: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        keys: list[exp.Expr],
+        scope: Scope,
+        counts_cases: bool = False,
+        never_null: frozenset[str] = frozenset(),
+    ) -> None:
         self.name = name
         self.made: dict[str, exp.Expr] = {}
         self._keys = {terms.key(each): each for each in keys}
         self._scope = scope
         self._counts_cases = counts_cases
+        self._never_null = never_null
 
     def rewrite(self, node: exp.Expr) -> exp.Expr:
         """The expression over keys and aggregates."""
@@ -39,6 +48,7 @@ class Grouping:
             return with_children(node, lambda each: self._over(each) if each is node.this else self.rewrite(each))
         if _is_aggregate(node):
             node = aggregates.counted(node) if self._counts_cases else node
+            node = aggregates.of_all(node, self._never_null)
             key = terms.key(node)
             return self.made.setdefault(key, own(self.name, "aggregate", node))
         if "atom" in node.meta:

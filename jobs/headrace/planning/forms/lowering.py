@@ -12,7 +12,7 @@ from sqlglot import exp
 from headrace.errors import InvalidProject, Place
 from headrace.planning import sql_settings
 from headrace.planning.declared import Declared
-from headrace.planning.forms import aggregates, arrivals, terms
+from headrace.planning.forms import aggregates, arrivals, terms, truths
 from headrace.planning.forms.columns import all_of, clauses, merged, null_beside, own, passed, sides, word
 from headrace.planning.forms.grouping import Grouping, makes
 from headrace.planning.forms.scope import (
@@ -31,7 +31,7 @@ from headrace.planning.forms.scope import (
 from headrace.planning.forms.scope import with_children as _with
 from headrace.planning.forms.steps import Form, Read, Step, pruned
 from headrace.planning.forms.terms import Atom, Term, guarded, term
-from headrace.planning.forms.types import TypeOf, of_atoms, type_of
+from headrace.planning.forms.types import NUMBERS, TypeOf, of_atoms, type_of
 from headrace.project.flows import versions
 from headrace.project.model import LANDING_COLUMNS, Input, Model
 from headrace.project.sql.selects import conjuncts
@@ -83,9 +83,9 @@ def lower(
 ) -> Form:
     """The canonical form of a model, in which edited columns of tables are other columns.
 
-    The same `column_type` must be given for two forms that are compared. With `sorts`, the branches of each `union all`
-    stand in an order that does not depend on how the text orders them. With `joins_queries`, conditions that ask for
-    rows of a query, such as `exists`, are the joins as which Spark runs them.
+    Columns that are not edited must have the same `column_type` in two forms that are compared. With `sorts`, the
+    branches of each `union all` stand in an order that does not depend on how the text orders them. With
+    `joins_queries`, conditions that ask for rows of a query, such as `exists`, are the joins as which Spark runs them.
     """
     try:
         return _Lowering(declared, model, column_type, is_edited, sorts, numbers, joins_queries).form()
@@ -379,7 +379,8 @@ class _Lowering:
     ) -> tuple[Step, Named, list[exp.Expr]]:
         keys = self._group_keys(group, scope, resolved) if group is not None else []
         counts_cases = bool(keys) and self._model.run != "streaming"  # no rows have no sum; state is another
-        grouping = Grouping(f"group{self._number('group')}", keys, scope, counts_cases)
+        never_null = truths.never_null([each.tree for each in step.filters])
+        grouping = Grouping(f"group{self._number('group')}", keys, scope, counts_cases, never_null)
         resolved = [(name, grouping.rewrite(each)) for name, each in resolved]  # state is in the order of first use
         having = [grouping.rewrite(each) for each in having]
         place = first_place(group, scope.file.statement) if group is not None else None
@@ -454,7 +455,8 @@ class _Lowering:
         names = next(made.columns for made, each in zip(rows, order, strict=True) if each is branches[0])
         name, columns = f"union{self._number('union')}", dict[str, exp.Expr]()
         for (each, one), *of in zip(names.items(), *(made.columns.values() for made in rows), strict=True):
-            columns[each] = called(own(name, "union", *self._without_typed_nulls(of)), written(one, each))
+            typed = self._of_one_type([*self._without_typed_nulls(of)])
+            columns[each] = called(own(name, "union", *typed), written(one, each))
         steps = tuple(each.step for each in rows)
         place, moves = steps[-1].place, any(each.moves for each in steps)
         step = Step("union", name, {"kind": (word(kind, place),)}, steps, (), moves, place)
@@ -466,6 +468,14 @@ class _Lowering:
         for each in branches:
             type_ = self._type(each) if _is_typed_null(each) else None
             yield exp.null() if type_ in types and "<" not in (type_ or "<") else each
+
+    def _of_one_type(self, branches: list[exp.Expr]) -> list[exp.Expr]:
+        """Numbers as the union makes them: a whole one beside a double is a double, a cast says so or not."""
+        types = {self._type(each) for each in branches} - {"void"}
+        widest = max(types & {*NUMBERS}, key=NUMBERS.index, default=None)
+        if widest is None or len(types) < 2 or not types <= {*NUMBERS}:
+            return branches
+        return [self._resolver.cast(each, widest) if self._type(each) in types else each for each in branches]
 
     def _alone(self, branch: exp.Expr, scope: Scope) -> str:
         """A branch of a union as words that do not depend on what the text has before it."""

@@ -27,8 +27,8 @@ def member(base: exp.Expr, name: str, declared: Declared, type_of: TypeOf) -> ex
         made = terms.column(atom.member(_field(atom.table, name, declared)), base.meta.get("place"))
         made.meta["named"] = base.meta.get("named", ())
         return made
-    is_window = isinstance(base, exp.Column) and atom is None
-    is_struct = is_window or (type_of(base) or "").removeprefix("array<").startswith("struct<")
+    is_made = (isinstance(base, exp.Column) and atom is None) or isinstance(base.unnest(), exp.Struct)
+    is_struct = is_made or (type_of(base) or "").removeprefix("array<").startswith("struct<")
     return exp.Dot(this=base, expression=exp.Identifier(this=name.lower() if is_struct else name))
 
 

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Mapping
 
 from sqlglot import exp
-from sqlglot.optimizer.simplify import Simplifier
 
 from headrace.planning.forms import aggregates, terms, truths
 from headrace.planning.forms.durations import TypeOf
@@ -38,6 +37,9 @@ _SYNONYMS = {
     "timestampdiff": "datediff", "variance": "var_samp",
 }  # fmt: skip
 _SUMS = (exp.Add, exp.Mul)
+_OF_DOUBLES = (*truths.COMPARED, exp.NullSafeEQ, exp.Add, exp.Sub, exp.Mul, exp.Div)
+_NUMBER = re.compile(r"\d{1,15}(\.\d{1,15})?")
+"""Numbers that Spark reads as whole ones or decimals, and takes for the nearest double beside one."""
 
 _NAMED_CASTS = ("bigint", "boolean", "date", "double", "float", "int", "smallint", "string", "timestamp", "tinyint")
 _CASTS = {"to_date": "date", "to_timestamp": "timestamp", **{name: name for name in _NAMED_CASTS}}
@@ -56,6 +58,9 @@ _UNITS = {"dd": "day", "mm": "month", "mon": "month", "yy": "year", "yyyy": "yea
 
 _PATTERNS = {"startswith": "{}%", "endswith": "%{}", "contains": "%{}%"}
 """Functions of texts that LIKE is too, and its pattern."""
+
+_ENTRIES = ("element_at", "try_element_at")
+"""Functions that give the entry of a map, or null, as `a['b']` does."""
 
 _OF_FIRST = ("first", "last")
 
@@ -84,9 +89,13 @@ def coalesced(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
 def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     if isinstance(node, truths.COMPARED):
         node = _described(_with_times(node, type_of), node)
+    if isinstance(node, _OF_DOUBLES):
+        node = _described(_with_doubles(node, type_of), node)
     rewrite = _REWRITES.get(type(node))
     if rewrite is not None:
         return _described(rewrite(node), node)
+    if isinstance(node, exp.Between):
+        return _described(_between(node, type_of), node)
     if isinstance(node, exp.If):
         return _described(_conditional(node, type_of), node)
     if isinstance(node, exp.Case):
@@ -121,6 +130,8 @@ def _rewritten(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     if type(node) in (exp.Sum, exp.Min, exp.Max):
         return _described(aggregates.of_a_case(node), node)
     if isinstance(node, exp.Cast) and type(node) in (exp.Cast, exp.TryCast):
+        if type_of(node) == "double" and (number := _double(node.this.unnest())) is not None:
+            return _described(number, node)
         cast = _of_midnight(node, type_of)
         cast.meta[NO_CHANGE] = _changes_nothing(cast, type_of)
         return _described(cast, node)
@@ -134,9 +145,10 @@ def _described(made: exp.Expr, node: exp.Expr) -> exp.Expr:
 
 
 def _changes_nothing(cast: exp.Cast, type_of: TypeOf) -> bool:
-    """A cast to the very type; fields of a struct could get other names, so only simple types count."""
-    to = type_of(cast)
-    return to is not None and "<" not in to and type_of(cast.this) == to
+    """A cast to the very type; fields of a struct could get other names, so of these only a second such cast counts."""
+    to, of = type_of(cast), cast.this.unnest()
+    is_again = type(of) in (exp.Cast, exp.TryCast) and terms.key(of.to) == terms.key(cast.to)
+    return is_again or (to is not None and "<" not in to and type_of(of) == to)
 
 
 def _of_midnight(cast: exp.Cast, type_of: TypeOf) -> exp.Cast:
@@ -160,6 +172,25 @@ def _with_times(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     return type(node)(this=made[0], expression=made[1])
 
 
+def _with_doubles(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    """A number that is written beside a double is one too: `x > 20` is `x > 20.0`, if `x` is a double."""
+    sides = {part: node.args[part] for part in ("this", "expression")}
+    if "double" not in map(type_of, sides.values()):
+        return node
+    numbers = {part: made for part, each in sides.items() if (made := _double(each.unnest())) is not None}
+    return type(node)(**{**node.args, **numbers}) if numbers else node
+
+
+def _double(value: exp.Expr) -> exp.Expr | None:
+    """A number that is written out, as a double."""
+    if isinstance(value, exp.Neg):
+        number = _double(value.this.unnest())
+        return exp.Neg(this=number) if number is not None and float(number.name[:-1]) else None  # `-0.0` is not `-0`
+    if not isinstance(value, exp.Literal) or value.is_string or not _NUMBER.fullmatch(value.name):
+        return None
+    return exp.Literal.number(f"{float(value.name)}{terms.OF_DOUBLE}")
+
+
 def _days_later(node: exp.Expr, type_of: TypeOf) -> exp.Expr | None:
     """`d + interval 7 days` is `date_add(d, 7)`, if `d` is a day."""
     day, length = node.this, node.expression.meta.get("length", "")
@@ -167,6 +198,11 @@ def _days_later(node: exp.Expr, type_of: TypeOf) -> exp.Expr | None:
         return None
     name, days = "date_add" if isinstance(node, exp.Add) else "date_sub", float(length.split()[0]) / 86400
     return exp.Anonymous(this=name, expressions=[day, exp.Literal.number(int(days))]) if days.is_integer() else None
+
+
+def _trim(node: exp.Expr) -> exp.Expr:
+    """`trim(both from a)` is `trim(a)`."""
+    return exp.Trim(this=node.this) if node.args.get("position") == "BOTH" and not node.expression else node
 
 
 def _position(node: exp.Expr) -> exp.Expr:
@@ -183,11 +219,16 @@ def _like(node: exp.Expr) -> exp.Expr:
     return _denied(type(node)(**plain)) if node.args.get("negate") and is_of_one else node
 
 
-def _between(node: exp.Expr) -> exp.Expr:
+def _between(node: exp.Between, type_of: TypeOf) -> exp.Expr:
+    """`a between 1 and 2` is `a >= 1 and a <= 2`."""
     if node.args.get("symmetric") or not is_repeatable(node.this):
         return node
-    made: exp.Expr = Simplifier().rewrite_between(node)
-    return made
+    asked = (
+        exp.GTE(this=node.this, expression=node.args["low"]),
+        exp.LTE(this=node.this, expression=node.args["high"]),
+    )
+    low, high = (in_one_form(each, type_of) for each in asked)
+    return in_one_form(exp.And(this=low, expression=high), type_of)
 
 
 def _conditional(node: exp.If, type_of: TypeOf) -> exp.Expr:
@@ -200,8 +241,18 @@ def _conditional(node: exp.If, type_of: TypeOf) -> exp.Expr:
 
 def _branched(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     """A CASE of conditions, in one form."""
-    made = _unnested(_affirmed(_case(_others(node, type_of)), type_of), type_of)
-    return _truth(made, type_of) if isinstance(made, exp.Case) else made
+    made = _unnested(_affirmed(_unnested(_case(_others(node, type_of)), type_of), type_of), type_of)
+    return _truth(_asked(made, type_of), type_of) if isinstance(made, exp.Case) else made
+
+
+def _asked(node: exp.Case, type_of: TypeOf) -> exp.Case:
+    """A CASE only asks whether a condition is true: `coalesce(a, false)` is `a` there."""
+    conditions = [truths.condition(each.this, type_of) for each in node.args["ifs"]]
+    if all(made is each.this for made, each in zip(conditions, node.args["ifs"], strict=True)):
+        return node
+    pairs = zip(conditions, node.args["ifs"], strict=True)
+    branches = [noted(exp.If(this=made, true=each.args["true"]), type_of) for made, each in pairs]
+    return exp.Case(ifs=branches, default=node.args.get("default"))
 
 
 def _case(node: exp.Expr) -> exp.Expr:
@@ -237,17 +288,23 @@ def _unnested(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
 
 
 def _truth(node: exp.Case, type_of: TypeOf) -> exp.Expr:
-    """`case when a then true else false end` is `coalesce(a, false)`, if `a` is a truth value."""
+    """`case when a then b else false end` is `coalesce(a, false) and b`, if both are truth values."""
     (first, *others), other = node.args["ifs"], node.args.get("default")
-    values = [terms.key(each) for each in (first.args["true"], other or exp.null())]
-    is_plain = node.this is None and not others and type_of(first.this) == "boolean"
-    if not is_plain or values != [terms.key(exp.true()), terms.key(exp.false())]:
+    value = first.args["true"].unnest()
+    is_plain = node.this is None and not others and type_of(first.this) == type_of(value) == "boolean"
+    if not is_plain or other is None or terms.key(other) != terms.key(exp.false()):
         return node
-    return _flat(exp.Coalesce(this=first.this, expressions=[exp.false()]), type_of)
+    condition = noted(_flat(exp.Coalesce(this=first.this, expressions=[exp.false()]), type_of), type_of)
+    if isinstance(value, exp.Boolean) and value.this:
+        return condition
+    return in_one_form(exp.And(this=truths.bracketed(condition), expression=truths.bracketed(value)), type_of)
 
 
 def _flat(node: exp.Coalesce, type_of: TypeOf) -> exp.Expr:
-    """`coalesce(a, coalesce(b, 1), c)` is `coalesce(a, b, 1)`, if all are of one type anyway."""
+    """`coalesce(a, coalesce(b, 1), c)` is `coalesce(a, b, 1)`, if all are of one type anyway.
+
+    `coalesce(a, true)` is `not coalesce(not a, false)`, if `a` is a truth value.
+    """
     parts = [each.unnest() for each in (node.this, *node.expressions)]
     parts = [_behind(each, after) for each, after in zip(parts, [*parts[1:], None], strict=True)]
     inner = [[each.this, *each.expressions] if isinstance(each, exp.Coalesce) else [each] for each in parts]
@@ -257,7 +314,13 @@ def _flat(node: exp.Coalesce, type_of: TypeOf) -> exp.Expr:
     values = [each for each in values if not isinstance(each, exp.Null)] or values[:1]
     last = next((at for at, each in enumerate(values) if is_never_null(each)), len(values))
     found = values[: last + 1]
+    if len(found) == 2 and isinstance(found[1], exp.Boolean) and found[1].this and type_of(found[0]) == "boolean":
+        return _denied(noted(exp.Coalesce(this=_not(found[0], type_of), expressions=[exp.false()]), type_of))
     return exp.Coalesce(this=found[0], expressions=found[1:]) if len(found) > 1 else found[0]
+
+
+def _not(value: exp.Expr, type_of: TypeOf) -> exp.Expr:
+    return _rewritten(exp.Not(this=truths.bracketed(value)), type_of)
 
 
 def _behind(value: exp.Expr, after: exp.Expr | None) -> exp.Expr:
@@ -281,11 +344,12 @@ def _are_alike(values: list[exp.Expr], type_of: TypeOf) -> bool:
 
 
 def _certain_truth(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
-    """`a is true` is `a <=> true`, and that is `coalesce(a, false)`, if `a` is a truth value."""
+    """`a is true` is `a <=> true`, and that is `coalesce(a, false)`; `a is false` is `coalesce(not a, false)`."""
     sides = [each.unnest() for each in (node.this, node.expression)]
     for value, other in (sides, sides[::-1]):
-        if isinstance(other, exp.Boolean) and other.this and type_of(value) == "boolean":
-            return _flat(exp.Coalesce(this=value, expressions=[exp.false()]), type_of)
+        if isinstance(other, exp.Boolean) and type_of(value) == "boolean":
+            asked = value if other.this else _not(value, type_of)
+            return _flat(exp.Coalesce(this=asked, expressions=[exp.false()]), type_of)
     is_of_truth = isinstance(node, exp.Is) and isinstance(sides[1], exp.Boolean)
     return exp.NullSafeEQ(this=node.this, expression=node.expression) if is_of_truth else node
 
@@ -302,14 +366,15 @@ def _affirmed(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
 
     Of structs, the first one would give its names to the fields of both.
     """
-    branches, other = node.args["ifs"], node.args.get("default") or exp.null()
-    condition, value = branches[0].this.unnest(), branches[0].args["true"]
-    is_denied = isinstance(condition, exp.Not) and is_never_null(condition.this)
-    if node.this is not None or len(branches) > 1 or not is_denied:
+    *before, last = node.args["ifs"]
+    other = node.args.get("default") or exp.null()
+    condition, value = last.this.unnest(), last.args["true"]
+    if node.this is not None or not isinstance(condition, exp.Not) or not is_never_null(condition.this):
         return node
     if any("<" in (type_of(each) or "<") for each in (value, other)):
         return node
-    return noted(exp.Case(ifs=[exp.If(this=condition.this.unnest(), true=other)], default=value), type_of)
+    branches = [*before, exp.If(this=condition.this.unnest(), true=other)]
+    return noted(exp.Case(ifs=branches, default=value), type_of)
 
 
 def _equality(node: exp.EQ, type_of: TypeOf) -> exp.Expr:
@@ -419,6 +484,8 @@ def _call(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
         return exp.IgnoreNulls(this=exp.Anonymous(this=name, expressions=arguments[:1]))
     if name in _OF_FIRST and isinstance(arguments[0], exp.IgnoreNulls):
         return exp.IgnoreNulls(this=exp.Anonymous(this=name, expressions=[arguments[0].this]))
+    if name in _ENTRIES and (type_of(arguments[0]) or "").startswith("map<string,") and _is_text(arguments[1]):
+        return exp.Dot(this=arguments[0], expression=exp.Identifier(this=arguments[1].name))
     if name in _PATTERNS and type_of(arguments[0]) == "string" and _is_plain_text(arguments[1]):
         return exp.Like(this=arguments[0], expression=exp.Literal.string(_PATTERNS[name].format(arguments[1].name)))
     if name in ("locate", "position") and len(arguments) == 2:
@@ -436,9 +503,14 @@ def _call(node: exp.Expr, type_of: TypeOf) -> exp.Expr:
     return node if is_same else exp.Anonymous(this=name, expressions=arguments)
 
 
+def _is_text(tree: exp.Expr) -> bool:
+    """Whether it is a text that is written out."""
+    return isinstance(tree, exp.Literal) and bool(tree.is_string)
+
+
 def _is_plain_text(tree: exp.Expr) -> bool:
-    """Whether it is a text that is written out, in which a pattern would see no signs of its own."""
-    return isinstance(tree, exp.Literal) and tree.is_string and not {*tree.name} & {*"%_\\"}
+    """Whether it is such a text, in which a pattern would see no signs of its own."""
+    return _is_text(tree) and not {*tree.name} & {*"%_\\"}
 
 
 def _denied(tree: exp.Expr) -> exp.Expr:
@@ -507,7 +579,6 @@ _REWRITES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.CurrentDate: _now,
     exp.DataType: _data_type,
     exp.CurrentTimestamp: _now,
-    exp.Between: _between,
     exp.Filter: aggregates.filtered,
     exp.Like: _like,
     exp.ILike: _like,
@@ -515,6 +586,7 @@ _REWRITES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.Lag: aggregates.lag,
     exp.Lead: aggregates.lag,
     exp.StrPosition: _position,
+    exp.Trim: _trim,
     exp.Lambda: _lambda,
     exp.WindowSpec: aggregates.frame,
     exp.Window: aggregates.window,

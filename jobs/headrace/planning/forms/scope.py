@@ -107,7 +107,7 @@ class Resolver:
             return self._column(node, scope)
         if isinstance(node, exp.Placeholder):
             place = first_place(node.parent or node, scope.file.statement)
-            return variables.bound(node, self._declared.vars[node.name], place)
+            return rewrites.in_one_form(variables.bound(node, self._declared.vars[node.name], place), self._type)
         if isinstance(node, exp.Query):
             return self._inner_query(node, scope)
         if isinstance(node, exp.Func) and self._is_macro(node):
@@ -131,6 +131,10 @@ class Resolver:
     def equality(self, one: exp.Expr, other: exp.Expr) -> exp.Expr:
         """Two resolved expressions as USING compares them."""
         return rewrites.in_one_form(exp.EQ(this=one, expression=other), self._type)
+
+    def cast(self, value: exp.Expr, to: str) -> exp.Expr:
+        """A resolved expression as a value of another type, as nobody has written it."""
+        return self._implied_cast(value, exp.DataType.build(to, dialect="databricks"))
 
     def _column(self, node: exp.Column, scope: Scope) -> exp.Expr:
         first, *rest = (part for part in node.parts if isinstance(part, exp.Identifier))
@@ -217,6 +221,8 @@ class Resolver:
     def _implied_cast(self, value: exp.Expr, to: exp.Expr) -> exp.Expr:
         """A cast that nobody has written: a macro's arguments and its result have the types that it declares."""
         cast = rewrites.in_one_form(exp.Cast(this=value, to=to), self._type)
+        if cast.meta.get(rewrites.NO_CHANGE):
+            return value
         cast.meta["implied"] = True
         return cast
 

@@ -17,6 +17,9 @@ from headrace.planning.forms.functions import OF_WHOLE, may_fail
 EDITED = "*"
 """Marks a column of a table whose text makes it in another way than it did."""
 
+OF_DOUBLE = "D"
+"""What a number ends with that is a double, as Spark reads it."""
+
 _LONG = 300
 _SWAPPABLE = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.Add, exp.Mul)
 _MIRRORED = {"GT": "LT", "GTE": "LTE"}

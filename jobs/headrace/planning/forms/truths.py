@@ -46,6 +46,12 @@ def not_implied(asked: Sequence[exp.Expr]) -> list[exp.Expr]:
     return [each for each in asked if not (compared and _never_null(each) in compared)]
 
 
+def never_null(asked: Sequence[exp.Expr]) -> frozenset[str]:
+    """What is not null in the rows for which some conditions are all true."""
+    compared = {terms.key(side) for each in asked if isinstance(each, COMPARED) for side in (each.left, each.right)}
+    return frozenset({*compared, *(found for each in asked if (found := _never_null(each)) is not None)})
+
+
 def asks_for_null(condition: exp.Expr) -> bool:
     """Whether a condition is `a is null`, which is never null itself."""
     return isinstance(condition, exp.Is) and isinstance(condition.expression, exp.Null)
@@ -61,6 +67,12 @@ def _never_null(condition: exp.Expr) -> str | None:
 def condition(tree: exp.Expr, type_of: TypeOf) -> exp.Expr:
     """What is only asked whether it is true: `coalesce(a, false)` is `a`, if that is a truth value."""
     inner = tree.unnest()
+    if isinstance(inner, (exp.And, exp.Or)):
+        parts = [*_parts(inner, type(inner))]
+        made = [condition(each, type_of) for each in parts]
+        made = not_implied(made) if isinstance(inner, exp.And) else made
+        is_same = len(made) == len(parts) and all(one is other for one, other in zip(made, parts, strict=True))
+        return tree if is_same else in_one_form(_both(type(inner), made), type_of)
     if isinstance(inner, exp.NullSafeEQ) and any(
         isinstance(e.unnest(), exp.Literal) for e in (inner.left, inner.right)
     ):
@@ -159,9 +171,9 @@ def _parts(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
 def _both(kind: type[exp.Connector], parts: Sequence[exp.Expr]) -> exp.Expr:
     made = parts[0]
     for each in parts[1:]:
-        made = kind(this=_bracketed(made), expression=_bracketed(each))
+        made = kind(this=bracketed(made), expression=bracketed(each))
     return made
 
 
-def _bracketed(node: exp.Expr) -> exp.Expr:
+def bracketed(node: exp.Expr) -> exp.Expr:
     return exp.Paren(this=node) if isinstance(node, exp.Connector) else node

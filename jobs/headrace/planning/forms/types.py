@@ -9,7 +9,7 @@ from functools import lru_cache
 from sqlglot import exp
 
 from headrace.planning.forms import terms
-from headrace.planning.forms.functions import STRICT
+from headrace.planning.forms.functions import NEVER_FAILING, STRICT
 from headrace.planning.forms.terms import Atom
 from headrace.project.declarations.fieldtypes import SIMPLE
 
@@ -17,6 +17,9 @@ TypeOf = Callable[[Atom], str | None]
 """The type of a column, of a table or made by a step."""
 
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
+NUMBERS = (*INTEGERS, "double")
+"""Types of numbers, each of which Spark takes for the next where both are there."""
+
 EXACT = (*INTEGERS, "boolean", "date", "timestamp", "string")
 """Types of which two values are the same if they are equal; so are decimals."""
 
@@ -55,7 +58,8 @@ _WITH_UNITS = ("date_add", "datediff")
 
 _OF_ARRAY = ("element_at", "get")
 _LENGTHS = ("make_dt_interval", "make_interval", "make_ym_interval")
-CERTAIN = frozenset({*_TYPES_OF_CALLS, *_OF_ARRAY, *_LENGTHS} - {"current_date", "current_timestamp", "now"})
+_OF_THE_CLOCK = ("current_date", "current_timestamp", "now")
+CERTAIN = NEVER_FAILING | STRICT | {*_TYPES_OF_CALLS, *_OF_ARRAY, *_LENGTHS} - {*_OF_THE_CLOCK}
 """Functions that give the same value for the same arguments."""
 
 _REPEATABLE = (
@@ -70,6 +74,9 @@ _STRICT = (
     *(exp.Upper, exp.Lower, exp.Abs, exp.Floor),
 )
 """What is null wherever one of its operands is null; those that are derived from these are not."""
+
+_OF_NEVER_NULL = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.And, exp.Or, exp.Not)
+"""What is never null where none of its operands is."""
 
 _WRAPPERS = (exp.Window, exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.ArgMax, exp.ArgMin)
 
@@ -162,14 +169,27 @@ def is_never_null(tree: exp.Expr) -> bool:
     """Whether Spark's schema certainly says that an expression is never null."""
     tree = tree.unnest()
     if "atom" in tree.meta:
-        made_of = tree.meta["atom"].made_of
-        return bool(made_of) and tree.meta["atom"].kind in ("key", "side", "union") and all(map(is_never_null, made_of))
+        atom = tree.meta["atom"]
+        if atom.kind in ("aggregate", "window"):
+            return all(map(_is_count, atom.made_of))
+        return bool(atom.made_of) and atom.kind in ("key", "side", "union") and all(map(is_never_null, atom.made_of))
+    if isinstance(tree, (exp.Window, exp.Filter, exp.Count)):
+        return _is_count(tree)
+    if isinstance(tree, _OF_NEVER_NULL):
+        return all(map(is_never_null, tree.iter_expressions()))
     if isinstance(tree, exp.Coalesce):
         return any(map(is_never_null, (tree.this, *tree.expressions)))
     if isinstance(tree, exp.Case):
         values = [each.args["true"] for each in tree.args["ifs"]] + [tree.args.get("default") or exp.null()]
         return all(map(is_never_null, values))
     return isinstance(tree, (exp.Literal, exp.Boolean, exp.Is, exp.NullSafeEQ))
+
+
+def _is_count(made: exp.Expr) -> bool:
+    """Whether a function of rows counts them, which is 0 of none."""
+    while isinstance(made, (exp.Window, exp.Filter)):
+        made = made.this
+    return isinstance(made, exp.Count)
 
 
 def is_null_of_nulls(tree: exp.Expr) -> bool:
@@ -252,6 +272,8 @@ def _texts(tree: exp.Expr) -> list[exp.Expr]:
 def _literal(tree: exp.Literal) -> str | None:
     if tree.is_string:
         return "string"
+    if tree.name.endswith(terms.OF_DOUBLE):
+        return "double"
     if not tree.name.isdecimal():
         return None
     number = int(tree.name)  # the least int is written with a minus before a literal that is none
