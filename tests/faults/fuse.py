@@ -26,7 +26,7 @@ class Halt:
     begun: threading.Event = field(default_factory=threading.Event)
     over: threading.Event = field(default_factory=threading.Event)
 
-    def last(self) -> None:
+    def wait(self) -> None:
         """Stand still."""
         self.begun.set()
         assert self.over.wait(PATIENCE)
@@ -51,7 +51,7 @@ class Fuse:
         """Pass a call, halt there, or die."""
         if self.left == 0 and self.halt is not None:
             halt, self.left, self.halt, self.place = self.halt, None, None, place
-            halt.last()
+            halt.wait()
         if self.left is not None and not self.is_blown:
             self.left -= 1
             self.is_blown, self.place = self.left < 0, place

@@ -220,7 +220,9 @@ class World:
 
         Where they are two processes, neither Spark knows of the other's query.
         """
-        assert self.stale is None
+        if self.stale is not None:
+            self._release(self.stale)
+        self.stale = None
         self._doing, halt, first, ended = "step", Halt(), self.run, list[Exception | None]()
         self._fuse.left, self._fuse.halt = calls, halt
         thread = threading.Thread(target=lambda: ended.append(_error_of(partial(self._step, first, 0, EVERYTHING))))

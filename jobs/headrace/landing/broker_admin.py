@@ -13,7 +13,7 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
-from headrace.project.kafka_options.certificates import explained
+from headrace.project.kafka_options.certificates import explained, other_protocol
 
 TIMEOUT = 10.0
 _PATIENCE = TIMEOUT + 5.0
@@ -108,15 +108,19 @@ class BrokerAdmin:
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:
-        """Raise that the login or the certificate was refused, and not that no broker has taken the request in time."""
+        """Raise that login, certificate or TLS do not fit, and not that no broker has taken the request in time."""
         try:
             yield
             self._refused = None
         except KafkaException as error:
             self._admin.poll(0)  # calls error_cb
-            if self._refused is not None and error.args[0].code() == KafkaError._TIMED_OUT:
+            if error.args[0].code() != KafkaError._TIMED_OUT:
+                raise
+            if self._refused is not None:
                 reason = explained(self._refused, self._config)
                 raise KafkaException(KafkaError(self._refused.code(), reason)) from None
+            if mismatch := other_protocol(self._config):
+                raise KafkaException(KafkaError(KafkaError._SSL, mismatch)) from None
             raise
 
 

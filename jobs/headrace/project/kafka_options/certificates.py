@@ -1,6 +1,7 @@
-"""What keeps a client from a broker that it reaches: its options, its login, or a certificate; each in words.
+"""What keeps a client from a broker that it reaches: its options, its login, a certificate, or TLS; each in words.
 
-librdkafka says the same of every certificate that it does not trust. Python's own TLS says why.
+librdkafka says the same of every certificate that it does not trust. Python's own TLS says why. Where only one side
+speaks TLS, it says no more than that brokers are down.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ OF_OPTIONS = frozenset((KafkaError._INVALID_ARG, KafkaError._AUTHENTICATION, Kaf
 """Errors that another address does not fix."""
 
 _SECONDS = 5.0
+_PROBE_SECONDS = 2.0
 _UNTRUSTED = re.compile(r"ssl://(?P<host>\[[^\]]+\]|[^/:]+):(?P<port>\d+)/.*certificate verify failed", re.DOTALL)
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 _FILES = ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location")
 
 
@@ -37,6 +40,35 @@ def explained(error: KafkaError, options: Mapping[str, Any]) -> str:
         if reason := _distrust(host, port, options):
             return f"the certificate of {untrusted['host']}:{port} is not trusted: {reason}"
     return next(_unreadable(text, options), text) if error.code() in OF_OPTIONS else text
+
+
+def other_protocol(options: Mapping[str, Any]) -> str | None:
+    """Why a client of these options and its broker do not understand each other; None if TLS is not the reason."""
+    protocol = str(options.get("security.protocol", "PLAINTEXT")).upper()
+    for server in str(options.get("bootstrap.servers", "")).split(","):
+        host, _, port = server.strip().rpartition(":")
+        speaks = _speaks_tls(host.strip("[]"), int(port)) if port.isdecimal() else None
+        if speaks is not None and speaks != protocol.endswith("SSL"):
+            does = "speaks TLS" if speaks else "closes the connection as soon as TLS begins"
+            return f"{server.strip()} {does}, and security.protocol is {protocol}"
+    return None
+
+
+def _speaks_tls(host: str, port: int) -> bool | None:
+    """Whether a server answers in TLS, whatever its certificate; None if it does not answer at all."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        with socket.create_connection((host, port), _PROBE_SECONDS) as opened:
+            try:
+                context.wrap_socket(opened).close()
+            except (ssl.SSLEOFError, ConnectionResetError):
+                return False
+            except ssl.SSLError as error:
+                return error.reason not in _NO_TLS
+    except OSError:
+        return None
+    return True
 
 
 def _distrust(host: str, port: int, options: Mapping[str, Any]) -> str | None:
