@@ -47,10 +47,13 @@ def certificate(file: Path, host: str = HOST, days: int = 1, password: bytes | N
 
 
 @contextmanager
-def answering(certificate: Path) -> Iterator[int]:
-    """A server that shows a certificate and says nothing else; its port."""
+def answering(certificate: Path, clients: Path | None = None) -> Iterator[int]:
+    """A server that shows a certificate and says nothing else; its port. It may ask `clients` for theirs."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
+    if clients is not None:
+        context.load_verify_locations(clients)
+        context.verify_mode = ssl.CERT_REQUIRED
     with socket.create_server((HOST, 0)) as listening:
 
         def answer() -> None:
@@ -174,3 +177,32 @@ def test_server_that_is_gone_is_not_blamed_for_its_protocol(tmp_path: Path) -> N
     assert other_protocol({"bootstrap.servers": f"{HOST}:{port}", "security.protocol": "SSL"}) is None
     with answering(certificate(tmp_path / "server.pem")) as port:
         assert other_protocol({"bootstrap.servers": f"{HOST}:{port}", "security.protocol": "SSL"}) is None
+
+
+@pytest.mark.parametrize(
+    ("is_shown", "says"),
+    [
+        (False, "refuses a client without certificate (ssl.keystore.location): certificate required"),
+        (True, "refuses the client's certificate (ssl.keystore.location): unknown ca"),
+    ],
+)
+def test_client_whose_certificate_the_broker_refuses_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_shown: bool, says: str
+) -> None:
+    """librdkafka takes that for a connection that breaks, so the broker was to be started."""
+    for module in (doctor, topics):
+        monkeypatch.setattr(module, "ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr(broker_admin, "TIMEOUT", 1.0)
+    shown, stranger = certificate(tmp_path / "server.pem"), certificate(tmp_path / "stranger.pem")
+    options = {"security.protocol": "SSL", "ssl.truststore.type": "PEM", "ssl.truststore.location": str(shown)}
+    own = {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(stranger)} if is_shown else {}
+    with answering(shown, clients=shown) as port:
+        kafka = Kafka(bootstrap=f"{HOST}:{port}", options={**options, **own})
+        with pytest.raises(EnvironmentFault) as failed:
+            existing(kafka)
+        with pytest.raises(KafkaException) as late:
+            BrokerAdmin(topics.client_options(kafka)).describe(["orders"])
+        found = broker(Facts(tmp_path, f"{HOST}:{port}", {**options, **own}))
+    says = f"{HOST}:{port} {says}"
+    assert str(failed.value) == f"Kafka at {HOST}:{port} cannot be used: {says}; correct kafka.options in conf/"
+    assert (late.value.args[0].str(), found.ok, says in found.detail) == (says, False, True)

@@ -13,7 +13,7 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
-from headrace.project.kafka_options.certificates import explained, other_protocol
+from headrace.project.kafka_options.certificates import explained, is_of_options, other_protocol
 
 TIMEOUT = 10.0
 _PATIENCE = TIMEOUT + 5.0
@@ -24,9 +24,6 @@ _LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 _LEADERLESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 """Transient answers about a partition that was just created, or that moves."""
-
-_REFUSALS = (KafkaError._AUTHENTICATION, KafkaError._SSL)
-"""What hides behind a request that is late: a login that is refused, a certificate that is not trusted."""
 
 Offsets = dict[str, dict[int, int]]
 """Next offset to read, per topic and partition."""
@@ -103,7 +100,7 @@ class BrokerAdmin:
         return found
 
     def _note(self, error: KafkaError) -> None:
-        if error.code() in _REFUSALS:
+        if is_of_options(error):  # it hides behind requests that are late
             self._refused = error
 
     @contextmanager

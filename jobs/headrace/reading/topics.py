@@ -139,7 +139,7 @@ def _all(kafka: Kafka) -> dict[str, int]:
 def _unreachable(kafka: Kafka, error: KafkaError) -> EnvironmentFault:
     """The error for a cluster that does not answer, or that a client of these options cannot talk to."""
     options = client_options(kafka)
-    is_of_options, reason = error.code() in certificates.OF_OPTIONS, certificates.explained(error, options)
+    is_of_options, reason = certificates.is_of_options(error), certificates.explained(error, options)
     if not is_of_options and (mismatch := certificates.other_protocol(options)):
         is_of_options, reason = True, mismatch
     if is_of_options:
