@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -12,14 +13,28 @@ from confluent_kafka import Producer
 
 from headrace.publishing import outlet
 from tests.kafka.crash import Crash
+from tests.waiting import PATIENCE
 
 FILE_CALLS = ("link", "rename", "replace", "unlink", "mkdir", "rmdir", "utime")
 """Each of them is what makes a write, or the end of one, seen by others; `utime` ends the copy of a file."""
 
 
+@dataclass(frozen=True)
+class Halt:
+    """A moment at which a process stands still, until it is let go on."""
+
+    begun: threading.Event = field(default_factory=threading.Event)
+    over: threading.Event = field(default_factory=threading.Event)
+
+    def wait(self) -> None:
+        """Stand still."""
+        self.begun.set()
+        assert self.over.wait(PATIENCE)
+
+
 @dataclass
 class Fuse:
-    """Counts calls down to the one at which the process dies; `None` while it is not to die.
+    """Counts calls down to the one at which the process dies, or halts; `None` while it is not to die.
 
     Calls of the disk count if they are about files in a folder, that of the data.
     """
@@ -28,10 +43,15 @@ class Fuse:
     left: int | None = None
     is_blown: bool = False
     place: str = ""
-    """The file, or the call to Kafka, at which the process died."""
+    """The file, or the call to Kafka, at which the process died or halted."""
+    halt: Halt | None = None
+    """What happens instead of the death, once."""
 
     def burn(self, place: str = "") -> None:
-        """Pass a call, or die."""
+        """Pass a call, halt there, or die."""
+        if self.left == 0 and self.halt is not None:
+            halt, self.left, self.halt, self.place = self.halt, None, None, place
+            halt.wait()
         if self.left is not None and not self.is_blown:
             self.left -= 1
             self.is_blown, self.place = self.left < 0, place
@@ -40,7 +60,7 @@ class Fuse:
 
     def renew(self) -> None:
         """Another process begins."""
-        self.left, self.is_blown = None, False
+        self.left, self.is_blown, self.halt = None, False, None
 
     def install(self, patch: pytest.MonkeyPatch) -> Fuse:
         """Stand between the runner and what it calls."""

@@ -74,13 +74,13 @@ class Place:
         self._first = len(self.stage.acked)
         self._empty_topics()
 
-    def project(self, text: str) -> Project:
-        """The project with some text, here."""
+    def project(self, text: str, data: Path | None = None) -> Project:
+        """The project with some text, here; its data are in a folder of their own if one is named."""
         found = self.texts[text]
         # Spark caches consumers by their group alone, even if the broker is another.
         options = {**found.target.kafka.options, "group.id": f"tests-at-{self.stage.bootstrap}"}
         kafka = replace(found.target.kafka, bootstrap=self.stage.bootstrap, options=options)
-        target = replace(found.target, kafka=kafka, data_dir=self.folder / "data", name=self.folder.name)
+        target = replace(found.target, kafka=kafka, data_dir=data or self.folder / "data", name=self.folder.name)
         return replace(found, target=target)
 
     @property

@@ -58,6 +58,7 @@ _COMMON = (
     *(f"died at {place}" for place in ("a landing", "a commit", "recorded inputs", "the end of a transaction")),
     *(f"power lost in {action}" for action in (*_WORK, "tick", "start", "maintain")),
     *("older copy taken", "older copy refused", "maintained", "a tick", "a rejected record"),
+    *("older twin taken", "older twin refused"),
 )
 SITUATIONS = (
     *_COMMON,
@@ -69,6 +70,7 @@ SITUATIONS = (
 STREAMED_SITUATIONS = (
     *_COMMON,
     *("died at late rows", "older checkpoints taken", "older checkpoints refused", "older tables refused"),
+    *("halted at a commit", "halted at recorded inputs", "another one met by a halted query"),
 )
 """The same of the model that Spark's streaming engine runs."""
 
@@ -146,6 +148,12 @@ class Machine(RuleBasedStateMachine):
         self.work(sent, rows)
         self.world.lose_power(seed, calls, getattr(self.world, doing))
 
+    @rule(sent=sent, rows=rows, more=sent)
+    def twin(self, sent: list[Any], rows: int, more: list[Any]) -> None:
+        self.work(sent, rows)
+        self.world.send(more)
+        self.world.twin(rows)
+
     @invariant()
     def all_is_right_so_far(self) -> None:
         self.world.check()
@@ -192,12 +200,19 @@ class InBatches(Machine):
 
 
 class Streamed(Machine):
-    """What may happen besides to a query of Spark's streaming engine. Spark lets no two of one be in one JVM."""
+    """What may happen besides to a query of Spark's streaming engine."""
 
     @rule(sent=sent, seconds=st.integers(1, 60))
     def let_time_pass(self, sent: list[Any], seconds: int) -> None:
         self.world.send(sent)
         self.world.let_time_pass(seconds)
+
+    @rule(sent=sent, rows=rows, calls=few)
+    def halt_in_a_batch(self, sent: list[Any], rows: int, calls: int) -> None:
+        self.work(sent, rows)
+        self.world.send(sent)
+        self.world.work("land", 0, rows)
+        self.world.halt_in_a_batch(calls)
 
     @rule(sent=sent, part=st.sampled_from(("checkpoints", "tables")))
     def put_back_a_part(self, sent: list[Any], part: str) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +29,7 @@ from headrace.queries.group import Group
 from headrace.running import log_readers, upkeep
 from headrace.running.factory import AnyQuery
 from headrace.running.runner import Options, Run
+from headrace.spark.failures import is_transient, message_of
 from headrace.store import trees
 from headrace.store.commits import newest_version
 from headrace.store.history import batch_before
@@ -38,11 +42,12 @@ from headrace.streaming.query import StreamedQuery
 from tests import power
 from tests.faults import compared
 from tests.faults.compared import Part
-from tests.faults.fuse import Fuse
+from tests.faults.fuse import Fuse, Halt
 from tests.faults.place import PAYMENTS, Place
 from tests.faults.plans import EDITED, Plans
 from tests.kafka.crash import Crash
 from tests.kafka.stage import Stage
+from tests.waiting import PATIENCE, wait_for
 
 Event = tuple[str | None, str | None]
 """Key and value of a payment."""
@@ -178,11 +183,66 @@ class World:
             self._release(self.stale)
         self.stale, self.run = self.run, self._begin()
 
+    def twin(self, rows: int) -> None:
+        """A copy of the data runs, too, and publishes; the first one has landed and computed by itself meanwhile.
+
+        It goes on where the copy has sent what it holds as well. Else it is refused, and the copy takes its place.
+        """
+        self._end_all()
+        copy, own = self._copy_to(), self.place.layout.root
+        shutil.copytree(own, copy)
+        self.run = self._begin()
+        for action, number in self._everybody(self.run):
+            if action != "publish":
+                self._do(self.run, action, number, rows)
+        self._end_all()
+        self.run = self._begin(copy)
+        self.advance(EVERYTHING)
+        self._end_all()
+        try:
+            self.run = self._begin()
+            self.seen["older twin taken"] += 1
+        except InvalidProject as error:
+            assert {finding.code for finding in error.findings} <= {"publish-ahead", "publish-elsewhere"}
+            self.seen["older twin refused"] += 1
+            trees.remove(own)
+            shutil.copytree(copy, own)
+            self.run = self._begin()
+
     def go_on(self) -> None:
         """The runner that had stopped goes on, and either learns of the other one or does what that one would do."""
         assert self.stale is not None
         for action, number in self._everybody(self.stale):
             self._do(self.stale, action, number, EVERYTHING)
+
+    def halt_in_a_batch(self, calls: int) -> None:
+        """A query of the streaming engine halts at one of its calls, another runner takes its place, and both go on.
+
+        Where they are two processes, neither Spark knows of the other's query.
+        """
+        if self.stale is not None:
+            self._release(self.stale)
+        self.stale = None
+        self._doing, halt, first, ended = "step", Halt(), self.run, list[Exception | None]()
+        self._fuse.left, self._fuse.halt = calls, halt
+        thread = threading.Thread(target=lambda: ended.append(_error_of(partial(self._step, first, 0, EVERYTHING))))
+        thread.start()
+        wait_for(lambda: halt.begun.is_set() or not thread.is_alive(), "the query to halt or to end")
+        self._fuse.renew()
+        shared = self.place.stage.spark._jsparkSession.sharedState()  # type: ignore[attr-defined]
+        shared.activeStreamingQueries().clear()
+        self.stale, self.run = first, self._begin()
+        for each in self.run.landings:
+            each.step(EVERYTHING)
+        self._step(self.run, 0, EVERYTHING)
+        self.check()
+        halt.over.set()
+        thread.join(PATIENCE)
+        (error,) = ended
+        assert error is None or is_transient(error) is not False, message_of(error)
+        if halt.begun.is_set():
+            self.seen.update(f"halted at {name}" for part, name in _DEATHS.items() if part in self._fuse.place)
+            self.seen["another one met by a halted query"] += error is not None
 
     def maintain(self) -> None:
         """Sum up the logs and compact the tables, as far as their readers let it; replaced changes leave at once."""
@@ -295,10 +355,11 @@ class World:
         compared.check_landed(self.place)
         self._part.check(self.place, self.text, self.clock.elapsed - self._begun)
 
-    def _begin(self) -> Run:
-        """A new runner, as `headrace run` starts one, up to where its tasks would begin."""
+    def _begin(self, data: Path | None = None) -> Run:
+        """A new runner, as `headrace run` starts one, up to where its tasks would begin; `data` are those of a copy."""
         self._doing = "start"
-        project, layout = self.place.project(self.text), self.place.layout
+        project = self.place.project(self.text, data)
+        layout = project.target.layout
         layout.root.mkdir(exist_ok=True)
         backup.refuse_half(layout)
         swap.finish(layout)
@@ -392,12 +453,12 @@ class World:
 
     def _step(self, run: Run, number: int, rows: int) -> bool:
         query = run.queries[number % len(run.queries)]
-        return query.step(rows) is not None if isinstance(query, Group) else self._flow(query)
+        return query.step(rows) is not None if isinstance(query, Group) else self._flow(run, query)
 
-    def _flow(self, query: AnyQuery) -> bool:
+    def _flow(self, run: Run, query: AnyQuery) -> bool:
         """Let Spark's engine run all that is there, in batches as it sees fit."""
         assert isinstance(query, StreamedQuery)
-        checkpoint = self.place.layout.checkpoint(query.model.name)
+        checkpoint = run.layout.checkpoint(query.model.name)
         before = newest_begun(checkpoint)
         query.start(available_now=True).awaitTermination()
         query.stop()
@@ -434,6 +495,15 @@ class World:
         self.place.stage.forget_tables()
         if any(isinstance(query, StreamedQuery) for query in run.queries):
             self.place.stage.forget_state()
+
+
+def _error_of(action: Callable[[], object]) -> Exception | None:
+    """What something has failed with."""
+    try:
+        action()
+    except Exception as error:
+        return error
+    return None
 
 
 @dataclass(frozen=True)

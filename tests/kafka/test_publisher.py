@@ -15,11 +15,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from headrace.errors import EnvironmentFault, HeadraceError, InvalidProject
-from headrace.project.model import Model, Publish
+from headrace.project.model import Kafka, Model, Publish
 from headrace.publishing import outlet, publisher
 from headrace.publishing.outlet import Outlet
 from headrace.publishing.positions import Choice
 from headrace.publishing.publisher import Publisher
+from headrace.reading.topics import client_options
 from headrace.spark.implementations import materialize, small_batches
 from headrace.store import trees
 from headrace.tables.commit_cache import CommitCache
@@ -84,7 +85,7 @@ class Press:
         **settings: Any,
     ) -> Publisher:
         """`settings` are properties of its client."""
-        config = {"bootstrap.servers": self.cluster.bootstrap, "log_level": 0, **settings}
+        config = {**client_options(Kafka(bootstrap=self.cluster.bootstrap)), **settings}
         out = Outlet(config, f"{self.name}-progress", f"{self.name}.{name}")
         publish = Publish(topic=self.name, key="name", value=(("text", "text"),), start=start)
         inputs: tuple[Any, ...] = ()
@@ -247,7 +248,8 @@ def test_progress_that_was_deleted_is_missed_by_the_next_run(
     assert press.seen == ["a", *(["a", "b"] if start == "earliest" else [])]
 
 
-def test_zombie_is_fenced_off(press: Press) -> None:
+def test_zombie_is_fenced_off(press: Press, capfd: pytest.CaptureFixture[str]) -> None:
+    """In one line, which is the error's own: librdkafka calls this fatal, and prints it in lines of its own."""
     press.add("a")
     zombie, heir = exhaust(press.publisher()), press.publisher()
     exhaust(heir)
@@ -256,6 +258,7 @@ def test_zombie_is_fenced_off(press: Press) -> None:
         zombie.step()
     exhaust(heir)
     assert press.seen == ["a", "b"]
+    assert "fenced" not in capfd.readouterr().err
 
 
 def test_zombie_learns_of_its_heir_also_from_an_error_within_a_callback(

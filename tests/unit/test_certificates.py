@@ -12,7 +12,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -21,7 +21,9 @@ from cryptography.x509.oid import NameOID
 from headrace.environment import doctor
 from headrace.environment.doctor import Facts, broker
 from headrace.errors import EnvironmentFault, HeadraceError
-from headrace.project.kafka_options.certificates import explained
+from headrace.landing import broker_admin
+from headrace.landing.broker_admin import BrokerAdmin
+from headrace.project.kafka_options.certificates import explained, other_protocol
 from headrace.project.model import Kafka
 from headrace.reading import topics
 from headrace.reading.topics import existing
@@ -45,10 +47,13 @@ def certificate(file: Path, host: str = HOST, days: int = 1, password: bytes | N
 
 
 @contextmanager
-def answering(certificate: Path) -> Iterator[int]:
-    """A server that shows a certificate and says nothing else; its port."""
+def answering(certificate: Path, clients: Path | None = None) -> Iterator[int]:
+    """A server that shows a certificate and says nothing else; its port. It may ask `clients` for theirs."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
+    if clients is not None:
+        context.load_verify_locations(clients)
+        context.verify_mode = ssl.CERT_REQUIRED
     with socket.create_server((HOST, 0)) as listening:
 
         def answer() -> None:
@@ -124,3 +129,80 @@ def test_file_of_another_content_is_named(tmp_path: Path, options: Mapping[str, 
     with pytest.raises(HeadraceError) as failed:
         existing(Kafka(bootstrap=f"{HOST}:1", options={name: text.format(**places) for name, text in known.items()}))
     assert str(failed.value) == f"kafka.options: {says.format(**places)}"
+
+
+@contextmanager
+def plain() -> Iterator[int]:
+    """A server that ends a connection whose first bytes are no request of its protocol, as a broker does; its port."""
+    with socket.create_server((HOST, 0)) as listening:
+
+        def answer() -> None:
+            with suppress(OSError):
+                while True:
+                    taken, _ = listening.accept()
+                    with suppress(OSError), taken:
+                        taken.recv(1)
+
+        threading.Thread(target=answer, daemon=True).start()
+        yield listening.getsockname()[1]
+        listening.shutdown(socket.SHUT_RDWR)
+
+
+def test_client_without_tls_at_a_port_with_tls_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The broker is up, so that nobody is asked to start it; also while a run is up."""
+    for module in (doctor, topics):
+        monkeypatch.setattr(module, "ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr(broker_admin, "TIMEOUT", 1.0)
+    with answering(certificate(tmp_path / "server.pem")) as port:
+        says = f"{HOST}:{port} speaks TLS, and security.protocol is PLAINTEXT"
+        with pytest.raises(EnvironmentFault) as failed:
+            existing(Kafka(bootstrap=f"{HOST}:{port}"))
+        with pytest.raises(KafkaException, match=says):
+            BrokerAdmin({"bootstrap.servers": f"{HOST}:{port}", "log_level": 0}).describe(["orders"])
+        found = broker(Facts(tmp_path, f"{HOST}:{port}", {}))
+    assert str(failed.value) == f"Kafka at {HOST}:{port} cannot be used: {says}; correct kafka.options in conf/"
+    assert (found.ok, says in found.detail, "conf/" in (found.fix or "")) == (False, True, True)
+
+
+def test_client_with_tls_at_a_port_without_is_told() -> None:
+    with plain() as port:
+        found = other_protocol({"bootstrap.servers": f"{HOST}:{port}", "security.protocol": "sasl_ssl"})
+        assert found == f"{HOST}:{port} closes the connection as soon as TLS begins, and security.protocol is SASL_SSL"
+        assert other_protocol({"bootstrap.servers": f"{HOST}:{port}"}) is None
+
+
+def test_server_that_is_gone_is_not_blamed_for_its_protocol(tmp_path: Path) -> None:
+    with plain() as port:
+        pass
+    assert other_protocol({"bootstrap.servers": f"{HOST}:{port}", "security.protocol": "SSL"}) is None
+    with answering(certificate(tmp_path / "server.pem")) as port:
+        assert other_protocol({"bootstrap.servers": f"{HOST}:{port}", "security.protocol": "SSL"}) is None
+
+
+@pytest.mark.parametrize(
+    ("is_shown", "says"),
+    [
+        (False, "refuses a client without certificate (ssl.keystore.location): certificate required"),
+        (True, "refuses the client's certificate (ssl.keystore.location): unknown ca"),
+    ],
+)
+def test_client_whose_certificate_the_broker_refuses_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_shown: bool, says: str
+) -> None:
+    """librdkafka takes that for a connection that breaks, so the broker was to be started."""
+    for module in (doctor, topics):
+        monkeypatch.setattr(module, "ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr(broker_admin, "TIMEOUT", 1.0)
+    shown, stranger = certificate(tmp_path / "server.pem"), certificate(tmp_path / "stranger.pem")
+    options = {"security.protocol": "SSL", "ssl.truststore.type": "PEM", "ssl.truststore.location": str(shown)}
+    own = {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(stranger)} if is_shown else {}
+    with answering(shown, clients=shown) as port:
+        kafka = Kafka(bootstrap=f"{HOST}:{port}", options={**options, **own})
+        with pytest.raises(EnvironmentFault) as failed:
+            existing(kafka)
+        with pytest.raises(KafkaException) as late:
+            BrokerAdmin(topics.client_options(kafka)).describe(["orders"])
+        found = broker(Facts(tmp_path, f"{HOST}:{port}", {**options, **own}))
+    says = f"{HOST}:{port} {says}"
+    assert str(failed.value) == f"Kafka at {HOST}:{port} cannot be used: {says}; correct kafka.options in conf/"
+    assert (late.value.args[0].str(), found.ok, says in found.detail) == (says, False, True)

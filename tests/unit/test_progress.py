@@ -23,8 +23,8 @@ ELSEWHERE = replace(BY, data="/srv/other")
 
 def standing(progress: Progress, newest: int = 2, by: Writer | None = BY) -> Standing:
     """A record beside a table of two versions with rows, after the one that made it."""
-    commits = [Commit(n + 1, {"batch": n, "rows": rows}) for n, rows in enumerate(ROWS)]
-    return Standing(MODEL, Recorded(progress, by), Extent(newest, "x"), lambda: [Commit(0), *commits], BY)
+    commits = [Commit(n + 1, {"batch": n, "rows": rows}, id=f"commit {n + 1}") for n, rows in enumerate(ROWS)]
+    return Standing(MODEL, Recorded(progress, by), Extent(newest, "x"), lambda _: [Commit(0), *commits], BY)
 
 
 def code(progress: Progress, replaced: tuple[str, ...] | None = ()) -> str | None:
@@ -39,6 +39,7 @@ def code(progress: Progress, replaced: tuple[str, ...] | None = ()) -> str | Non
         Progress("x", 4, 7, Progress("y", 2, 1), 5),
         Progress("x", 3, 0, rows=5, skip=4),
         Progress("x", 3, 0, rows=None),
+        Progress("x", 3, 2, rows=5, commit="c"),
     ],
 )
 def test_record_says_the_same_again(progress: Progress) -> None:
@@ -123,6 +124,32 @@ def test_progress_of_a_copy_that_went_its_own_way_is_refused(progress: Progress,
     assert found != "publish-elsewhere" or "from a copy of these data" in str(finding)
 
 
+@pytest.mark.parametrize("by", [BY, ELSEWHERE])
+@pytest.mark.parametrize(
+    ("commit", "found"), [("commit 2", None), ("another", "publish-elsewhere"), (None, None)], ids=str
+)
+def test_copy_whose_versions_hold_as_many_rows_is_refused(commit: str | None, found: str | None, by: Writer) -> None:
+    """Where events come one by one each version has one row, in a copy too: it need not be the same one."""
+    finding = standing(Progress("x", 2, 1, rows=2, commit=commit), by=by).finding()
+    assert (finding and finding.code) == found
+
+
+def test_commit_whose_entry_has_left_the_log_is_not_compared() -> None:
+    past = Standing(
+        MODEL,
+        Recorded(Progress("x", 1, 1, rows=0, commit="gone"), ELSEWHERE),
+        Extent(1, "x"),
+        lambda _: [Commit(0), Commit(1, {"batch": 0, "rows": 2}, is_past=True)],
+        BY,
+    )
+    assert past.finding() is None
+
+
+def test_place_of_a_record_is_that_of_its_commit_only() -> None:
+    sent = Progress("x", 2, 3, rows=2, commit="c")
+    assert (sent.passed(3).commit, replace(sent, position=0, skip=9).skipped(3).commit) == (None, None)
+
+
 def test_rows_that_a_copy_has_sent_are_counted() -> None:
     found = standing(Progress("x", 2, 1, rows=3), by=ELSEWHERE)
     assert (found.settled("skip"), found.settled("again")) == (Progress("x", 2, 2, rows=2), Progress("x"))
@@ -136,7 +163,7 @@ def test_store_that_machines_share_is_one() -> None:
 @pytest.mark.parametrize("by", [BY, ELSEWHERE])
 def test_rows_that_a_lost_data_directory_has_sent_are_counted_for_one_that_begins_again(by: Writer) -> None:
     """To send what it computes from now on would be to send all of it again."""
-    begun = Standing(MODEL, Recorded(Progress("y", 5, 1, rows=9), by), Extent(0, "x"), lambda: [Commit(0)], BY)
+    begun = Standing(MODEL, Recorded(Progress("y", 5, 1, rows=9), by), Extent(0, "x"), lambda _: [Commit(0)], BY)
     assert (begun.lost, begun.settled("skip")) == (10, Progress("x", 1, skip=10))
     finding = begun.finding()
     assert finding is not None and "only those after the first 10 rows" in finding.message

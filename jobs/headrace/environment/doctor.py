@@ -20,7 +20,7 @@ from headrace.environment import jars
 from headrace.environment.broker import Broker
 from headrace.environment.java import VECTOR_MODULE, find_java, modules
 from headrace.errors import EnvironmentFault
-from headrace.project.kafka_options.certificates import OF_OPTIONS, cause, explained
+from headrace.project.kafka_options.certificates import cause, explained, is_of_options, other_protocol
 from headrace.project.kafka_options.client_properties import translated
 from headrace.project.kafka_options.topic_names import PROGRESS_SETTINGS, PROGRESS_TOPIC
 from headrace.secrets import hidden
@@ -120,7 +120,11 @@ def broker(facts: Facts) -> Check:
     bootstrap = _bootstrap(facts)
     fault = _fault(bootstrap, translated(facts.options or {}))
     message = "" if fault is None else hidden(explained(fault, translated(facts.options or {})))
-    if fault is not None and fault.code() in OF_OPTIONS:
+    mismatch = None
+    if fault is not None and not is_of_options(fault):
+        mismatch = other_protocol({**translated(facts.options or {}), "bootstrap.servers": bootstrap or ""})
+    message = mismatch or message
+    if fault is not None and (mismatch or is_of_options(fault)):
         return Check("broker", False, f"`kafka.options` cannot be used: {message}", "Correct `kafka.options` in conf/.")
     if bootstrap and fault is None:
         return Check("broker", True, f"{bootstrap} answers")

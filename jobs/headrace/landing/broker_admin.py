@@ -13,7 +13,7 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
-from headrace.project.kafka_options.certificates import explained
+from headrace.project.kafka_options.certificates import explained, is_of_options, other_protocol
 
 TIMEOUT = 10.0
 _PATIENCE = TIMEOUT + 5.0
@@ -24,9 +24,6 @@ _LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 _LEADERLESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 """Transient answers about a partition that was just created, or that moves."""
-
-_REFUSALS = (KafkaError._AUTHENTICATION, KafkaError._SSL)
-"""What hides behind a request that is late: a login that is refused, a certificate that is not trusted."""
 
 Offsets = dict[str, dict[int, int]]
 """Next offset to read, per topic and partition."""
@@ -103,20 +100,24 @@ class BrokerAdmin:
         return found
 
     def _note(self, error: KafkaError) -> None:
-        if error.code() in _REFUSALS:
+        if is_of_options(error):  # it hides behind requests that are late
             self._refused = error
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:
-        """Raise that the login or the certificate was refused, and not that no broker has taken the request in time."""
+        """Raise that login, certificate or TLS do not fit, and not that no broker has taken the request in time."""
         try:
             yield
             self._refused = None
         except KafkaException as error:
             self._admin.poll(0)  # calls error_cb
-            if self._refused is not None and error.args[0].code() == KafkaError._TIMED_OUT:
+            if error.args[0].code() != KafkaError._TIMED_OUT:
+                raise
+            if self._refused is not None:
                 reason = explained(self._refused, self._config)
                 raise KafkaException(KafkaError(self._refused.code(), reason)) from None
+            if mismatch := other_protocol(self._config):
+                raise KafkaException(KafkaError(KafkaError._SSL, mismatch)) from None
             raise
 
 

@@ -34,20 +34,21 @@ _OF_BEFORE = "That was in these data, which are an older copy or begin again. Re
 class Standing:
     """The recorded progress of a model's publisher, and its table: what exists of it, and its commits.
 
-    `here` is this run, as its own records name it; `is_restored` says that the table is that of a backup.
+    `commits` are those after a version, oldest first. `here` is this run, as its own records name it; `is_restored`
+    says that the table is that of a backup.
     """
 
     model: Model
     recorded: Recorded
     table: Extent
-    commits: Callable[[], Iterable[Commit]]
+    commits: Callable[[int], Iterable[Commit]]
     here: Writer | None = None
     is_restored: bool = False
 
     @cached_property
     def rows(self) -> int:
         """How many rows the table holds."""
-        return rows_of(self.commits())
+        return rows_of(self.commits(-1))
 
     @property
     def is_elsewhere(self) -> bool:
@@ -63,14 +64,30 @@ class Standing:
     def is_of_copy(self) -> bool:
         """Whether the progress is over a copy of the table that has gone its own way: its versions hold other rows.
 
-        A copy has the id of what it was copied from, and commits what it computes as it comes.
+        A copy has the id of what it was copied from, and commits what it computes as it comes. Its commits have other
+        ids, whether they hold as many rows or not; of one that has left the log only the rows are known.
         """
         progress = self.recorded.progress
-        if self.is_elsewhere or self.is_ahead or progress.replaced or progress.rows is None:
+        if self.is_elsewhere or self.is_ahead or progress.replaced:
             return False
-        if self.recorded.by is None or self.here is None or self._is_own:
+        return self._is_of_another_commit or self._has_other_rows
+
+    @cached_property
+    def _is_of_another_commit(self) -> bool:
+        """Whether the version of which some rows were sent is another commit than the one that held them."""
+        progress = self.recorded.progress
+        if progress.commit is None:
             return False
-        return progress.rows != rows_of(commit for commit in self.commits() if commit.version < progress.version)
+        at = next((commit for commit in self.commits(progress.version - 1) if commit.version == progress.version), None)
+        return at is not None and at.id is not None and at.id != progress.commit
+
+    @cached_property
+    def _has_other_rows(self) -> bool:
+        """Whether another one has recorded the progress, and the versions before it hold another number of rows."""
+        progress = self.recorded.progress
+        if progress.rows is None or self.recorded.by is None or self.here is None or self._is_own:
+            return False
+        return progress.rows != rows_of(commit for commit in self.commits(-1) if commit.version < progress.version)
 
     @property
     def is_computed_again(self) -> bool:
@@ -115,7 +132,7 @@ class Standing:
     def _behind(self, rows: int) -> Progress:
         """The place behind so many rows of the table; those that it does not hold yet count as sent, too."""
         before = 0
-        for commit in self.commits():
+        for commit in self.commits(-1):
             if before + rows_of([commit]) > rows:
                 return Progress(self.table.id or "", commit.version, rows - before, rows=before)
             before += rows_of([commit])

@@ -39,7 +39,8 @@ class Progress:
     """How far a table has been sent: all versions before `version`, and `position` rows of that one.
 
     `rows` is how many rows the versions before `version` hold; None in a record of an old run. The next `skip` rows
-    count as sent: they were, before the table was restored from an older copy.
+    count as sent: they were, before the table was restored from an older copy. `commit` is the id of the commit of
+    which `position` rows were sent: in a copy that has gone its own way, that version is another commit.
 
     With `replaced`, the progress over a table that a swap has put aside, the meaning differs: of the versions before
     `version` only what was not sent from that table is to be sent, and `position` rows of that have been.
@@ -51,6 +52,7 @@ class Progress:
     replaced: Progress | None = None
     rows: int | None = 0
     skip: int = 0
+    commit: str | None = None
 
     @property
     def table_ids(self) -> frozenset[str]:
@@ -65,7 +67,7 @@ class Progress:
     def passed(self, rows: int) -> Progress:
         """The progress after the next version, which has `rows` rows."""
         known = None if self.rows is None else self.rows + rows
-        return replace(self, version=self.version + 1, position=0, rows=known)
+        return replace(self, version=self.version + 1, position=0, rows=known, commit=None)
 
     def skipped(self, rows: int) -> Progress:
         """The progress before the next version, which has `rows` rows, after those of them that count as sent."""
@@ -85,13 +87,14 @@ class Progress:
         fields: dict[str, Any] = {"table": self.table_id, "version": self.version, "position": self.position}
         fields |= {} if self.rows is None else {"rows": self.rows}
         fields |= {"skip": self.skip} if self.skip else {}
+        fields |= {"commit": self.commit} if self.commit else {}
         return fields | ({"replaced": self.replaced._fields()} if self.replaced else {})
 
     @classmethod
     def _from_fields(cls, fields: Mapping[str, Any]) -> Progress:
         replaced = cls._from_fields(fields["replaced"]) if "replaced" in fields else None
         place = (fields["table"], fields["version"], fields["position"], replaced)
-        return cls(*place, fields.get("rows"), fields.get("skip", 0))
+        return cls(*place, fields.get("rows"), fields.get("skip", 0), fields.get("commit"))
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ class Publisher:
     def standing(self, found: Recorded) -> Standing:
         """A recorded progress together with the table that it is compared with."""
         table = Extent(self._table.newest_version(), self._table.id())
-        return Standing(self.model, found, table, lambda: self._table.commits(-1), self.outlet.writer)
+        return Standing(self.model, found, table, self._table.commits, self.outlet.writer)
 
     def _without_record(self) -> Progress:
         """Where to go on without a record: the topic may have been deleted since this publisher wrote to it."""
@@ -228,7 +228,7 @@ class Publisher:
 
     def _send_commit(self, commit: Commit) -> int:
         position = self._progress.position if self._progress.version == commit.version else 0
-        begun = replace(self._progress, version=commit.version, position=position)
+        begun = replace(self._progress, version=commit.version, position=position, commit=commit.id)
         return self._send_rows(self._messages(commit), begun)
 
     def _send_rows(self, found: Iterator[Row], begun: Progress) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping, Set
 from typing import Any
@@ -21,13 +22,24 @@ ANSWER_SECONDS = 5.0
 IDLE_CHECK_SECONDS = 5.0
 """How long a client may receive nothing before its connection is checked (see `seen_by`)."""
 
-_SILENT = 2
+_SILENT = 0
 """librdkafka's syslog level that keeps its connection errors off stderr: we report them ourselves."""
 
 
 def client_options(kafka: Kafka) -> dict[str, Any]:
     """The properties that every Kafka client of a target has in common."""
-    return {"bootstrap.servers": kafka.bootstrap, "log_level": _SILENT, **client_properties.translated(kafka.options)}
+    own = client_properties.translated(kafka.options)
+    quiet = {} if "log_level" in own else {"log_level": _SILENT, "logger": _nowhere()}
+    return {"bootstrap.servers": kafka.bootstrap, **quiet, **own}
+
+
+def _nowhere() -> logging.Logger:
+    """The logger for what librdkafka says at any level: that it was fenced off is fatal to it, and raised as well."""
+    logger = logging.getLogger("headrace.librdkafka")
+    logger.propagate = False
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+    return logger
 
 
 def declared(project: Project) -> dict[str, int]:
@@ -126,7 +138,10 @@ def _all(kafka: Kafka) -> dict[str, int]:
 
 def _unreachable(kafka: Kafka, error: KafkaError) -> EnvironmentFault:
     """The error for a cluster that does not answer, or that a client of these options cannot talk to."""
-    reason = certificates.explained(error, client_options(kafka))
-    if error.code() in certificates.OF_OPTIONS:
+    options = client_options(kafka)
+    is_of_options, reason = certificates.is_of_options(error), certificates.explained(error, options)
+    if not is_of_options and (mismatch := certificates.other_protocol(options)):
+        is_of_options, reason = True, mismatch
+    if is_of_options:
         return EnvironmentFault(f"Kafka at {kafka.bootstrap} cannot be used: {reason}; correct kafka.options in conf/")
     return EnvironmentFault(f"Kafka at {kafka.bootstrap} does not answer ({reason}): start it, or see kafka.bootstrap")

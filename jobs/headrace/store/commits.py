@@ -40,6 +40,7 @@ class Commit:
     """One version of a table: its writer's marker, and the data files it added with their total size.
 
     `is_past` says that its entry may have left the log, and its rows may be in other files than those that it added.
+    `id` is that of its entry, which no other has; None where the entry is not at hand.
     """
 
     version: int
@@ -47,6 +48,7 @@ class Commit:
     files: tuple[str, ...] = ()
     bytes: int = 0
     is_past: bool = False
+    id: str | None = field(default=None, compare=False)
 
     @property
     def batch(self) -> int:
@@ -67,7 +69,7 @@ class Commit:
     def as_past(self) -> Commit:
         """What the history keeps of it: of its files only whether there were any, and their bytes without footers."""
         size = max(self.bytes - len(self.files) * _FOOTER_BYTES, 1) if self.files else 0
-        return replace(self, files=(), bytes=size, is_past=True)
+        return replace(self, files=(), bytes=size, is_past=True, id=None)
 
     @property
     def has_rows(self) -> bool:
@@ -156,7 +158,8 @@ def commit_of(version: int, actions: Iterable[Mapping[str, Any]]) -> Commit:
     actions = [*actions]
     added = [each["add"] for each in actions if "add" in each and each["add"].get("dataChange", True)]
     size = sum(int(add["size"]) for add in added)
-    return Commit(version, marker_of(actions), tuple(add["path"] for add in added), size)
+    files = tuple(add["path"] for add in added)
+    return Commit(version, marker_of(actions), files, size, id=info_of(actions).get("txnId"))
 
 
 def marker_of(actions: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:

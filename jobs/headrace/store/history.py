@@ -121,10 +121,10 @@ class History:
         return tuple(sorted((int(first), int(last)) for first, _, last in names))
 
 
-def commits_of(table: StorePath) -> Iterator[Commit]:
-    """Every commit of a table, oldest first, from its log or its history."""
+def commits_of(table: StorePath, after: int = -1) -> Iterator[Commit]:
+    """Every commit of a table after a version, oldest first, from its log or its history."""
     past = History(table)
-    for version in range(newest_version(table) + 1):
+    for version in range(after + 1, newest_version(table) + 1):
         try:
             yield commit_of(version, actions_of(table, version))
         except FileNotFoundError:
