@@ -241,12 +241,14 @@ class _Judge:
         return ORDERED if known else RANKED
 
     def _is_asked(self, call: exp.Expr) -> bool:
-        """Return whether a total decides which rows there are."""
+        """Return whether a total decides which rows there are; of those beyond a number nothing has to be known."""
+        is_count = call.find(*COUNTS) is not None
         return call.find(*TOTALS) is not None and any(
             self._holds(part, each, call)
             for part in self._movement.moving_parts
             for scope in part.flow.selects
             for each in filters(scope)
+            if not (is_count and isinstance(each, (exp.LT, exp.LTE)))
         )
 
     def _holds(self, part: Part, condition: exp.Expr, call: exp.Expr) -> bool:
