@@ -58,12 +58,12 @@ _COMMON = (
     *(f"died at {place}" for place in ("a landing", "a commit", "recorded inputs", "the end of a transaction")),
     *(f"power lost in {action}" for action in (*_WORK, "tick", "start", "maintain")),
     *("older copy taken", "older copy refused", "maintained", "a tick", "a rejected record"),
-    *("older twin taken", "older twin refused"),
+    "older twin taken",
 )
 SITUATIONS = (
     *_COMMON,
     *("died in store", "died in rebuild", *(f"another one met in {action}" for action in _WORK)),
-    *("edit taken", "edit refused", "swap completed by a start", "clock put back"),
+    *("edit taken", "edit refused", "swap completed by a start", "clock put back", "older twin refused"),
 )
 """What must have come up, or the test has not tried what it says."""
 
