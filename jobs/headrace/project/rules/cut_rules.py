@@ -419,7 +419,8 @@ class _Judge:
                 waiting += scope.set_operation_scopes
                 continue
             rows = self._movement.combined(part, scope)
-            if not rows.own or groups(scope) or (rows.new and (any(filters(scope)) or any(joins_of(part.flow, scope)))):
+            chosen = any(filters(scope)) or any(join.side != "left" for join in joins_of(part.flow, scope))
+            if not rows.own or groups(scope) or (rows.new and chosen):
                 continue
             for alias, node in scope.references[:1]:
                 source = scope.sources.get(alias)
