@@ -31,7 +31,7 @@ _MOVABLE = (
     *(exp.DataTypeParam, exp.Predicate, exp.Connector, exp.Not, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div),
     *(exp.Coalesce, exp.Case, exp.If, exp.Upper, exp.Lower, exp.Concat, exp.Interval, exp.Var, exp.Tuple),
     *(exp.ArraySize, exp.Length, exp.Substring, exp.Abs, exp.Array, exp.Bracket, exp.Struct, exp.PropertyEQ),
-    *(exp.Lambda, exp.ArrayFilter, exp.Transform, exp.Reduce),
+    exp.Lambda,
 )
 """What has the same value for a row wherever it is asked."""
 

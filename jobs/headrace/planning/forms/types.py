@@ -36,6 +36,9 @@ _COUNTS = (exp.Count, exp.CountIf)
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Length, exp.ArraySize)
 _OF_ARGUMENT = (exp.Min, exp.Max, exp.Lag, exp.Lead)
 _OF_FIRST = ("any_value", "first", "first_value", "last", "last_value", "nullif")
+_OF_ARRAYS = ("array_distinct", "array_sort", "filter", "slice", "sort_array")
+"""Functions that give elements of an array in one of the same type."""
+
 _OF_ALL = ("greatest", "least")
 _CALLS = {
     "bigint": "approx_count_distinct bit_count_agg crc32 unix_micros unix_millis unix_seconds unix_timestamp xxhash64",
@@ -44,7 +47,8 @@ _CALLS = {
     "double": "acos asin atan corr cos exp ln power sin sqrt stddev_pop stddev_samp tan var_pop var_samp",
     "int": "ascii datediff dayofmonth dayofweek dayofyear hash hour instr minute month quarter second weekofyear year",
     "array<string>": "split",
-    "string": "base64 date_format format_string from_unixtime hex initcap md5 regexp_replace sha1 sha2 translate",
+    "string": "base64 date_format format_string from_unixtime get_json_object hex initcap md5 regexp_extract "
+    "regexp_replace sha1 sha2 translate",
     "timestamp": "current_timestamp date_trunc from_utc_timestamp now timestamp_millis timestamp_seconds",
 }
 SPOKEN = ("string", "boolean", "date", "timestamp", *_NUMBERS)
@@ -240,6 +244,10 @@ def _called(call: exp.Anonymous, column: TypeOf) -> str | None:
     name, arguments = call.name.lower(), call.expressions
     if name in _OF_FIRST and arguments:
         return type_of(arguments[0], column)
+    if name in _OF_ARRAYS and (type_of(arguments[0], column) or "").startswith("array<"):
+        return type_of(arguments[0], column)
+    if name == "round":  # of a text it is a number
+        return found if (found := type_of(arguments[0], column)) in _NUMBERS else None
     if name in _OF_ALL:
         return _common([type_of(each, column) for each in arguments])
     if name == "avg":
