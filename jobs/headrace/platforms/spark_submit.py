@@ -26,7 +26,7 @@ def yarn(submission: Submission) -> list[str]:
 
 
 def command(submission: Submission, master: str, python: str, script: str, root: str) -> list[str]:
-    """The command for a driver on which Python, the door and the project are in these places."""
+    """The command for a driver on which Python, the starting script and the project are in these places."""
     confs = {**submission.confs, "spark.pyspark.driver.python": python}
     settings = [word for key, value in confs.items() for word in ("--conf", f"{key}={value}")]
     where = ["--master", master, "--deploy-mode", "client", "--name", submission.name]
@@ -41,5 +41,5 @@ def text(words: list[str]) -> str:
 
 
 def _local(submission: Submission, master: str) -> list[str]:
-    """The command for a driver on this machine: this Python, and the door that is installed with it."""
+    """The command for a driver on this machine: this Python, and the starting script that is installed with it."""
     return command(submission, master, sys.executable, str(PACKAGED_ENTRY_POINT), str(submission.root))
