@@ -37,6 +37,16 @@ unique_key: customer
 */
 select key as customer, data.name, _arrival from stream bronze.customers
 """,
+    "sql/silver/shop/open_orders.sql": """/*
+Orders that are not paid, one row per order.
+
+materialized: upsert
+query: shop
+unique_key: id
+delete_when: amount = 0
+*/
+select key as id, data.amount, _arrival from stream bronze.orders
+""",
     "sql/silver/shop/known_names.sql": """/*
 Names of customers, those of this batch too, one row per change.
 */

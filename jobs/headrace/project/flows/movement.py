@@ -173,6 +173,11 @@ class Movement:
         scopes = self._flows[table].tracing.scopes
         return self.streams(Part(self._flows[table], True), scopes[-1]) if scopes else frozenset()
 
+    def deletes(self, tables: Iterable[str]) -> bool:
+        """Return whether any of some tables loses rows."""
+        models = (self._models[table] for table in tables if table in self._models)
+        return any(model.delete_when or model.close_when for model in models)
+
     def _upstream(self, table: str) -> frozenset[str]:
         """A table, and those that it is ultimately derived from by streams."""
         found, waiting = {table}, [table]

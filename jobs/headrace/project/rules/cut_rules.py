@@ -89,6 +89,7 @@ BEFORE_OR_AFTER = (
     "which rows of the table a row meets depends on the batch they came in; compare their arrivals, "
     "`and {right}._arrival < {left}._arrival`"
 )
+DELETED = "a row that was deleted in the same batch is still among these, and in the next it is not; look it up in the versions"
 LOOKED_INTO = (
     "the subquery finds only rows of this batch; join instead, with what was kept of them in an upsert, or with a "
     "WATERMARK on both"
@@ -305,8 +306,21 @@ class _Judge:
                 if not self._is_recomputed(part, scope, join) and not self._compares_times(part, join):
                     words = BEFORE_OR_AFTER.format(left=join.left[0], right=join.right)
                     yield self._finding(part, join.join.this, words)
+                elif not self._is_recomputed(part, scope, join) and self._meets_deleted(part, join):
+                    yield self._finding(part, join.join.this, DELETED)
             elif not self._folds.go_on(scope, self._join_keys(part, join)):
                 yield self._finding(part, join.join.this, ANTI_JOINED if join.side == "anti" else JOINED)
+
+    def _meets_deleted(self, part: Part, join: FlowJoin) -> bool:
+        """Return whether a row may meet one of an upsert that was deleted before it came, without looking at that."""
+        known = [each for each in (*join.left, join.right) if self._movement.of_alias(part, join.scope, each).past]
+        tables = {table for alias in known for table in self._movement.streams_of_alias(part, join.scope, alias)}
+        return self._movement.deletes(tables) and not any(
+            column.name.lower() == "_deleted"
+            for each in self._movement.moving_parts
+            for scope in each.flow.selects
+            for column in find_all(scope, exp.Column)
+        )
 
     def _is_same_event(self, part: Part, join: FlowJoin) -> bool:
         """Return whether both rows of a join come from one event."""
