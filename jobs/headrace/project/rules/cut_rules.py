@@ -89,7 +89,7 @@ BEFORE_OR_AFTER = (
     "which rows of the table a row meets depends on the batch they came in; compare their arrivals, "
     "`and {right}._arrival < {left}._arrival`"
 )
-DELETED = "a row that was deleted in the same batch is still among these, and in the next it is not; look it up in the versions"
+DELETED = "a row that was deleted in the same batch is among these, in the next one it is not; look up its versions"
 LOOKED_INTO = (
     "the subquery finds only rows of this batch; join instead, with what was kept of them in an upsert, or with a "
     "WATERMARK on both"
