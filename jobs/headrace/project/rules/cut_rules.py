@@ -300,7 +300,9 @@ class _Judge:
         for join in joins_of(part.flow, scope):
             left = self._movement.of_aliases(part, scope, join.left)
             right = self._movement.of_alias(part, scope, join.right)
-            if not (left.new and right.new) or left.own or right.own or self._is_same_event(part, join):
+            if not (left.new and right.new) or self._is_same_event(part, join):
+                continue
+            if (left.own or right.own) and self._keeps_what_waits:
                 continue
             if left.before or right.before:
                 if not self._is_recomputed(part, scope, join) and not self._compares_times(part, join):
@@ -310,6 +312,11 @@ class _Judge:
                     yield self._finding(part, join.join.this, DELETED)
             elif not self._folds.go_on(scope, self._join_keys(part, join)):
                 yield self._finding(part, join.join.this, ANTI_JOINED if join.side == "anti" else JOINED)
+
+    @property
+    def _keeps_what_waits(self) -> bool:
+        """Return whether rows that met nothing yet are stored; an append model has those alone that met something."""
+        return self._model.materialized == "upsert" or not self._reads_itself
 
     def _meets_deleted(self, part: Part, join: FlowJoin) -> bool:
         """Return whether a row may meet one of an upsert that was deleted before it came, without looking at that."""
