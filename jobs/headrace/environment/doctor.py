@@ -20,7 +20,7 @@ from headrace.environment import jars
 from headrace.environment.broker import Broker
 from headrace.environment.java import VECTOR_MODULE, find_java, modules
 from headrace.errors import EnvironmentFault
-from headrace.project.kafka_options.certificates import cause, explained, is_of_options, other_protocol
+from headrace.project.kafka_options.certificates import cause, explained, obstacle
 from headrace.project.kafka_options.client_properties import translated
 from headrace.project.kafka_options.topic_names import PROGRESS_SETTINGS, PROGRESS_TOPIC
 from headrace.secrets import hidden
@@ -119,18 +119,16 @@ def broker(facts: Facts) -> Check:
     """The broker answers."""
     bootstrap = _bootstrap(facts)
     fault = _fault(bootstrap, translated(facts.options or {}))
-    message = "" if fault is None else hidden(explained(fault, translated(facts.options or {})))
-    mismatch = None
-    if fault is not None and not is_of_options(fault):
-        mismatch = other_protocol({**translated(facts.options or {}), "bootstrap.servers": bootstrap or ""})
-    message = mismatch or message
-    if fault is not None and (mismatch or is_of_options(fault)):
-        return Check("broker", False, f"`kafka.options` cannot be used: {message}", "Correct `kafka.options` in conf/.")
+    options = {**translated(facts.options or {}), "bootstrap.servers": bootstrap or ""}
+    if fault is not None and (reason := obstacle(fault, options)):
+        message = f"`kafka.options` cannot be used: {hidden(reason)}"
+        return Check("broker", False, message, "Correct `kafka.options` in conf/.")
     if bootstrap and fault is None:
         return Check("broker", True, f"{bootstrap} answers")
     if facts.bootstrap == "embedded":
         return Check("broker", None, "the embedded broker is not running", "`headrace run` starts it when needed.")
     fix = "Start it, or correct `kafka:` in conf/ or HEADRACE_KAFKA_BOOTSTRAP."
+    message = "" if fault is None else hidden(explained(fault, options))
     return Check("broker", False, f"{bootstrap} does not answer: {message}", fix)
 
 

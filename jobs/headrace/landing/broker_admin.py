@@ -13,7 +13,7 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
-from headrace.project.kafka_options.certificates import explained, is_of_options, other_protocol
+from headrace.project.kafka_options.certificates import is_of_options, obstacle
 
 TIMEOUT = 10.0
 _PATIENCE = TIMEOUT + 5.0
@@ -113,11 +113,9 @@ class BrokerAdmin:
             self._admin.poll(0)  # calls error_cb
             if error.args[0].code() != KafkaError._TIMED_OUT:
                 raise
-            if self._refused is not None:
-                reason = explained(self._refused, self._config)
-                raise KafkaException(KafkaError(self._refused.code(), reason)) from None
-            if mismatch := other_protocol(self._config):
-                raise KafkaException(KafkaError(KafkaError._SSL, mismatch)) from None
+            if reason := obstacle(self._refused or error.args[0], self._config):
+                code = self._refused.code() if self._refused is not None else KafkaError._SSL
+                raise KafkaException(KafkaError(code, reason)) from None
             raise
 
 

@@ -139,9 +139,7 @@ def _all(kafka: Kafka) -> dict[str, int]:
 def _unreachable(kafka: Kafka, error: KafkaError) -> EnvironmentFault:
     """The error for a cluster that does not answer, or that a client of these options cannot talk to."""
     options = client_options(kafka)
-    is_of_options, reason = certificates.is_of_options(error), certificates.explained(error, options)
-    if not is_of_options and (mismatch := certificates.other_protocol(options)):
-        is_of_options, reason = True, mismatch
-    if is_of_options:
+    if reason := certificates.obstacle(error, options):
         return EnvironmentFault(f"Kafka at {kafka.bootstrap} cannot be used: {reason}; correct kafka.options in conf/")
+    reason = certificates.explained(error, options)
     return EnvironmentFault(f"Kafka at {kafka.bootstrap} does not answer ({reason}): start it, or see kafka.bootstrap")

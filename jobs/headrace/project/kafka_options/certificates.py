@@ -54,6 +54,11 @@ def explained(error: KafkaError, options: Mapping[str, Any]) -> str:
     return next(_unreadable(text, options), text) if error.code() in _OF_OPTIONS else text
 
 
+def obstacle(error: KafkaError, options: Mapping[str, Any]) -> str | None:
+    """Why a client of these options cannot use the broker, whatever its address; None if it may just be gone."""
+    return explained(error, options) if is_of_options(error) else other_protocol(options)
+
+
 def other_protocol(options: Mapping[str, Any]) -> str | None:
     """Why a client of these options and its broker do not understand each other; None if TLS is not the reason."""
     protocol = str(options.get("security.protocol", "PLAINTEXT")).upper()

@@ -246,11 +246,15 @@ class _Judge:
         is_count = call.find(*COUNTS) is not None
         return call.find(*TOTALS) is not None and any(
             self._holds(part, each, call)
-            for part in self._movement.moving_parts
-            for scope in part.flow.selects
-            for each in filters(scope)
+            for part, each in self._conditions
             if not (is_count and isinstance(each, (exp.LT, exp.LTE)))
         )
+
+    @cached_property
+    def _conditions(self) -> list[tuple[Part, exp.Expr]]:
+        """All conditions that decide which rows there are, apart from those of joins."""
+        parts = self._movement.moving_parts
+        return [(part, each) for part in parts for scope in part.flow.selects for each in filters(scope)]
 
     def _holds(self, part: Part, condition: exp.Expr, call: exp.Expr) -> bool:
         made = [
@@ -278,11 +282,10 @@ class _Judge:
         if not is_number(window):
             return []
         found = []
-        for part in self._movement.moving_parts:
-            for condition in (each for scope in part.flow.selects for each in filters(scope)):
-                ends = [end for side in condition.iter_expressions() for _, end in part.flow.all_ends(side)]
-                if any(isinstance(end, Made) and end.expression is window for end in ends):
-                    found.append(condition)
+        for part, condition in self._conditions:
+            ends = [end for side in condition.iter_expressions() for _, end in part.flow.all_ends(side)]
+            if any(isinstance(end, Made) and end.expression is window for end in ends):
+                found.append(condition)
         return found
 
     def _limited(self, part: Part, scope: Scope) -> Iterator[Finding]:
